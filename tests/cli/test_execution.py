@@ -9,6 +9,11 @@ import pytest
 from click.testing import Result
 
 from echoless.cli import render
+from echoless.core.model import Memory, Pair
+from echoless.core.run_notes import Tally
+from echoless.matching.batch.serialisation import packed
+from echoless.matching.batch.verdict_cache import CachedVerdicts, open_verdicts
+from echoless.matching.rule_judge import RuleJudge
 from echoless.stores import open_store
 from echoless.stores.sqlite import SqliteStore
 from tests.cli.lineage import hidden
@@ -272,6 +277,28 @@ def test_purge_after_a_clear_yes(
     said = echoless("purge", database, run, stdin="y\n").stdout
     assert "the one step that cannot be undone" in said
     assert f"Purged 1 run: {run}." in said
+
+
+def test_purge_deletes_the_caches_that_quote_texts_and_no_other_file(
+    echoless: Call, database: str, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ECHOLESS_CACHE_DIR", str(place / "own"))
+    pair = Pair(
+        Memory(id="a", content="The code is 1204"),
+        Memory(id="b", content="The code is 7"),
+        {"lexical": 0.9},
+    )
+    cache = open_verdicts()
+    assert cache is not None
+    judge = RuleJudge()
+    CachedVerdicts(judge, cache, Tally()).keep([pair], [packed(judge.judge(pair))])
+    foreign = place / "own" / "pages.sqlite3"
+    foreign.write_bytes(b"another program's")
+    echoless("dedup", database, "--no-semantic", "--apply", "--action", "merge")
+    assert cache.path.exists()
+    assert echoless("purge", database, "--before", "2999-01-01", "--yes").exit_code == 0
+    assert not cache.path.exists()
+    assert foreign.read_bytes() == b"another program's"
 
 
 def test_purge_of_runs_that_only_hid_has_nothing_to_destroy(echoless: Call, database: str) -> None:

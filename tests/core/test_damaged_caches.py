@@ -149,7 +149,7 @@ def _dangling(path: Path) -> None:
 def _foreign(path: Path) -> None:
     path.unlink(missing_ok=True)
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("CREATE TABLE bookmarks (sealed TEXT)")
+        connection.execute("CREATE TABLE bookmarks (data TEXT)")
         connection.execute("INSERT INTO bookmarks VALUES ('somewhere')")
 
 
@@ -178,8 +178,7 @@ def _wrong_rows(path: Path) -> None:
         (table,) = connection.execute(
             "SELECT name FROM sqlite_master WHERE type='table'"
         ).fetchone()
-        column = {"vectors": "data", "looks": "data", "readings": "told"}.get(table, "sealed")
-        connection.execute(f"UPDATE {table} SET {column} = randomblob(100)")
+        connection.execute(f"UPDATE {table} SET data = randomblob(100)")
 
 
 DAMAGES: dict[str, Callable[[Path], None]] = {
@@ -426,15 +425,15 @@ def test_a_cache_of_an_earlier_version_is_begun_anew_and_not_set_aside(cache: Pa
 
 
 @pytest.mark.parametrize("kind", ["verdicts", "pages"])
-def test_a_cache_sealed_by_an_earlier_version_is_not_used(cache: Path, kind: str) -> None:
-    """Its entries open no more: the file is begun anew, and no run ends because of it."""
+def test_a_cache_of_an_earlier_form_is_not_used(cache: Path, kind: str) -> None:
+    """Its entries cannot be read: the file is begun anew, and no run ends because of it."""
     plain, code, _ = run(*AUDIT, "--no-cache")
     run(*AUDIT)
     path = cache / FILES[kind][0]
     _leave_only(path)
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("PRAGMA user_version = 2")
-        connection.execute(f"UPDATE {kind} SET sealed = randomblob(100)")
+        connection.execute(f"UPDATE {kind} SET data = randomblob(100)")
     answer, ended, told = run(*AUDIT)
     assert (answer, ended) == (plain, code)
     assert ["of version 2" in each and "begun anew" in each for each in told] == [True]

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from echoless.blocking import known_pairs
 from echoless.blocking.known_pairs import Look
 from echoless.blocking.pair_scores import Floats, Ints
-from echoless.core.cache import BytesFile
+from echoless.core.cache import EntryFile
 from echoless.core.model import Json, Memory, canonical
 from echoless.core.own_folders import cache_folder
 from echoless.core.profiles import DetectorUse, Profile
@@ -46,14 +46,6 @@ MOST_BYTES: Final = 512 * 2**20
 
 KEPT_FROM: Final = 2_000
 """Memories of a run from which proposals are cached: fewer are searched within a second."""
-
-_SCHEMA: Final = """
-CREATE TABLE IF NOT EXISTS looks (
-    key BLOB PRIMARY KEY,
-    used INTEGER NOT NULL,
-    data BLOB NOT NULL
-)
-"""
 
 _LARGEST: Final = 64 * 2**20
 """Bytes of one entry beyond which it is not cached."""
@@ -138,13 +130,13 @@ class ProposalCache:
     def look(self, name: bytes) -> Look | None:
         """Returns the latest look of a name; None where there is none."""
         entries = self._file.get([name], self._tally)
-        look = known_pairs.unpacked(entries[name], name) if name in entries else None
+        look = known_pairs.unpacked(entries[name]) if name in entries else None
         self._file.damaged(int(name in entries and look is None), self._tally)
         return look
 
     def keep_look(self, name: bytes, look: Look) -> None:
         """Writes a look in place of the one before; one that is too large is left out."""
-        data = known_pairs.packed(look, name)
+        data = known_pairs.packed(look)
         if len(data) <= _LARGEST:
             self._file.put({name: data}, self._tally)
 
@@ -281,16 +273,14 @@ def unpacked(data: bytes, partition: Sequence[Memory]) -> Proposals | None:
 # ------------------------------------------------------------------ the file
 
 
-class ProposalFile(BytesFile):
+class ProposalFile(EntryFile):
     """A file of proposals by name."""
 
-    schema = (_SCHEMA,)
     name = "cache of proposals"
     instead = "detectors looked at everything anew"
     table = "looks"
     things = "proposals"
     most = MOST_BYTES
-    column = "data"
 
 
 def open_looks(

@@ -18,7 +18,6 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.core.cache import checked, unchecked
 from echoless.core.model import Json, canonical
 
 Ints = NDArray[np.int64]
@@ -135,7 +134,7 @@ def rising(places: Ints) -> Flags:
 # ------------------------------------------------------------------ as bytes
 
 
-def packed(look: Look, key: bytes) -> bytes:
+def packed(look: Look) -> bytes:
     """Returns a look as bytes that name neither a text nor an id."""
     head: dict[str, Json] = {
         "basis": look.basis,
@@ -149,15 +148,12 @@ def packed(look: Look, key: bytes) -> bytes:
         np.packbits(look.cut).tobytes(),
     )
     body = b"".join((*look.prints, *columns))
-    return checked(key, canonical(head).encode("ascii") + b"\n" + body)
+    return canonical(head).encode("ascii") + b"\n" + body
 
 
-def unpacked(data: bytes, key: bytes) -> Look | None:
-    """Returns the look of some bytes; None if they are damaged."""
-    whole = unchecked(key, data)
-    if whole is None:
-        return None
-    head, _, body = whole.partition(b"\n")
+def unpacked(data: bytes) -> Look | None:
+    """Returns the look of some bytes; None if they are none."""
+    head, _, body = data.partition(b"\n")
     try:
         told = json.loads(head)
         basis, size, pairs = str(told["basis"]), int(told["memories"]), int(told["pairs"])

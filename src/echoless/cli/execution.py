@@ -352,7 +352,7 @@ def purge_command(
     """Destroy what undo needs of RUNs of STORE. This is the one step that cannot be undone.
 
     Name runs, or give --before, or both. Runs that only hid memories keep no images; there is
-    nothing to purge, and they can always be undone.
+    nothing to purge, and they can always be undone. Caches that quote words of memories go too.
     """
     if not runs and before is None:
         raise UsageError("Name the runs to purge, or give --before TIME.")

@@ -13,6 +13,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, Final, TypeVar
 from zlib import crc32
@@ -21,6 +22,7 @@ from echoless.core.own_folders import (
     CACHE,
     InTheWay,
     NotPrivate,
+    cache_folder,
     insist_on_own,
     insist_on_own_file,
     make_own,
@@ -60,6 +62,9 @@ _PASSING: Final = frozenset(
 )
 """Codes of SQLite that tell nothing about what the file holds (https://sqlite.org/rescode.html)."""
 
+QUOTING: Final = ("verdicts.sqlite3", "pages.sqlite3")
+"""Caches that quote words of memories: verdicts of the rules and pages of audits."""
+
 _CHECK: Final = 4
 
 AT_ONCE: Final = 500
@@ -75,6 +80,17 @@ class _Damaged(Exception):
 
 class _LaterVersion(OSError):
     """Error for a file that a later version of echoless wrote."""
+
+
+def text_print(text: str) -> bytes:
+    """Returns 32 bytes that name a text."""
+    return blake2b(text.encode("utf-8", "surrogatepass")).digest()[:32]
+
+
+def pair_key(a: bytes, b: bytes, *others: str) -> bytes:
+    """Returns 16 bytes that name a pair of texts, from their prints and other names."""
+    rest = "\0".join(others).encode("utf-8", "surrogatepass")
+    return blake2b(a + b + rest, digest_size=16).digest()
 
 
 def checked(key: bytes, data: bytes) -> bytes:
@@ -104,7 +120,7 @@ class CacheFile:
     """
 
     version: ClassVar[int] = 2
-    schema: ClassVar[tuple[str, ...]]
+    schema: ClassVar[tuple[str, ...]] = ("",)
     name: ClassVar[str]
     instead: ClassVar[str]
 
@@ -246,10 +262,17 @@ class CacheFile:
             page = file.read(65_536)
             application, version = page[68:72], page[60:64]
             first = self.schema[0].partition("(")[0].replace("IF NOT EXISTS ", "").strip()
-            known = version == (1).to_bytes(4, "big") and first.encode() in page
+            known = version == (1).to_bytes(4, "big") and first and first.encode() in page
             ours = application == _APPLICATION.to_bytes(4, "big") or known
-            return page.startswith(b"SQLite format 3\0") and ours
+            return page.startswith(b"SQLite format 3\0") and bool(ours)
         return False
+
+    def remove(self) -> None:
+        """Deletes a file that echoless wrote as a cache, with its log."""
+        with suppress(FileNotFoundError, NotPrivate, InTheWay):
+            insist_on_own(self._path.parent)
+            for suffix in ("-wal", "-shm", "-journal", "") if self._is_ours() else ():
+                Path(f"{self._path}{suffix}").unlink(missing_ok=True)
 
     def _rest(self, problem: Exception, tally: Tally) -> None:
         self._resting = True
@@ -272,18 +295,32 @@ def _is_damage(problem: Exception) -> bool:
     return isinstance(problem, InTheWay) or not isinstance(problem, OSError)
 
 
-class AgingFile(CacheFile):
-    """A cache file of limited size: entries not used for the longest time are removed first.
+def remove_quoting_caches() -> None:
+    """Deletes the caches that quote words of memories: nothing of a purged one may stay there."""
+    for name in QUOTING:
+        CacheFile(cache_folder() / name).remove()
+
+
+class EntryFile(CacheFile):
+    """A cache file of bytes by key, of limited size: what was used longest ago is removed first.
+
+    Rows of one run lie together in its table, and so do their reads. Each has a checksum.
 
     Attributes:
-        table: Its table, with the columns `key` and `used`: the day of its last use.
+        table: Name of its table.
         things: What is kept in it, for a report.
         most: Bytes from which entries leave.
     """
 
+    version = 5
     table: ClassVar[str]
     things: ClassVar[str]
     most: ClassVar[int]
+
+    def __init_subclass__(cls) -> None:
+        """Gives the file its table; `used` is the day of the last use of an entry."""
+        columns = "key BLOB PRIMARY KEY, used INTEGER NOT NULL, data BLOB NOT NULL"
+        cls.schema = (f"CREATE TABLE IF NOT EXISTS {cls.table} ({columns})",)
 
     def __init__(self, path: Path, *, most_bytes: int | None = None) -> None:
         """Keeps the path; file and folder are made when something is first written.
@@ -295,10 +332,13 @@ class AgingFile(CacheFile):
         super().__init__(path)
         self._most = self.most if most_bytes is None else most_bytes
 
-    def _get(self, columns: str, keys: Sequence[bytes], tally: Tally) -> list[Any]:
-        """Returns rows of key, day of last use and some columns, for the keys that are there."""
-        if not keys:
-            return []
+    def get(self, keys: Sequence[bytes], tally: Tally) -> dict[bytes, bytes]:
+        """Returns the entries that are known; damaged ones are counted and the file begun anew.
+
+        Args:
+            keys: Any number.
+            tally: Takes a sentence if the cache cannot be used.
+        """
 
         def read(connection: sqlite3.Connection) -> list[Any]:
             rows: list[Any] = []
@@ -306,7 +346,7 @@ class AgingFile(CacheFile):
                 some = keys[start : start + AT_ONCE]
                 marks = ",".join("?" * len(some))
                 rows += connection.execute(
-                    f"SELECT key, CAST(used AS INTEGER), {columns} FROM {self.table}"
+                    f"SELECT key, CAST(used AS INTEGER), data FROM {self.table}"
                     f" WHERE key IN ({marks})",
                     some,
                 )
@@ -318,21 +358,30 @@ class AgingFile(CacheFile):
                     connection.executemany(query, stale)
             return rows
 
-        return self._use(read, tally, make=False) or []
+        rows = self._use(read, tally, make=False) or [] if keys else []
+        whole = ((key, unchecked(key, data)) for key, _, data in rows)
+        entries = {key: data for key, data in whole if data is not None}
+        self.damaged(len(rows) - len(entries), tally)
+        return entries
 
-    def _put(self, columns: str, entries: Sequence[tuple[object, ...]], tally: Tally) -> None:
-        """Writes rows of key and some columns in one transaction."""
+    def put(self, entries: Mapping[bytes, bytes], tally: Tally) -> None:
+        """Writes entries in one transaction; they replace earlier ones.
+
+        Args:
+            entries: By key.
+            tally: Takes a sentence if the cache cannot be used, and if it is full.
+        """
         if not entries:
             return
-        marks = ", ".join("?" * (len(entries[0]) + 1))
-        query = f"INSERT OR REPLACE INTO {self.table} (used, key, {columns}) VALUES ({marks})"
+        query = f"INSERT OR REPLACE INTO {self.table} (key, used, data) VALUES (?, ?, ?)"
         today = _today()
 
         def write(connection: sqlite3.Connection) -> None:
             with connection:
                 if _size(connection) >= self._most and not self._make_room(connection, tally):
                     return
-                connection.executemany(query, ((today, *entry) for entry in entries))
+                rows = ((key, today, checked(key, data)) for key, data in entries.items())
+                connection.executemany(query, rows)
 
         self._use(write, tally, make=True)
 
@@ -367,35 +416,6 @@ class AgingFile(CacheFile):
             # A loss of power may cost what was kept last, which is time and nothing else.
             connection.execute("PRAGMA synchronous = NORMAL")
             yield connection
-
-
-class BytesFile(AgingFile):
-    """A cache file of bytes by name.
-
-    Attributes:
-        column: Where in its table they lie.
-    """
-
-    column: ClassVar[str]
-
-    def get(self, names: Sequence[bytes], tally: Tally) -> dict[bytes, bytes]:
-        """Returns the bytes that are known for these names.
-
-        Args:
-            names: Any number.
-            tally: Takes a sentence if the cache cannot be used.
-        """
-        rows = self._get(self.column, names, tally)
-        return {name: data if isinstance(data, bytes) else b"" for name, _, data in rows}
-
-    def put(self, entries: Mapping[bytes, bytes], tally: Tally) -> None:
-        """Writes bytes by name in one transaction; they replace earlier ones.
-
-        Args:
-            entries: By name.
-            tally: Takes a sentence if the cache cannot be used, and if it is full.
-        """
-        self._put(self.column, list(entries.items()), tally)
 
 
 def _today() -> int:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import Final
 
-from echoless.core.cache import AgingFile, checked, unchecked
+from echoless.core.cache import EntryFile
 from echoless.core.model import Json
 from echoless.core.own_folders import cache_folder
 from echoless.core.run_notes import Tally
@@ -24,41 +24,15 @@ MOST_BYTES: Final = 256 * 2**20
 KEPT_FROM: Final = 1_000
 """Texts from which findings are kept: fewer are read in a moment, without a trace."""
 
-_SCHEMA: Final = """
-CREATE TABLE IF NOT EXISTS readings (
-    key BLOB PRIMARY KEY,
-    used INTEGER NOT NULL,
-    told BLOB NOT NULL
-) WITHOUT ROWID
-"""
 
+class ReadingFile(EntryFile):
+    """Facts, as JSON, by digest of the question and the text."""
 
-class ReadingFile(AgingFile):
-    """Facts by digest of the question and the text."""
-
-    schema = (_SCHEMA,)
     name = "cache of readings"
     instead = "texts were read anew"
     table = "readings"
     things = "readings"
     most = MOST_BYTES
-
-    def get(self, keys: list[bytes], tally: Tally) -> dict[bytes, Json]:
-        """Returns the facts that are known for these keys."""
-        findings: dict[bytes, Json] = {}
-        rows = self._get("told", keys, tally)
-        for key, _, data in rows:
-            try:
-                findings[key] = json.loads(unchecked(key, data) or b"")
-            except (ValueError, RecursionError):
-                continue
-        self.damaged(len(rows) - len(findings), tally)
-        return findings
-
-    def put(self, findings: dict[bytes, Json], tally: Tally) -> None:
-        """Writes facts; they replace earlier ones."""
-        entries = [(key, checked(key, json.dumps(each).encode())) for key, each in findings.items()]
-        self._put("told", entries, tally)
 
 
 class Readings:
@@ -88,11 +62,13 @@ class Readings:
         named = [f"{what}\0{text}".encode("utf-8", "surrogatepass") for text in wanted]
         keys = [blake2b(each, digest_size=16).digest() for each in named]
         known = self._file.get(keys, self._tally)
-        findings, fresh = dict[str, Json](), dict[bytes, Json]()
+        findings, fresh = dict[str, Json](), dict[bytes, bytes]()
         for text, key in zip(wanted, keys, strict=True):
-            if key not in known:
-                known[key] = fresh[key] = read(text)
-            findings[text] = known[key]
+            if key in known:
+                findings[text] = json.loads(known[key])
+            else:
+                findings[text] = read(text)
+                fresh[key] = json.dumps(findings[text]).encode()
         self._file.put(fresh, self._tally)
         return findings
 

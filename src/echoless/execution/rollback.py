@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final, Literal
 
+from echoless.core.cache import remove_quoting_caches
 from echoless.core.commands import command_line
 from echoless.core.errors import InputError, LedgerDamaged, UndoConflict, UsageError
 from echoless.core.model import Json, Memory, same
@@ -409,7 +410,7 @@ def _status(events: Sequence[Event], done: AbstractSet[Json]) -> Status:
 
 
 def purge(store: Store, runs: list[str] | None = None, *, before: str | None = None) -> list[str]:
-    """Destroys the images of runs: the only step that cannot be undone.
+    """Destroys the images of runs: the only step that cannot be undone. Quoting caches go too.
 
     Args:
         store: The store.
@@ -426,6 +427,7 @@ def purge(store: Store, runs: list[str] | None = None, *, before: str | None = N
     limit = instant(before)
     if before is not None and limit is None:
         raise UsageError(f"{before!r} is not a time. Write it like 2026-01-31.")
+    remove_quoting_caches()
     with store.writing(), together_with_ledger(store):
         recover(store)
         if isinstance(store, LeavesDrafts):

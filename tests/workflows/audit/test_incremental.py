@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -317,13 +318,11 @@ def test_what_changes_while_it_is_looked_at_is_not_kept(
 # ------------------------------------------------------------------ where it is kept
 
 
-def test_no_text_and_no_id_can_be_read_in_what_is_kept(store: Store, own_cache: Path) -> None:
+def test_what_is_kept_is_closed_to_others(store: Store, own_cache: Path) -> None:
     audit_store(store, safe())
-    with closing(sqlite3.connect(own_cache / audited.FILE_NAME)) as connection:
-        told = [data for (data,) in connection.execute("SELECT sealed FROM pages")]
-    assert len(told) == 3
-    assert not any(word in each for each in told for word in (b"cellar", b"attic", b"printer"))
-    assert all(unpacked(each) is None for each in told)
+    path = own_cache / audited.FILE_NAME
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
 @pytest.mark.parametrize("damage", [b"", b"no page", None])
@@ -332,9 +331,9 @@ def test_a_damaged_page_is_made_anew(
 ) -> None:
     whole = report_json(audit_store(store, safe()))
     with closing(sqlite3.connect(own_cache / audited.FILE_NAME)) as connection, connection:
-        for key, data in connection.execute("SELECT key, sealed FROM pages").fetchall():
+        for key, data in connection.execute("SELECT key, data FROM pages").fetchall():
             made = data[:-1] + bytes([data[-1] ^ 1]) if damage is None else damage
-            connection.execute("UPDATE pages SET sealed = ? WHERE key = ?", (made, key))
+            connection.execute("UPDATE pages SET data = ? WHERE key = ?", (made, key))
     told = report_json(audit_store(store, safe()))
     (note,) = told["notes"]
     assert "entries are damaged" in note

@@ -26,6 +26,7 @@ from echoless.blocking.detectors.normalised import NormalisedDetector
 from echoless.blocking.detectors.semantic import SemanticDetector
 from echoless.clustering import noise_score
 from echoless.core import text_facts_cache as readings
+from echoless.core.cache import checked
 from echoless.core.model import Pair, Vector, Verdict
 from echoless.core.own_folders import CACHE as FOLDER
 from echoless.core.run_notes import Tally
@@ -342,9 +343,9 @@ def test_a_damaged_look_is_made_anew(
     looked.since()
     with closing(sqlite3.connect(own_cache / looks.FILE_NAME)) as connection, connection:
         for key, data in connection.execute("SELECT key, data FROM looks").fetchall():
-            head, _, body = zlib.decompress(data).partition(b"\n")
+            head, _, body = zlib.decompress(data[4:]).partition(b"\n")
             made = zlib.compress(head + b"\n" + body[:-1]) if damage is None else damage
-            connection.execute("UPDATE looks SET data = ? WHERE key = ?", (made, key))
+            connection.execute("UPDATE looks SET data = ? WHERE key = ?", (checked(key, made), key))
     found = find(store, safe())
     assert ("lexical", 36) in looked.since()
     (note,) = found.tally.notes
@@ -383,7 +384,9 @@ def test_no_text_and_no_id_is_written_beside_what_is_proposed(
 ) -> None:
     find(store, safe())
     with closing(sqlite3.connect(own_cache / looks.FILE_NAME)) as connection:
-        told = [zlib.decompress(data) for (data,) in connection.execute("SELECT data FROM looks")]
+        told = [
+            zlib.decompress(data[4:]) for (data,) in connection.execute("SELECT data FROM looks")
+        ]
     assert len(told) == len(DETECTORS)
     assert not any(word in each for each in told for word in (b"printer", b"Cleo", b"m-0"))
 
@@ -444,8 +447,10 @@ def test_a_new_text_is_read_alone(copies: Store, read: list[str]) -> None:
 def test_a_damaged_reading_is_made_anew(copies: Store, own_cache: Path, damage: str) -> None:
     whole = find(copies, safe())
     with closing(sqlite3.connect(own_cache / readings.FILE_NAME)) as connection, connection:
-        connection.execute("UPDATE readings SET told = ? WHERE told LIKE '[%'", (damage,))
-    assert result(find(copies, safe())) == result(whole)
+        connection.execute("UPDATE readings SET data = ?", (damage.encode(),))
+    found = find(copies, safe())
+    assert (found.judged, found.groups) == (whole.judged, whole.groups)
+    assert any("entries are damaged" in note for note in found.tally.notes)
 
 
 def test_no_text_stands_in_the_readings(copies: Store, own_cache: Path) -> None:

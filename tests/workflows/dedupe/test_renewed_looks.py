@@ -146,7 +146,7 @@ def test_a_damaged_look_costs_a_note_and_nothing_else(
 ) -> None:
     find(store, SETTINGS[0])
     put(store, [Memory(id="new", content="Cleo keeps the keys")])
-    monkeypatch.setattr(known_pairs, "unpacked", lambda _data, _key: None)
+    monkeypatch.setattr(known_pairs, "unpacked", lambda _data: None)
     found = find(store, SETTINGS[0])
     assert found.renewed == 0
     assert any("cache of proposals" in note for note in found.tally.notes)

@@ -1,7 +1,4 @@
-"""A verdict as bytes, and back without loss; the verdicts on a batch with their bytes.
-
-What is kept of it is sealed (`core/content_encryption.py`).
-"""
+"""A verdict as bytes, and back without loss; the verdicts on a batch with their bytes."""
 
 from __future__ import annotations
 

@@ -9,8 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from echoless.core.cache import BytesFile, checked, unchecked
-from echoless.core.content_encryption import pair_key, text_print
+from echoless.core.cache import EntryFile, pair_key, text_print
 from echoless.core.own_folders import cache_folder
 from echoless.core.run_notes import Tally
 from echoless.matching.pair_model.network import PairNetwork, runtime
@@ -50,20 +49,13 @@ class Scores(NamedTuple):
         return ab, ba, conflict
 
 
-class ScoreCache(BytesFile):
+class ScoreCache(EntryFile):
     """Scores by key of the pair, in one file of the user's cache folder. It holds no text."""
 
-    schema = (
-        (
-            "CREATE TABLE IF NOT EXISTS scores (key BLOB PRIMARY KEY, used INTEGER NOT NULL, "
-            "scores BLOB NOT NULL) WITHOUT ROWID"
-        ),
-    )
     name = "cache of pair scores"
     instead = "pairs were scored anew"
     table = "scores"
     things = "pair scores"
-    column = "scores"
     most = 128 * 2**20
 
 
@@ -170,15 +162,9 @@ class PairScorer:
         if self._cache is None:
             return
         known = self._cache.get([keys[pair] for pair in pairs], tally)
-        damaged = 0
         for pair in pairs:
             if keys[pair] in known:
-                body = unchecked(keys[pair], known[keys[pair]])
-                if body is None or len(body) != _FORM.size:
-                    damaged += 1
-                else:
-                    yield pair, Scores(*_FORM.unpack(body))
-        self._cache.damaged(damaged, tally)
+                yield pair, Scores(*_FORM.unpack(known[keys[pair]]))
 
     def _keep(
         self,
@@ -189,7 +175,7 @@ class PairScorer:
     ) -> None:
         if self._cache is not None:
             entries = {
-                keys[pair]: checked(keys[pair], _FORM.pack(*scores))
+                keys[pair]: _FORM.pack(*scores)
                 for pair, scores in zip(pairs, made, strict=True)
                 if scores is not None
             }

@@ -6,8 +6,8 @@ named by a digest of all that, so a cached page of that name is the one that wou
 store is only asked for digests of what it holds (`stores.base.Printed`), which costs a hundredth
 of an audit.
 
-Pages lie in a file of the user's cache folder, sealed with the digest of the memories they are
-about (`core/content_encryption.py`): they name words of the texts.
+Pages lie in a file of the user's cache folder. They quote words of the texts: others cannot read
+the file, and `purge` deletes it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from importlib.metadata import version
 from typing import Any, Final
 
 from echoless.blocking.candidates import open_vectors
-from echoless.core.cache import BytesFile
-from echoless.core.content_encryption import opened, sealed
+from echoless.core.cache import QUOTING, EntryFile
 from echoless.core.garbage_collection import uncollected
 from echoless.core.json_codec import memory_to_json
 from echoless.core.model import digest
@@ -58,7 +57,7 @@ from echoless.workflows.audit.report import Report, audit, settings_json
 from echoless.workflows.dedupe import pipeline
 from echoless.workflows.dedupe.series import Series
 
-FILE_NAME: Final = "pages.sqlite3"
+FILE_NAME: Final = QUOTING[1]
 
 MOST_BYTES: Final = 512 * 2**20
 """Bytes of the file beyond which entries leave."""
@@ -68,14 +67,6 @@ KEPT_FROM: Final = 2_000
 
 _LARGEST: Final = 64 * 2**20
 """Bytes of one page, packed, beyond which it is not kept."""
-
-_SCHEMA: Final = """
-CREATE TABLE IF NOT EXISTS pages (
-    key BLOB PRIMARY KEY,
-    used INTEGER NOT NULL,
-    sealed BLOB NOT NULL
-)
-"""
 
 _OWN_DETECTORS: Final = frozenset({"exact", "normalised", "sequence", "lexical", "semantic"})
 """Those whose version `edition` covers."""
@@ -184,8 +175,7 @@ class _IncrementalAudit:
         pages = {}
         for namespace, name in names.items():
             key = _key(name)
-            data = opened(entries[key], key, name) if key in entries else None
-            page = None if data is None else unpacked(data)
+            page = unpacked(entries[key]) if key in entries else None
             if page is not None and page.namespace == namespace:
                 pages[namespace] = page
         known = sum(_key(name) in entries for name in names.values())
@@ -215,8 +205,7 @@ class _IncrementalAudit:
                     "will look again."
                 )
                 continue
-            key = _key(name)
-            entries[key] = sealed(data, key, name)
+            entries[_key(name)] = data
         self._file.put(entries, self._tally)
 
     def _names(self, prints: Prints, ledger: _Decisions) -> dict[str, bytes]:
@@ -240,7 +229,7 @@ class _IncrementalAudit:
 
 
 def _key(name: bytes) -> bytes:
-    """Returns the key of a page in the file; all of the name seals it."""
+    """Returns the key of a page in the file."""
     return name[:16]
 
 
@@ -372,14 +361,11 @@ def unpacked(packed_page: bytes) -> Page | None:
         return None
 
 
-class PageFile(BytesFile):
-    """Sealed pages by name, in one file."""
+class PageFile(EntryFile):
+    """Pages by name, in one file."""
 
-    version = 3  # up to 2 entries were sealed with another cipher
-    schema = (_SCHEMA,)
     name = "cache of audits"
     instead = "everything was audited anew"
     table = "pages"
     things = "pages"
     most = MOST_BYTES
-    column = "sealed"
