@@ -99,6 +99,22 @@ def test_an_id_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert "'nobody'" in result.output
 
 
+def test_texts_that_begin_with_each_others_names_are_merged_from_a_higher_chance_on() -> None:
+    told = explain(
+        "Mira supports Jonas in his new job.", "Jonas values Mira's support in the new job."
+    ).output
+    assert "(merged from 0.85)" in told
+    assert "They would be merged if" not in told
+
+
+def test_nothing_speaks_against_the_merge_of_a_slip_of_the_pen() -> None:
+    told = explain(
+        "Check the deployment before release.", "Check the deployement before release.", "--json"
+    ).output
+    assert json.loads(told)["verdict"] == "duplicate"
+    assert json.loads(told)["against"] == []
+
+
 @pytest.mark.parametrize("text", ["", " ", "🙂", "`", "\u200b", "a" * 50_000, "\ud800"])
 def test_any_text_is_explained_without_a_traceback(text: str) -> None:
     result = explain(text, "The demo is at 2 pm.")

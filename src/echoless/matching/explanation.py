@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
@@ -123,13 +123,14 @@ def explain(judge: Judge, pair: Pair) -> Explanation:
         pair: Both memories.
     """
     verdict, rules = judge.judge(pair), RuleJudge().judge(pair)
+    read = replace(rules.evidence, chance=verdict.evidence.chance)
     found = compared(pair.a, pair.b)
     told = findings(found)
     plain = rule_features(pair.a.content, pair.b.content, rules)
     against = tuple(
         (each.rule.name, each.difference)
         for each in told
-        if not merges(rules) and _forbids(rules.evidence, each, plain["letters"], judge)
+        if not merges(rules) and _forbids(read, each, plain["letters"], judge)
     )
     reading = _read(judge, pair, plain) if isinstance(judge, LearnedJudge) else None
     left = {token.index for token in found.only_a}
@@ -150,7 +151,7 @@ def _forbids(evidence: Evidence, found: Finding, letters: float, judge: Judge) -
     rule, difference = found
     if isinstance(judge, LearnedJudge):
         decides = rule.name if evidence.rule == rule.name else ""
-        return forbidden(Evidence(decides, "", 0.0, (difference,)), letters)
+        return forbidden(replace(evidence, rule=decides, differences=(difference,)), letters)
     needs_both = rule.force is Force.VETOES and not rule.between
     both = bool(difference.a and difference.b)
     return rule.force >= Force.HOLDS and (both or not needs_both)
@@ -187,7 +188,7 @@ def _read(judge: LearnedJudge, pair: Pair, plain: dict[str, float]) -> Reading |
         b_holds_a=ba,
         conflict=decision.conflict.probability(features(plain, whole)),
         same=same,
-        merge=decision.merge,
+        merge=judge.merge_from(pair),
         alarm=decision.alarm,
         words=tuple(left for left in words if abs(left.same - same) >= _TOLD),
     )

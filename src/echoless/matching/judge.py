@@ -221,6 +221,10 @@ class LearnedJudge:
                 self._tally.skip(VALUES_APART if fixed else LEFT_OUT, pair.a.id, pair.b.id)
         return chosen
 
+    def merge_from(self, pair: Pair) -> float:
+        """Returns the probability of the same, inclusive, from which two memories are merged."""
+        return max(self.decision.merge, SURE_OF_ROLES if exchanged_subjects(pair) else 0.0)
+
     def decide(
         self, pair: Pair, verdict: Verdict, plain: dict[str, float], scores: Scores
     ) -> Verdict:
@@ -239,10 +243,7 @@ class LearnedJudge:
         barred = not merges(verdict) and forbidden(evidence, plain["letters"])
         agreed = merges(verdict) or richer(verdict) is not None
         found = agreed or max(scores.a_holds_b, scores.b_holds_a) >= _LEAST_HELD
-        enough = self.decision.merge
-        if exchanged_subjects(pair):
-            enough = max(enough, SURE_OF_ROLES)
-        if same >= enough and conflict < DOUBTED and found and not barred:
+        if conflict < DOUBTED and found and not barred and same >= self.merge_from(pair):
             return with_status(pair, _merged(verdict, evidence, scores))
         if conflict >= self.decision.alarm and conflict > same:
             if verdict.evidence.rule in FIRM:
