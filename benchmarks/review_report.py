@@ -118,6 +118,7 @@ def made(groups: int) -> tuple[Sequence[Memory], Report]:
         series=(),
         verdicts={"duplicate": groups, "update": len(pairs)},
         left_out=0,
+        unasked=0,
         spared=0,
         skipped={},
         notes=(),

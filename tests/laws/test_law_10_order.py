@@ -6,15 +6,22 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from echoless import Memory, find, plan
+from echoless import Memory, audit_store, find, plan
+from echoless.core.own_folders import CACHE
+from echoless.core.settings import Choices, resolve
+from echoless.matching import runner
 from echoless.testing.strategies import worlds
-from echoless.workflows.audit.report import findings_json
-from tests.laws.worlds import KINDS, quick, safe, world
+from echoless.workflows.audit import incremental
+from echoless.workflows.audit.report import findings_json, report_json
+from echoless.workflows.dedupe import judging, passages
+from tests.laws.worlds import KINDS, folder, quick, safe, world
 
 
 def outcome(kind: str, told: list[Memory], **choices: object) -> object:
@@ -71,3 +78,49 @@ def test_the_hash_seed_changes_nothing() -> None:
     ]
     assert answers[0] == answers[1] == answers[2]
     assert len(json.loads(answers[0])[1]) >= 5
+
+
+SAYINGS = (
+    "{} leads the platform team.",
+    "The platform team is led by {}.",
+    "The head of the platform team is {}.",
+    "{} wants Docker to run before the tests.",
+    "Docker must be running for the tests of {}.",
+    "Every night a backup of the files of {} is made.",
+    "The files of {} are backed up nightly.",
+)
+LONG = " ".join(f"Step {n}: open valve {n} and wait for gauge {n + 3}." for n in range(40))
+
+
+@settings(quick, max_examples=6)
+@given(
+    names=st.lists(st.sampled_from(["Ana", "Bo", "Chen", "Dara"]), min_size=1, max_size=3),
+    most=st.integers(0, 5),
+    long=st.booleans(),
+)
+def test_what_earlier_runs_left_in_a_cache_changes_nothing(
+    names: list[str], most: int, long: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [text.format(name) for name in names for text in SAYINGS]
+    texts += [LONG, f"{LONG} Then close them.", LONG.replace("wait", "watch")] * long
+    told = [Memory(id=f"m-{n:02}", content=text) for n, text in enumerate(texts)]
+    monkeypatch.setattr(judging, "MOST_PAIRS", most)
+    monkeypatch.setattr(judging, "MOST_FAR", most)
+    monkeypatch.setattr(passages, "MOST_PAIRS", most)
+    monkeypatch.setattr(runner, "KEPT_FROM", 1)
+    monkeypatch.setattr(incremental, "KEPT_FROM", 1)
+    chosen = resolve(Choices())
+    with folder() as cache, world("sqlite", told) as store:
+        monkeypatch.setenv(CACHE, str(cache))
+
+        def audited(**changes: bool) -> str:
+            return json.dumps(report_json(audit_store(store, replace(chosen, **changes))))
+
+        without = audited(cache=False)
+        assert [audited(), audited()] == [without, without]
+        audited(thorough=True)  # its scores are kept, and change nothing
+        for file in Path(cache).glob("pages*"):
+            file.unlink()
+        assert audited() == without
+        first = plan(find(store, chosen)).to_json()["actions"]
+        assert plan(find(store, replace(chosen, cache=False))).to_json()["actions"] == first

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -25,10 +27,9 @@ from echoless.core.model import (
 from echoless.core.profiles import MergeUse
 from echoless.core.run_notes import Tally
 from echoless.core.verdict_sentences import sentence
-from echoless.matching import LEFT_OUT, VALUES_APART
 from echoless.matching import judge as judge_module
 from echoless.matching.decision import features, rule_features
-from echoless.matching.judge import NO_SCORE, WITHOUT, LearnedJudge, open_learned
+from echoless.matching.judge import NO_SCORE, WITHOUT, LearnedJudge, Questions, open_learned
 from echoless.matching.pair_model import PairScorer, open_network
 from echoless.matching.pair_model.scoring import Scores, open_scores
 from echoless.matching.rule_judge import RuleJudge, with_status
@@ -44,7 +45,7 @@ def pair(a: str, b: str, *, at: tuple[str | None, str | None] = (None, None)) ->
     )
 
 
-def learned(tally: Tally | None = None, **options: int) -> LearnedJudge:
+def learned(tally: Tally | None = None, **options: Questions) -> LearnedJudge:
     return LearnedJudge(RuleJudge(), PairScorer(open_network), tally or Tally(), **options)
 
 
@@ -161,37 +162,40 @@ REWORDED = [
 ]
 
 
-def test_pairs_beyond_the_budget_are_counted_and_asked_about_in_the_next_run() -> None:
+def test_pairs_beyond_the_budget_are_counted_and_every_run_leaves_out_the_same() -> None:
     pairs = [pair(a, b) for a, b in REWORDED]
     whole = learned().judge_all(pairs)
-    cache = open_scores()
-    left = []
-    for _ in range(len(pairs) + 1):
-        tally = Tally()
-        scorer = PairScorer(open_network, cache)
-        found = LearnedJudge(RuleJudge(), scorer, tally, most=1).judge_all(pairs)
-        left.append(tally.counts.get(LEFT_OUT, 0))
-    assert left[0] > 0
-    assert left[-1] == 0
-    assert [verdict_name(v) for v in found] == [verdict_name(v) for v in whole]
+    runs = []
+    for _ in range(3):
+        questions = Questions(1)
+        scorer = PairScorer(open_network, open_scores())
+        judge = LearnedJudge(RuleJudge(), scorer, Tally(), questions=questions)
+        runs.append((judge.judge_all(pairs), questions.left_out))
+    assert runs[0][1] == {"": 2}
+    assert runs == [runs[0]] * 3
+    chances = [verdict.evidence.chance for verdict in runs[0][0]]
+    assert sum(chance is not None for chance in chances) == 1
+    assert all(
+        one == other for one, other in zip(runs[0][0], whole, strict=True) if one.evidence.chance
+    )
 
 
 def test_what_a_namespace_may_ask_hangs_on_no_other_namespace() -> None:
     pairs = [pair(a, b) for a, b in REWORDED]
-    alone = learned(most=1).judge_all(pairs)
+    alone = learned(questions=Questions(1)).judge_all(pairs)
     others = [
         replace(p, a=replace(p.a, namespace="other"), b=replace(p.b, namespace="other"))
         for p in pairs
     ]
-    beside = learned(most=1).judge_all([*others, *pairs])
+    beside = learned(questions=Questions(1)).judge_all([*others, *pairs])
     assert beside[len(pairs) :] == alone
     assert beside[: len(pairs)] == alone
 
 
 def test_the_order_of_pairs_does_not_matter_to_whom_is_asked_about() -> None:
     pairs = [pair(a, b) for a, b in REWORDED]
-    forth = learned(most=1).judge_all(pairs)
-    back = learned(most=1).judge_all(pairs[::-1])[::-1]
+    forth = learned(questions=Questions(1)).judge_all(pairs)
+    back = learned(questions=Questions(1)).judge_all(pairs[::-1])[::-1]
     assert [verdict_name(v) for v in forth] == [verdict_name(v) for v in back]
 
 
@@ -204,10 +208,10 @@ def test_a_text_that_adds_is_merged_by_the_model_alone() -> None:
     judged = learned().judge(adds)
     assert isinstance(judged, Subsumes)
     assert judged.superset == "b"
-    tally = Tally()
-    verdicts = learned(tally, most=0).judge_all([adds, same])
+    none = Questions(0)
+    verdicts = learned(questions=none).judge_all([adds, same])
     assert [merges(each) for each in verdicts] == [False, True]
-    assert tally.counts[LEFT_OUT] == 2
+    assert none.left_out == {"": 2}
 
 
 @pytest.mark.parametrize(
@@ -241,23 +245,23 @@ def test_pairs_that_cannot_be_merged_take_no_question_from_those_that_may_be() -
     assert rules[0] == {"contradiction"}
     assert rules[1] <= {"related", "sibling", "distinct"}
 
-    tally, scorer = Tally(), PairScorer(open_network, open_scores())
     every = [p for part in parts for p in part]
-    LearnedJudge(RuleJudge(), scorer, tally, most=4).judge_all(every)
-    asked = [
-        sum(scorer.remembered([(p.a.content, p.b.content) for p in part], tally)) for part in parts
-    ]
-    assert asked == [1, 0, 2]
-    assert tally.counts[LEFT_OUT] > 0
-    assert tally.counts[VALUES_APART] == 2  # the ids of every pair here
+    for most, asked in ((4, [1, 0, 2]), (16, [3, 1, 2])):
+        scorer, questions = Asked(open_network), Questions(most)
+        LearnedJudge(RuleJudge(), scorer, Tally(), questions=questions).judge_all(every)
+        texts = [{p.a.content for p in part} for part in parts]
+        assert [sum(a in own for a, _ in scorer.pairs) for own in texts] == asked
+        assert questions.left_out.total() == len(every) - sum(asked)
 
-    for _ in range(2):  # the next run asks about no others of these
-        tally = Tally()
-        LearnedJudge(RuleJudge(), scorer, tally, most=16).judge_all(every)
-        others_asked = scorer.remembered([(p.a.content, p.b.content) for p in parts[1]], tally)
-        assert sum(others_asked) == 1
-        assert LEFT_OUT not in tally.counts
-        assert VALUES_APART in tally.counts
+
+class Asked(PairScorer):
+    """A scorer that remembers what it was asked about."""
+
+    pairs: Sequence[tuple[str, str]] = ()
+
+    def score(self, pairs: Sequence[tuple[str, str]], *args: Any, **named: Any) -> Any:
+        self.pairs = pairs
+        return super().score(pairs, *args, **named)
 
 
 def test_a_network_that_gives_no_number_leaves_the_rules_and_is_counted(

@@ -84,12 +84,26 @@ def test_a_text_that_is_too_long_has_no_scores_and_costs_no_time(scorer: PairSco
     assert scorer.score([("w" * (LONGEST_TEXT + 1), "w")], Tally()) == [None]
 
 
-def test_scores_are_remembered_and_a_damaged_file_is_no_memory(scorer: PairScorer) -> None:
+@pytest.fixture
+def scored(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What the network was asked about since this was emptied."""
+    asked: list[object] = []
+    kind = type(open_network())
+    logits = kind.logits
+    monkeypatch.setattr(kind, "logits", lambda *of: asked.append(of) or logits(*of))
+    return asked
+
+
+def test_scores_are_remembered_and_a_damaged_file_is_no_memory(
+    scorer: PairScorer, scored: list[object]
+) -> None:
     cache = open_scores()
     first = PairScorer(open_network, cache)
     made = first.score(PAIRS, Tally())
-    assert first.remembered(PAIRS, Tally()) == [scores is not None for scores in made]
-    assert first.score(PAIRS, Tally()) == made
+    known = [pair for pair, scores in zip(PAIRS, made, strict=True) if scores is not None]
+    scored.clear()
+    assert first.score(known, Tally()) == [scores for scores in made if scores is not None]
+    assert not scored
     cache.path.write_bytes(b"no database")
     tally = Tally()
     assert PairScorer(open_network, open_scores()).score(PAIRS, tally) == made
@@ -97,13 +111,15 @@ def test_scores_are_remembered_and_a_damaged_file_is_no_memory(scorer: PairScore
 
 
 def test_scores_of_another_version_of_the_library_are_not_taken_over(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, scored: list[object]
 ) -> None:
     pairs = [("The gate closes at ten.", "At ten the gate is closed.")]
-    PairScorer(open_network, open_scores()).score(pairs, Tally())
-    assert PairScorer(open_network, open_scores()).remembered(pairs, Tally()) == [True]
+    for _ in range(2):
+        PairScorer(open_network, open_scores()).score(pairs, Tally())
+    assert len(scored) == 1
     monkeypatch.setattr(scoring, "runtime", lambda: "onnxruntime 0.0")
-    assert PairScorer(open_network, open_scores()).remembered(pairs, Tally()) == [False]
+    PairScorer(open_network, open_scores()).score(pairs, Tally())
+    assert len(scored) == 2
 
 
 def test_the_version_of_the_library_is_read_once_for_any_number_of_pairs(
@@ -111,9 +127,7 @@ def test_the_version_of_the_library_is_read_once_for_any_number_of_pairs(
 ) -> None:
     asked: list[str] = []
     monkeypatch.setattr(scoring, "runtime", lambda: asked.append("asked") or "onnxruntime 0.0")
-    PairScorer(open_network, open_scores()).remembered(
-        [(f"one {n}", "two") for n in range(9)], Tally()
-    )
+    PairScorer(open_network, open_scores()).score([(f"one {n}", "two") for n in range(9)], Tally())
     assert asked == ["asked"]
 
 

@@ -28,7 +28,7 @@ from echoless.core.run_notes import Tally
 from echoless.core.secret_masking import learn
 from echoless.execution.actions import Rewrite, promise
 from echoless.execution.plan import BY_CHAIN, Plan
-from echoless.workflows.dedupe.findings import Findings
+from echoless.workflows.dedupe.findings import Findings, unasked_note
 
 LEGEND: Final = say(
     "Differences: ",
@@ -235,6 +235,9 @@ def plan_blocks(
         explained: Whether the rule and the similarity of each verdict are shown.
     """
     yield Heading(f"Plan for {findings.url}")
+    if unasked := unasked_note(findings.unasked):
+        yield say(unasked)
+        yield Gap()
     if not plan.actions:
         yield say("Nothing is said twice; there is nothing to do.")
     else:

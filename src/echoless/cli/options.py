@@ -118,7 +118,12 @@ def setting_option(name: str, *, explained: str = "") -> Callable[[Function], Fu
     explained = explained or declared.help
     if declared.kind is bool:
         return click.option(
-            declared.flag, name, flag_value=False, default=None, type=bool, help=explained
+            declared.flag,
+            name,
+            flag_value=not declared.default,
+            default=None,
+            type=bool,
+            help=explained,
         )
     return click.option(
         declared.flag,

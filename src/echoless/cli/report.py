@@ -129,6 +129,8 @@ def _summary(report: Report) -> Iterator[Block]:
     counts = report.counts
     yield Heading(f"Audit of {report.url}")
     yield answer_block(report)
+    if report.unasked:
+        yield say(report.unasked)
     yield Gap()
     rows = [
         ("memories", number(counts["total"])),

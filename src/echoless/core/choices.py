@@ -54,8 +54,7 @@ class Setting:
     Attributes:
         help: Its line in the help of a command.
         name: Key in `echoless.toml`; from the field, like the next two.
-        kind: Type of one value: `str`, `int`, `float`, or `bool` for what is on unless switched
-            off.
+        kind: Type of one value: `str`, `int`, `float`, or `bool` for a switch.
         several: Whether it takes several values.
         default: Value where nothing is chosen; None where the profile or nothing decides.
         metavar: Name of the value in the help.
@@ -97,8 +96,8 @@ class Setting:
 
     @property
     def flag(self) -> str:
-        """Returns the option of the command line; a switch has one that switches it off."""
-        return f"--{'no-' if self.kind is bool else ''}{self.name.replace('_', '-')}"
+        """Returns the option of the command line: for a switch, the one that turns it over."""
+        return f"--{'no-' if self.default is True else ''}{self.name.replace('_', '-')}"
 
     @property
     def variable(self) -> str:
@@ -196,6 +195,7 @@ class Choices:
         namespace: Only this one.
         since: Only memories created from this time on.
         limit: Only the most recently created.
+        thorough: True judges every pair, whatever it takes.
         cache: False neither reads nor writes what is kept from run to run.
         verifier: `none`, or `name:argument` of a verifier asked about unsure pairs.
         questions: At most so many pairs are put to it in a run.
@@ -291,6 +291,14 @@ class Choices:
             help="Look at the N most recently created memories.",
             metavar="N",
             least=1,
+            harmless=True,
+        )
+    )
+    thorough: bool | None = declare(
+        Setting(
+            help="Ask the pair model about every pair, however long it takes. Else a run asks "
+            "about the 4,000 likeliest of each namespace.",
+            default=False,
             harmless=True,
         )
     )

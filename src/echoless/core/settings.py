@@ -73,6 +73,7 @@ class Settings:
     since: str | None = None
     limit: int | None = None
     cache: bool = True
+    thorough: bool = False
     verifier: str = "none"
     questions: int = QUESTIONS
     locale: str = LOCALES[0]
@@ -84,10 +85,17 @@ class Settings:
         return None if self.encoder in {"auto", "stored", "none"} else self.encoder
 
     @property
+    def asks_all(self) -> bool:
+        """Returns whether no budget limits the pairs that are judged and asked about."""
+        return self.thorough or self.profile.use == "thorough"
+
+    @property
     def digest(self) -> str:
         """Returns 32 hexadecimal digits over everything that can change a result."""
         data: dict[str, Json] = asdict(self)
         del data["cache"], data["limits"]
+        if not self.thorough:
+            del data["thorough"]  # as before there was a choice, so that digests stay
         if self.limits.most_cost is not None:  # how fast it goes, and at which price, is no result
             data["most_cost"] = self.limits.most_cost
         if self.locale == LOCALES[0]:

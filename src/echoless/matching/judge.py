@@ -3,7 +3,7 @@
 ```
 equal texts, equal normal forms ......................... as the rules say, the model is not asked
 too unlike for any model to merge ....................... Related or Distinct, not asked
-beyond the pairs a namespace may ask about .............. as the rules say; no alarm; counted
+beyond the questions of a namespace ..................... as the rules say; no alarm; counted
 another value, unit, date, version, identifier, path .... never merged
 same, with other status marks ........................... Update
 same at or above `merge`, and no doubt of a conflict .... Duplicate or Subsumes; `.85` where each
@@ -39,7 +39,6 @@ from echoless.core.model import (
 from echoless.core.profiles import MergeUse
 from echoless.core.run_notes import Tally
 from echoless.core.runtime import workers
-from echoless.matching import LEFT_OUT, VALUES_APART
 from echoless.matching.base import Judge
 from echoless.matching.decision import Decision, features, rule_features, shipped_decision
 from echoless.matching.pair_model.network import available, open_network
@@ -88,13 +87,57 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Question:
     """A pair that the model may be asked about, and its part of the budget, see `_part`."""
 
     place: int
     plain: dict[str, float]
     prior: float
     part: int
+
+
+class Questions:
+    """Chooses the pairs that the pair model is asked about in one run, so many of a namespace.
+
+    The choice depends on the memories and the settings alone, never on what an earlier run left in
+    a cache: a second run of an unchanged store asks the same (law 10).
+
+    Attributes:
+        left_out: How many pairs it was not asked about, by namespace of the first memory.
+    """
+
+    def __init__(self, most: int | None = None) -> None:
+        """Takes the size of the budget.
+
+        Args:
+            most: Pairs of one namespace that the rules allow to merge; pairs across namespaces
+                count together. A few more are such that the rules forbid to merge, see `CONFLICTS`
+                and `OTHER_VALUES`. None for any number.
+        """
+        self._most = most
+        self._asked: Counter[tuple[str | None, int]] = Counter()
+        self.left_out: Counter[str] = Counter()
+
+    def chosen(self, pairs: Sequence[Pair], questions: Sequence[_Question]) -> list[_Question]:
+        """Returns the questions within the budget, in their order; counts the others.
+
+        Args:
+            pairs: All pairs that are judged.
+            questions: The likeliest first.
+        """
+        if self._most is None:
+            return list(questions)
+        chosen: list[_Question] = []
+        for question in questions:
+            pair = pairs[question.place]
+            # by namespace, so that a verdict never hangs on what else is in the store or the run
+            own = pair.a.namespace if pair.a.namespace == pair.b.namespace else None
+            if self._asked[own, question.part] < self._most // question.part:
+                self._asked[own, question.part] += 1
+                chosen.append(question)
+            else:
+                self.left_out[pair.a.namespace] += 1
+        return chosen
 
 
 class LearnedJudge:
@@ -107,25 +150,22 @@ class LearnedJudge:
         tally: Tally,
         decision: Decision | None = None,
         *,
-        most: int | None = None,
+        questions: Questions | None = None,
     ) -> None:
         """Takes what it decides with.
 
         Args:
             rules: Gives the first verdict.
             scorer: Asks the pair model.
-            tally: Takes what was left out or fell back.
+            tally: Takes what fell back.
             decision: Weights and thresholds; the shipped ones by default.
-            most: Pairs of one namespace that the model is asked about, remembered ones not counted;
-                None for any number. A few more are such that the rules forbid to merge, see
-                `CONFLICTS` and `OTHER_VALUES`. Pairs across namespaces count together.
+            questions: Chooses the pairs that the model is asked about; all by default.
         """
         self.rules = rules
         self.scorer = scorer
         self._tally = tally
         self.decision = decision or shipped_decision()
-        self._most = most
-        self._asked: Counter[tuple[str | None, int]] = Counter()
+        self._questions = questions or Questions()
 
     def judge(self, pair: Pair) -> Verdict:
         """Returns the verdict with its evidence; see `settle`."""
@@ -165,18 +205,18 @@ class LearnedJudge:
             progress: Told (pairs asked, pairs to ask).
         """
         settled = list(verdicts)
-        open_: list[_Asked] = []
+        open_: list[_Question] = []
         for place, (pair, verdict) in enumerate(zip(pairs, verdicts, strict=True)):
             if verdict.evidence.rule in SETTLED:
                 continue
             plain = rule_features(pair.a.content, pair.b.content, verdict)
             prior = self.decision.prior.probability(plain)
             if prior >= self.decision.ask:
-                open_.append(_Asked(place, plain, prior, _part(verdict, plain["letters"])))
+                open_.append(_Question(place, plain, prior, _part(verdict, plain["letters"])))
             else:
                 settled[place] = self._unlike(verdict, plain)
         open_.sort(key=lambda asked: (-asked.prior, *_texts(pairs[asked.place])))
-        chosen = self._within_budget(pairs, open_)
+        chosen = self._questions.chosen(pairs, open_)
         asked_about = {asked.place for asked in chosen}
         for asked in open_:
             verdict = verdicts[asked.place]
@@ -195,31 +235,6 @@ class LearnedJudge:
             else:
                 settled[asked.place] = self.decide(pair, verdict, asked.plain, told)
         return settled
-
-    def _within_budget(self, pairs: Sequence[Pair], open_: Sequence[_Asked]) -> list[_Asked]:
-        """Returns the pairs to ask about, and counts the others.
-
-        Of `OTHER_VALUES` they are the same in every run: to go on with further ones would make
-        every second run of an unchanged store as slow as the first, for hardly a conflict more.
-        """
-        if self._most is None:
-            return list(open_)
-        known = self.scorer.remembered(
-            [(pairs[o.place].a.content, pairs[o.place].b.content) for o in open_], self._tally
-        )
-        chosen: list[_Asked] = []
-        for asked, remembered in zip(open_, known, strict=True):
-            pair = pairs[asked.place]
-            # by namespace, so that a verdict never hangs on what else is in the store or the run
-            own = pair.a.namespace if pair.a.namespace == pair.b.namespace else None
-            fixed = asked.part == OTHER_VALUES
-            counts = fixed or not remembered
-            if not counts or self._asked[own, asked.part] < self._most // asked.part:
-                self._asked[own, asked.part] += counts
-                chosen.append(asked)
-            else:
-                self._tally.skip(VALUES_APART if fixed else LEFT_OUT, pair.a.id, pair.b.id)
-        return chosen
 
     def merge_from(self, pair: Pair) -> float:
         """Returns the probability of the same, inclusive, from which two memories are merged."""
@@ -318,7 +333,7 @@ def open_learned(
     tally: Tally,
     *,
     cache: bool = True,
-    most: int | None = None,
+    questions: Questions | None = None,
     shift: float = 0.0,
     use: MergeUse = "default",
 ) -> Judge:
@@ -327,7 +342,7 @@ def open_learned(
     Args:
         tally: Told if the model's libraries are missing.
         cache: Whether scores are remembered between runs.
-        most: Pairs of one namespace that the model may be asked about; None for any number.
+        questions: Chooses the pairs that the model is asked about; all by default.
         shift: Log odds added to every probability of the same, as a user's answers say.
         use: How sure it has to be, see `Profile.use`.
     """
@@ -336,4 +351,4 @@ def open_learned(
         return RuleJudge()
     scorer = PairScorer(open_network, open_scores() if cache else None)
     decision = shipped_decision(use).shifted(shift)
-    return LearnedJudge(RuleJudge(), scorer, tally, decision, most=most)
+    return LearnedJudge(RuleJudge(), scorer, tally, decision, questions=questions)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import closing
 from typing import TYPE_CHECKING, Final
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from echoless.matching import judge as road
     from echoless.matching.batch import batches, verdict_cache
     from echoless.matching.batch.verdict_cache import CachedVerdicts
+    from echoless.matching.judge import Questions
     from echoless.matching.verifiers import consultation, registry
     from echoless.matching.verifiers.consultation import Consultation
     from echoless.models.encoders import calibration
@@ -52,7 +53,7 @@ def open_judge(
     vectors: MemoryVectoriser | None,
     tally: Tally,
     *,
-    most: int | None = None,
+    questions: Questions | None = None,
 ) -> Judge:
     """Returns the judge of a profile.
 
@@ -60,7 +61,7 @@ def open_judge(
         profile: Names the judge.
         vectors: With an encoder the pair model is asked; without one values and wording decide.
         tally: Told what the judge has to do without.
-        most: Pairs of one namespace that the pair model may be asked about; None for any number.
+        questions: Chooses the pairs that the pair model is asked about; all by default.
 
     Raises:
         DamagedPackage: The weights of the pair model are not as they were shipped.
@@ -70,7 +71,7 @@ def open_judge(
         return guards.judge_named(profile.judge)
     shift = calibration.decision_shift(vectors.encoder.model)
     kept = vectors.cache is not None
-    return road.open_learned(tally, cache=kept, most=most, shift=shift, use=profile.use)
+    return road.open_learned(tally, cache=kept, questions=questions, shift=shift, use=profile.use)
 
 
 def open_cached_verdicts(judge: Judge, tally: Tally, *, enabled: bool) -> CachedVerdicts | None:
@@ -86,24 +87,6 @@ def open_cached_verdicts(judge: Judge, tally: Tally, *, enabled: bool) -> Cached
     if cache is None or not isinstance(judge, Repeatable):
         return None
     return verdict_cache.CachedVerdicts(judge, cache, tally)
-
-
-def asked_before(
-    judge: Judge, tally: Tally
-) -> Callable[[Sequence[tuple[str, str]]], list[bool]] | None:
-    """Returns what tells of pairs of texts whether the pair model was asked about them before.
-
-    Args:
-        judge: The judge of the run.
-        tally: Told if the scores of earlier runs cannot be read.
-
-    Returns:
-        A function of pairs of texts, or None where no model is asked.
-    """
-    if not isinstance(judge, road.LearnedJudge):
-        return None
-    scorer = judge.scorer
-    return lambda pairs: scorer.remembered(pairs, tally)
 
 
 def verdicts_on(judge: Judge, profile: Profile, pairs: Sequence[Pair]) -> list[Verdict]:

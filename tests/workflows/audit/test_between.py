@@ -22,7 +22,7 @@ from echoless.workflows.audit.between import (
     between_namespaces,
     between_stores,
 )
-from echoless.workflows.dedupe import far_pairs
+from echoless.workflows.dedupe import judging
 from tests.laws.worlds import everything, folder, quick, safe
 
 TEA = "Anna drinks green tea in the morning."
@@ -211,7 +211,7 @@ def test_pairs_with_little_wording_in_common_are_counted_beyond_their_budget(
     one = [memory(f"a-{n}", f"Alpha {n} met beta {n} at {shared}.") for n in range(3)]
     other = [memory(f"b-{n}", f"{shared}: {'gamma delta epsilon ' * 2}{n}") for n in range(3)]
     assert between(one, other).left_out == 0
-    monkeypatch.setattr(far_pairs, "MOST", 2)
+    monkeypatch.setattr(judging, "MOST_FAR", 2)
     report = between(one, other)
     assert report.left_out > 0
     assert any("little wording in common" in note for note in report.tally.notes)

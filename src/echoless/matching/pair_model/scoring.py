@@ -132,14 +132,6 @@ class PairScorer:
             for (a, b), scores in zip(pairs, (found[pair] for pair in ordered), strict=True)
         ]
 
-    def remembered(self, pairs: Sequence[tuple[str, str]], tally: Tally) -> list[bool]:
-        """Returns for each pair whether its scores are kept from an earlier run."""
-        ordered = [(a, b) if a <= b else (b, a) for a, b in pairs]
-        wanted = list(dict.fromkeys(ordered))
-        keys = dict(zip(wanted, self._keys(wanted), strict=True))
-        known = {pair for pair, _ in self._recalled(wanted, keys, tally)}
-        return [pair in known for pair in ordered]
-
     def _scored(self, pair: tuple[str, str]) -> Scores | None:
         a, b = (self._network.tokens(text) for text in pair)
         if a is None or b is None or not self._network.fits(a, b):

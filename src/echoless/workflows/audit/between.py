@@ -32,11 +32,10 @@ from echoless.core.optional import lazy_module
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Settings
 from echoless.core.verdict_sentences import sentence
-from echoless.matching import MOST_PAIRS
-from echoless.matching.runner import judge_all, kept_apart, open_cached_verdicts, open_judge
+from echoless.matching.runner import kept_apart
 from echoless.stores.base import Remarks, Sectioned, Store, in_context
 from echoless.workflows.audit.namespace_report import HELD_KINDS, reported_pair
-from echoless.workflows.dedupe.findings import held
+from echoless.workflows.dedupe.findings import held, unasked_note
 from echoless.workflows.dedupe.pipeline import standing_marks
 
 if TYPE_CHECKING:
@@ -44,10 +43,10 @@ if TYPE_CHECKING:
 
     from echoless.blocking.pair_scores import PairSignals
     from echoless.models.encoders.vectorizer import MemoryVectoriser
-    from echoless.workflows.dedupe import far_pairs
+    from echoless.workflows.dedupe import judging
 else:
     np = lazy_module("numpy")
-    far_pairs = lazy_module("echoless.workflows.dedupe.far_pairs")
+    judging = lazy_module("echoless.workflows.dedupe.judging")
 
 _REASONS: Final = lazy_pattern(r"\n\s*\*\*(?:Why|How to apply)\b.*", re.DOTALL)
 """What stands below a rule in a note of Claude Code: why, and how to apply it, which the same rule
@@ -338,11 +337,11 @@ def _compared(union: _Union, settings: Settings, progress: Progress | None) -> B
     copies = fold(eligible(union.memories, {}, tally, profile), profile, set(), union.apart, tally)
     vectors = open_vectors(settings, tally, tell)
     proposed, left_out = _proposed(union, copies, settings, vectors, tell)
-    judge = open_judge(profile, vectors, tally, most=MOST_PAIRS)
-    budgeted = far_pairs.closest_pairs(proposed, judge, union.memories, profile, tally, tell)
-    signals, left_out = budgeted.signals, left_out + sum(budgeted.left_out.values())
-    cache = open_cached_verdicts(judge, tally, enabled=settings.cache)
-    judged = judge_all(judge, union.memories, signals, union.apart, tell, tally, cache)
+    stage = judging.Judging(union.memories, union.apart, settings, vectors, tally, tell)
+    judged = stage.verdicts(stage.budgeted(proposed))
+    left_out += stage.left_out.total()
+    if note := unasked_note(stage.unasked.total()):
+        tally.note(note)
     tell("grouping", 0, 0)
     return Between(
         groups=tuple(_groups(union, copies, judged, settings)),

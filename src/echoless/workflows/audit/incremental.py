@@ -31,7 +31,6 @@ from echoless.core.run_notes import Progress, Tally
 from echoless.core.runtime import compiled
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.core.versions import edition
-from echoless.matching import LEFT_OUT
 from echoless.matching.pair_model.network import learned
 from echoless.models.encoders.calibration import own_digest
 from echoless.stores.base import (
@@ -196,8 +195,6 @@ class _IncrementalAudit:
             name = names.get(page.namespace)
             if name is None or name != names_after.get(page.namespace):
                 continue
-            if LEFT_OUT in page.skipped:
-                continue  # the next audit asks the pair model about further pairs
             data = packed(page)
             if len(data) > _LARGEST:
                 self._tally.note(

@@ -133,6 +133,7 @@ class Page:
         series: Sentences written again and again with other figures, largest first.
         verdicts: How many candidate pairs got which verdict.
         left_out: Pairs beyond the budget, not judged.
+        unasked: Pairs that the pair model was not asked about because of the budget.
         spared: Pairs not judged because one of them stood behind another one already.
         skipped: Ids by the reason why they were left out, both sorted.
         notes: Sentences about the work in this namespace.
@@ -151,6 +152,7 @@ class Page:
     series: tuple[Series, ...]
     verdicts: Mapping[str, int]
     left_out: int
+    unasked: int
     spared: int
     skipped: Mapping[str, tuple[str, ...]]
     notes: tuple[str, ...]
@@ -194,6 +196,7 @@ def pages_of(findings: Findings) -> Iterator[Page]:
             series=tuple(series),
             verdicts=Counter(verdict_name(pair.verdict) for pair in pairs),
             left_out=part.left_out,
+            unasked=part.unasked,
             spared=part.spared,
             skipped=skipped.get(name, {}),
             notes=part.notes,

@@ -33,7 +33,7 @@ from echoless.workflows.audit.namespace_report import (
     pages_of,
     reported_pair,
 )
-from echoless.workflows.dedupe.findings import Findings, spared_note, totals
+from echoless.workflows.dedupe.findings import Findings, spared_note, totals, unasked_note
 from echoless.workflows.dedupe.series import Series
 
 if TYPE_CHECKING:
@@ -140,6 +140,7 @@ class Report:
             redundant=sum(page.share.redundant for page in self.pages),
             candidates=sum(self.verdicts.values()),
             left_out=sum(page.left_out for page in self.pages),
+            unasked=sum(page.unasked for page in self.pages),
             held=Counter(pair.verdict for pair in self.held),
         )
 
@@ -211,6 +212,11 @@ class Report:
         return self.html({})
 
     @property
+    def unasked(self) -> str:
+        """Returns the sentence on pairs that the pair model was not asked about; empty for none."""
+        return unasked_note(self.counts["unasked"])
+
+    @property
     def answer(self) -> str:
         """Returns how much is repetition, in one sentence."""
         counts = self.counts
@@ -231,6 +237,7 @@ class Report:
         learn(memories.get(id_) for g in first for id_ in g.ids[: 1 + html_fragment.MEMBERS])
         held, left_out = self.counts["held"], self.counts["left_out"]
         remarks = (
+            self.unasked,
             f"About {number(self.wasted_tokens)} of {number(self.tokens)} tokens are wasted.",
             self.marked and f"Earlier runs hid {number(self.marked)}.",
             first and "to_pandas() has every member of every group.",

@@ -23,6 +23,7 @@ from echoless.core.optional import lazy_module
 from echoless.core.overlaps import Overlap
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Settings
+from echoless.core.wording import count
 from echoless.stores.base import Unites
 
 if TYPE_CHECKING:
@@ -61,11 +62,14 @@ class Part:
 
     Attributes:
         left_out: Pairs beyond the budget, not judged.
+        unasked: Pairs that the pair model was not asked about because of the budget, far pairs that
+            were not judged among them.
         spared: Pairs not judged because one of them stood behind another one already.
         notes: Sentences about it that every run over the same memories tells.
     """
 
     left_out: int = 0
+    unasked: int = 0
     spared: int = 0
     notes: tuple[str, ...] = ()
 
@@ -137,6 +141,11 @@ class Findings:
         return sum(part.left_out for part in self.parts.values())
 
     @property
+    def unasked(self) -> int:
+        """Returns how many pairs the pair model was not asked about because of the budget."""
+        return sum(part.unasked for part in self.parts.values())
+
+    @property
     def redundant(self) -> int:
         """Returns the copies beyond the first: the sum of (size - 1) over groups."""
         return sum(len(group.members) for group in self.groups)
@@ -151,6 +160,7 @@ class Findings:
             redundant=self.redundant,
             candidates=sum(self.verdicts.values()),
             left_out=self.left_out,
+            unasked=self.unasked,
             held=Counter(verdict_name(judged.verdict) for judged in self.held),
         )
 
@@ -197,6 +207,7 @@ def totals(
     redundant: int,
     candidates: int,
     left_out: int,
+    unasked: int,
     held: Mapping[str, int],
 ) -> dict[str, int]:
     """Returns totals as in `--json`.
@@ -207,7 +218,8 @@ def totals(
         groups: Of memories that say the same.
         redundant: Copies beyond the first: the sum of (size - 1) over groups.
         candidates: Pairs that were judged.
-        left_out: Pairs beyond the budget.
+        left_out: Pairs beyond the budget, not judged.
+        unasked: Pairs that the pair model was not asked about because of the budget.
         held: Pairs worth a person's eye by verdict.
     """
     return {
@@ -218,6 +230,7 @@ def totals(
         "unique": memories - redundant - marked,
         "candidates": candidates,
         "left_out": left_out,
+        "unasked": unasked,
         "held": sum(held.values()),
         "updates": held.get("update", 0),
         "contradictions": held.get("contradiction", 0),
@@ -231,6 +244,16 @@ def spared_note(pairs: int) -> str:
     return (
         f"{pairs:,} pairs were not judged: each has a memory with many partners that stands behind "
         "one of them already."
+    )
+
+
+def unasked_note(pairs: int) -> str:
+    """Returns the sentence of a report about pairs beyond the budget; empty for none."""
+    if not pairs:
+        return ""
+    return (
+        f"{count(pairs, 'unlikely pair')} {'was' if pairs == 1 else 'were'} not put to the pair "
+        "model. --thorough asks about all of them."
     )
 
 

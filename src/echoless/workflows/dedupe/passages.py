@@ -23,6 +23,7 @@ from echoless.core.passages import MOST_PASSAGES, is_long
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Settings
 from echoless.matching.base import Judge
+from echoless.matching.judge import Questions
 from echoless.matching.passages import (
     Comparison,
     PassageMatch,
@@ -40,8 +41,8 @@ Place: TypeAlias = tuple[str, int]
 """A memory, and the place of one of its passages."""
 
 MOST_PAIRS: Final = 2_000
-"""Pairs of passages a run asks the pair model about: half as many as of memories, some ten
-seconds on two cores, once. The next run goes on with the next ones."""
+"""Pairs of passages of a namespace that a run asks the pair model about: half as many as of
+memories, some ten seconds on two cores."""
 
 COMMON: Final = 30
 """Notes with one passage beyond which it is a phrase of the house and proposes no pair; in pairs
@@ -261,6 +262,11 @@ def _closest_partners(bounds: Mapping[Ids, float], tally: Tally) -> dict[Ids, fl
 # ------------------------------------------------------------------ verdicts and overlaps
 
 
+def questions_of(settings: Settings) -> Questions:
+    """Returns the budget of questions about passages, see `MOST_PAIRS`."""
+    return Questions(None if settings.asks_all else MOST_PAIRS)
+
+
 @dataclass(slots=True)
 class PassageComparison:
     """Compares the pairs of a run that have a long side.
@@ -269,6 +275,7 @@ class PassageComparison:
         memories: By id.
         proposed: Pairs of which one may say most of the other.
         judge: Judges passages.
+        questions: Chooses the passages that the pair model is asked about.
         apart: Pairs a person decided to keep both of.
         tally: Takes what was left out.
         tell: Progress.
@@ -277,6 +284,7 @@ class PassageComparison:
     memories: Mapping[str, Memory]
     proposed: Proposed
     judge: Judge
+    questions: Questions
     apart: AbstractSet[Ids]
     tally: Tally
     tell: Progress

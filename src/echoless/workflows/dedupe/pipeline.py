@@ -10,6 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from echoless.blocking.candidates import (
+    Found,
     Preference,
     beside,
     candidates,
@@ -38,13 +39,9 @@ from echoless.core.text_facts_cache import Readings, open_readings
 from echoless.execution.actions import Rewrite
 from echoless.execution.plan import Plan, PlanBasis, make_plan
 from echoless.execution.recovery import outdated
-from echoless.matching import MOST_PAIRS
 from echoless.matching.runner import (
-    JUDGING,
     consult,
-    judge_all,
     kept_apart,
-    open_cached_verdicts,
     open_consultation,
     open_judge,
     settled_by_passages,
@@ -61,18 +58,17 @@ from echoless.stores.base import (
 )
 from echoless.stores.ledger import Mark
 from echoless.stores.scope import by_owners
-from echoless.workflows.dedupe.findings import Findings, Part, held, measure, spared_note
+from echoless.workflows.dedupe.findings import Findings, Part, held, measure
 
 if TYPE_CHECKING:
-    from echoless.blocking.pair_scores import PairSignals
     from echoless.core.overlaps import Overlap
     from echoless.matching.verifiers.consultation import Consultation
     from echoless.models.encoders.vectorizer import MemoryVectoriser
-    from echoless.workflows.dedupe import dense_blocks, far_pairs, passages
+    from echoless.workflows.dedupe import dense_blocks, judging, passages
     from echoless.workflows.dedupe.passages import PassageComparison
 else:
     dense_blocks = lazy_module("echoless.workflows.dedupe.dense_blocks")
-    far_pairs = lazy_module("echoless.workflows.dedupe.far_pairs")
+    judging = lazy_module("echoless.workflows.dedupe.judging")
     passages = lazy_module("echoless.workflows.dedupe.passages")
 
 
@@ -197,11 +193,9 @@ class _Decision:
         groups: Largest first.
         reasons: Why each survivor survives, by its id.
         protected: Why memories stay visible whatever they say, by id.
-        spared: How many pairs were not judged, by the memory that did without.
         remembered: Of how many pairs the verdict was known from an earlier run.
         overlaps: Notes that stay apart though most of one is in the other.
-        left_out: Far pairs beyond the budget, by namespace.
-        notes: Sentences about far pairs and passages, by namespace.
+        parts: What was left out, and sentences about it, by namespace.
     """
 
     judged: Sequence[Judged]
@@ -209,11 +203,9 @@ class _Decision:
     groups: tuple[Group, ...]
     reasons: Mapping[str, str]
     protected: Mapping[str, str]
-    spared: Mapping[str, int]
     remembered: int
     overlaps: tuple[Overlap, ...]
-    left_out: Mapping[str, int]
-    notes: Mapping[str, Sequence[str]]
+    parts: Mapping[str, Part]
 
 
 def _findings(store: Store, settings: Settings, selection: _Selection, tell: Progress) -> Findings:
@@ -227,7 +219,7 @@ def _findings(store: Store, settings: Settings, selection: _Selection, tell: Pro
     proposed = candidates(
         memories, run.copies, settings, tally, tell, run.vectors, preference, selection.joins
     )
-    decided = _decide(store, run, proposed.signals, consultation)
+    decided = _decide(store, run, proposed, consultation)
     groups = tuple(
         group
         for group in decided.groups
@@ -236,9 +228,6 @@ def _findings(store: Store, settings: Settings, selection: _Selection, tell: Pro
     retained: Mapping[str, str] = {}
     if isinstance(store, Retains):
         retained = store.retained([(m.id, g.survivor) for g in groups for m in g.members])
-    spared: Counter[str] = Counter()
-    for id_, pairs in decided.spared.items():
-        spared[memories[id_].namespace] += pairs
     return Findings(
         store=store.identity,
         url=store.url,
@@ -261,14 +250,7 @@ def _findings(store: Store, settings: Settings, selection: _Selection, tell: Pro
         remembered=decided.remembered,
         taken_over=proposed.taken_over,
         renewed=proposed.renewed,
-        parts={
-            name: Part(
-                left_out=proposed.left_out.get(name, 0) + decided.left_out.get(name, 0),
-                spared=spared[name],
-                notes=(*proposed.notes.get(name, ()), *decided.notes.get(name, ())),
-            )
-            for name in sorted(proposed.notes.keys() | decided.notes.keys())
-        },
+        parts=decided.parts,
         in_context={} if run.read is memories else run.read,
         overlaps=decided.overlaps,
     )
@@ -312,31 +294,16 @@ def _read(
 
 
 def _decide(
-    store: Store, run: _Run, signals: PairSignals, consultation: Consultation | None
+    store: Store, run: _Run, proposed: Found, consultation: Consultation | None
 ) -> _Decision:
     """Judges the candidates and makes groups; compares stranded memories with the survivors."""
     settings, memories, tally, tell = run.settings, run.memories, run.tally, run.tell
-    judge = open_judge(settings.profile, run.vectors, tally, most=MOST_PAIRS)
-    cache = open_cached_verdicts(judge, tally, enabled=settings.cache)
-    budgeted = far_pairs.closest_pairs(signals, judge, run.read, settings.profile, tally, tell)
-    signals = budgeted.signals
-
+    stage = judging.Judging(run.read, run.apart, settings, run.vectors, tally, tell)
+    signals = stage.budgeted(proposed.signals)
     compared = _by_passages(run)
-    # of crowded memories some pairs are never judged, so the whole is a bound there
-    rounds = _Rounds(tell, 0 if signals.crowds is None else len(signals))
-
-    def ask(some: PairSignals) -> list[Judged]:
-        rounds.begin()
-        verdicts = judge_all(judge, run.read, some, run.apart, rounds, tally, cache)
-        return verdicts if compared is None else compared.settle(verdicts)
-
-    judged, spared = dense_blocks.judge_in_turn(signals, ask)
-    if spared:
-        tally.note(spared_note(sum(spared.values())))
+    judged = stage.verdicts(signals, compared)
     judged, settled = consult(consultation, run.read, signals, judged, tally)
-    if compared is not None:
-        judged = sorted([*judged, *compared.further(judged)], key=dense_blocks.BY_IDS)
-    judged = joined_by_thirds(judged)
+    judged = joined_by_thirds(stage.further(judged))
     protected = protected_among(store, memories, run.prior)
     given = GroupingInput(memories, run.copies, run.apart, run.prior, protected)
     standing = Standing(settings.profile.survivor, run.prior, settings.profile.junk, run.readings)
@@ -344,7 +311,7 @@ def _decide(
     groups, reasons = make_groups(judged, given, settings, tally, standing)
     for _ in range(dense_blocks.ROUNDS):
         centres = dense_blocks.stranded(signals, judged, groups, run.copies)
-        more = ask(beside(memories, centres, settings, run.vectors)) if centres else []
+        more = stage.ask(beside(memories, centres, settings, run.vectors)) if centres else []
         if not more:
             break
         judged = joined_by_thirds(sorted([*judged, *more], key=dense_blocks.BY_IDS))
@@ -355,47 +322,10 @@ def _decide(
         groups=groups,
         reasons=reasons,
         protected=protected,
-        spared=spared,
-        remembered=cache.remembered if cache else 0,
+        remembered=stage.remembered,
         overlaps=compared.overlaps(groups) if compared else (),
-        left_out=budgeted.left_out,
-        notes=_joined(budgeted.notes, compared.proposed.notes if compared else {}),
+        parts=stage.parts(proposed.left_out, proposed.notes),
     )
-
-
-def _joined(
-    some: Mapping[str, str], more: Mapping[str, Sequence[str]]
-) -> Mapping[str, Sequence[str]]:
-    """Returns sentences of two kinds by namespace."""
-    joined = {name: [sentence] for name, sentence in some.items()}
-    for name, sentences in more.items():
-        joined.setdefault(name, []).extend(sentences)
-    return joined
-
-
-class _Rounds:
-    """Progress of judging over all rounds; each round tells of its own pairs only."""
-
-    def __init__(self, tell: Progress, least: int) -> None:
-        """Starts before the first round.
-
-        Args:
-            tell: Takes the progress over all rounds.
-            least: Pairs there are at least in all rounds; 0 where that is not known.
-        """
-        self._tell, self._least = tell, least
-        self._before = self._round = 0
-
-    def begin(self) -> None:
-        """Begins the next round."""
-        self._before, self._round = self._before + self._round, 0
-
-    def __call__(self, stage: str, done: int, whole: int) -> None:
-        """Tells how far a round is."""
-        if stage == JUDGING:
-            self._round = done
-            done, whole = self._before + done, max(self._least, self._before + whole)
-        self._tell(stage, done, whole)
 
 
 def _by_passages(run: _Run) -> PassageComparison | None:
@@ -407,8 +337,9 @@ def _by_passages(run: _Run) -> PassageComparison | None:
         return None
     run.tell("comparing passages", 0, 0)
     found = passages.propose(memories, run.copies, settings, tally, run.vectors, run.touched)
-    judge = open_judge(settings.profile, run.vectors, tally, most=passages.MOST_PAIRS)
-    return passages.PassageComparison(memories, found, judge, run.apart, tally, run.tell)
+    questions = passages.questions_of(settings)
+    judge = open_judge(settings.profile, run.vectors, tally, questions=questions)
+    return passages.PassageComparison(memories, found, judge, questions, run.apart, tally, run.tell)
 
 
 def _scan(
@@ -528,11 +459,11 @@ def groups_among(
     copies = fold(eligible(by_id, {}, tally, profile), profile, set(), set(), tally)
     vectors = open_vectors(settings, tally, tell)
     proposed = candidates(by_id, copies, settings, tally, tell, vectors).signals
-    judge = open_judge(profile, vectors, tally, most=MOST_PAIRS)
-    signals = far_pairs.closest_pairs(proposed, judge, by_id, profile, tally, tell).signals
-    judged = judge_all(judge, by_id, signals, set(), tell, tally)
+    stage = judging.Judging(by_id, frozenset(), settings, vectors, tally, tell)
+    signals = stage.budgeted(proposed)
+    judged = stage.ask(signals)
     pairs = [Pair(by_id[each.a], by_id[each.b], signals[each.a, each.b]) for each in judged]
-    verdicts = settled_by_passages(judge, profile, pairs, [each.verdict for each in judged])
+    verdicts = settled_by_passages(stage.judge, profile, pairs, [each.verdict for each in judged])
     judged = [Judged(p.a.id, p.b.id, v) for p, v in zip(pairs, verdicts, strict=True)]
     pinned = {id_: "pinned" for id_, memory in by_id.items() if memory.pinned}
     given = GroupingInput(by_id, copies, set(), set(), pinned)

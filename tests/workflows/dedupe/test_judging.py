@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from echoless.core.passages import is_long
 from echoless.core.settings import Choices, resolve
 from echoless.matching.fields import fields_of
 from echoless.testing.stores import fill
-from echoless.workflows.dedupe import far_pairs
+from echoless.workflows.dedupe import judging
 
 WORDS = ("harbour", "invoice", "lantern", "meadow", "orchid", "quarry", "saddle", "violin")
 TEXTS = st.lists(
@@ -62,15 +63,13 @@ def is_far(one: str, other: str) -> bool:
     return fuzz.token_set_ratio(a, b) < 80
 
 
-def plain(
-    memories: Mapping[str, Memory], signals: PairSignals, most: int, known: Sequence[str] = ()
-) -> set[tuple[str, str]]:
+def plain(memories: Mapping[str, Memory], signals: PairSignals, most: int) -> set[tuple[str, str]]:
     """The pairs that stay, said in the plainest way."""
     kept = set[tuple[str, str]]()
     far: dict[str, list[tuple[str, str]]] = {}
     for a, b in signals:
         names = {memories[a].namespace, memories[b].namespace}
-        far.setdefault(names.pop() if len(names) == 1 else far_pairs.ACROSS, []).append((a, b))
+        far.setdefault(names.pop() if len(names) == 1 else judging.ACROSS, []).append((a, b))
     for pairs in far.values():
         own = [(a, b) for a, b in pairs if is_far(memories[a].content, memories[b].content)]
         if len(pairs) <= most:
@@ -79,39 +78,21 @@ def plain(
         for detector in ("lexical", "semantic"):
             measured = [pair for pair in own if detector in signals[pair]]
             measured.sort(key=lambda pair: (-signals[pair][detector], pair))
-            room = most
-            for a, b in measured:
-                if not room:
-                    break
-                kept.add((a, b))
-                room -= not (memories[a].content in known or memories[b].content in known)
+            kept.update(measured[:most])
     return kept
 
 
 @given(proposals(), st.integers(0, 4))
-def test_of_each_namespace_and_detector_the_closest_far_pairs_stay(
+def test_of_each_namespace_and_detector_the_closest_judging_stay(
     drawn: tuple[dict[str, Memory], PairSignals], most: int
 ) -> None:
     memories, signals = drawn
-    made = far_pairs.within_budget(signals, memories, most=most)
+    made = judging.within_budget(signals, memories, most=most)
     assert set(made.signals) == plain(memories, signals, most)
     assert all(made.signals[pair] == signals[pair] for pair in made.signals)
     assert sum(made.left_out.values()) == len(signals) - len(made.signals)
-    assert made.left_out.keys() == made.notes.keys()
-
-
-@given(proposals(), st.integers(0, 4), st.sets(st.integers(0, 8)))
-def test_pairs_whose_scores_are_known_stay_and_do_not_count(
-    drawn: tuple[dict[str, Memory], PairSignals], most: int, chosen: set[int]
-) -> None:
-    memories, signals = drawn
-    known = [memory.content for at, memory in enumerate(memories.values()) if at in chosen]
-
-    def remembered(pairs: Sequence[tuple[str, str]]) -> list[bool]:
-        return [a in known or b in known for a, b in pairs]
-
-    made = far_pairs.within_budget(signals, memories, remembered, most=most)
-    assert set(made.signals) == plain(memories, signals, most, known)
+    assert made.left_out.keys() <= {memory.namespace for memory in memories.values()}
+    assert bool(made.notes) == bool(made.left_out)
 
 
 def sentences(count: int) -> list[Memory]:
@@ -131,14 +112,14 @@ def sentences(count: int) -> list[Memory]:
 SETTINGS = resolve(Choices(encoder="stored", threshold=("semantic=0.8",)))
 
 
-def test_a_run_judges_the_closest_far_pairs_and_says_how_many_it_left_out(
+def test_a_run_judges_the_closest_judging_and_says_how_many_it_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "store.db"
     fill(path, sentences(20))
     with open_store(path) as store:
         whole = find(store, SETTINGS)
-        monkeypatch.setattr(far_pairs, "MOST", 50)
+        monkeypatch.setattr(judging, "MOST_FAR", 50)
         some = find(store, SETTINGS)
         told = audit(some)
     assert whole.counts["candidates"] == 190
@@ -150,7 +131,21 @@ def test_a_run_judges_the_closest_far_pairs_and_says_how_many_it_left_out(
     sentence = "Of 190 pairs with little wording in common the 50 closest were judged."
     assert sentence in some.tally.notes
     assert sentence in told.tally.notes
-    assert told.counts["left_out"] == 140
+    assert told.counts["left_out"] == told.counts["unasked"] == 140
+    assert told.unasked == (
+        "140 unlikely pairs were not put to the pair model. --thorough asks about all of them."
+    )
+
+
+def test_a_thorough_run_judges_every_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "store.db"
+    fill(path, sentences(20))
+    monkeypatch.setattr(judging, "MOST_FAR", 50)
+    with open_store(path) as store:
+        whole = find(store, replace(SETTINGS, thorough=True))
+    assert (whole.counts["candidates"], whole.counts["left_out"]) == (190, 0)
+    assert whole.counts["unasked"] == 0
+    assert whole.settings.digest != SETTINGS.digest
 
 
 def test_a_profile_that_reads_no_text_judges_every_pair(
@@ -158,7 +153,7 @@ def test_a_profile_that_reads_no_text_judges_every_pair(
 ) -> None:
     path = tmp_path / "store.db"
     fill(path, sentences(20))
-    monkeypatch.setattr(far_pairs, "MOST", 5)
+    monkeypatch.setattr(judging, "MOST_FAR", 5)
     chosen = resolve(Choices(profile="ego"))
     with open_store(path) as store:
         found = find(store, chosen)
