@@ -1,4 +1,4 @@
-"""`dedup --engine` and the commands `jobs`, as a person types them."""
+"""The commands `jobs`, and `dedup --engine` from before, as a person types them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ def test_one_command_plans_and_carries_out(echoless: Call, database: str, place:
     assert done["applied"]["counts"]["mark"] == 6
     assert len(hidden(database)) == 6
     assert (place / "job" / "job.json").exists()
-    again = answer(echoless("dedup", database, *ENGINE, "--results", "job", "--apply", "--json"))
+    same = ("jobs", "dedup", database, *ENGINE, "--results", "job", "--apply", "--json")
+    again = answer(echoless(*same))
     assert again["applied"]["runs"] == []
 
 
@@ -82,9 +83,9 @@ def test_more_than_was_allowed_is_not_carried_out(echoless: Call, database: str)
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--processes", "2"), "add --engine"),
-        (("--engine", "local", "--plan", "p.json"), "--plan does not go with --engine"),
-        (("--engine", "local", "--interactive"), "--interactive does not go with --engine"),
+        (("--processes", "2"), "No such option"),
+        (("--engine", "local", "--plan", "p.json"), "No such option"),
+        (("--engine", "local", "--interactive"), "No such option"),
         (("--engine", "local", "--rate", "5"), "--rate is for writing; add --apply"),
         (("--engine", "local", "--processes", "0"), "at least one process"),
         (("--engine", "local", "--address", "auto"), "leave out --address"),

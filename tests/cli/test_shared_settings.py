@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
+from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
+from echoless.cli import dedupe
 from echoless.cli.main import main
 from echoless.core.choices import SETTINGS, Choices, Setting
 from echoless.core.errors import UsageError
@@ -17,6 +21,7 @@ WITHOUT_TRUST = {
     "profile",
     "threshold",
     "semantic",
+    "thorough",
     "survivor",
     "grouping",
     "action",
@@ -27,9 +32,6 @@ WITHOUT_TRUST = {
     "locale",
 }
 """Written out: whoever lets a setting count from any file says so twice."""
-
-NOT_A_FLAG: dict[str, str] = {}
-"""Why a setting has no flag, by its name."""
 
 DECLARED = pytest.mark.parametrize("setting", SETTINGS.values(), ids=list(SETTINGS))
 
@@ -47,10 +49,8 @@ def test_each_field_is_declared_under_its_own_name() -> None:
     assert Choices() == Choices(**dict.fromkeys(SETTINGS))
 
 
-@DECLARED
+@pytest.mark.parametrize("setting", [each for each in SETTINGS.values() if not each.rare])
 def test_its_flag_takes_its_kind_of_value(setting: Setting) -> None:
-    if setting.name in NOT_A_FLAG:
-        return
     option = options_of_dedup()[setting.name]
     assert option.opts == [setting.flag]
     assert option.help == setting.help
@@ -63,11 +63,55 @@ def test_its_flag_takes_its_kind_of_value(setting: Setting) -> None:
         assert option.type is kinds[setting.kind]
 
 
+@pytest.fixture
+def chosen(monkeypatch: pytest.MonkeyPatch) -> list[Choices]:
+    """The choices of each call of `dedup` since this was emptied; nothing else happens."""
+    calls: list[Choices] = []
+    monkeypatch.setattr(dedupe, "settings_for", lambda _store, made: calls.append(made) or 1 / 0)
+    return calls
+
+
+@pytest.mark.parametrize("setting", [each for each in SETTINGS.values() if each.rare])
+def test_a_setting_without_a_flag_is_given_by_set_and_by_the_flag_it_had(
+    setting: Setting, chosen: list[Choices], tmp_path: Path
+) -> None:
+    store = tmp_path / "notes.jsonl"
+    store.write_text('{"id": "a", "content": "One."}\n')
+    written = {bool: "no", int: "3", float: "2.5", str: "newest,second"}[setting.kind]
+    words = [setting.flag] if setting.kind is bool else [setting.flag, written]
+    ways = [["--set", f"{setting.name}={written}"], words]
+    ways += [[f"{setting.flag}={written}"]] if len(words) == 2 else []
+    for way in ways:
+        CliRunner().invoke(main, ["dedup", str(store), *way])
+    assert chosen == [chosen[0]] * len(ways)
+    value = getattr(chosen[0], setting.name)
+    assert value == (("newest", "second") if setting.several else setting.read(written, "it"))
+
+
+@pytest.mark.parametrize("given", ["workers", "colour=red", "workers=many", "profile=safe"])
+def test_a_setting_that_is_not_known_or_is_no_number_is_refused(given: str) -> None:
+    result = CliRunner().invoke(main, ["dedup", "notes.jsonl", "--set", given])
+    assert result.exit_code == 2
+    assert "--set" in result.stderr
+
+
+def test_help_shows_what_most_people_need_and_help_all_the_rest() -> None:
+    for name in ("audit", "dedup", "review", "consolidate"):
+        short, whole = (
+            CliRunner().invoke(main, [name, option]).stdout for option in ("--help", "--help-all")
+        )
+        options = [line for line in short.splitlines() if re.match(r"  (-\w, )?--", line)]
+        assert 6 <= len(options) <= 14
+        assert "--help-all" in short
+        assert "--map" not in short
+        assert "--map" in whole
+
+
 @DECLARED
 def test_its_variable_and_its_key_in_a_file_take_the_same_kind(setting: Setting) -> None:
     assert setting.variable == f"ECHOLESS_{setting.name.upper()}"
     written = "1" if setting.kind in {int, float} else "x"
-    value = setting.from_environment(written)
+    value = setting.read(written, "it")
     assert setting.fits(value)
     assert isinstance(value, list) == setting.several
     assert setting.fits(True) == (setting.kind is bool)

@@ -16,6 +16,7 @@ from echoless.cli.audit_limits import Limits, compared_with
 from echoless.cli.discovery import audit_all_stores, between_blocks
 from echoless.cli.document import Block, say
 from echoless.cli.options import (
+    SettingsCommand,
     check_texts,
     count_option,
     examples,
@@ -66,21 +67,20 @@ _WHOLE: Final = Extent(top=1_000, members=100, pairs=10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Form:
+class _Output:
     """How a report is printed.
 
     Attributes:
         extent: How much of it is shown.
-        markdown: As Markdown.
-        github: As annotations of a GitHub job, with the report in the summary of the job.
+        format: `markdown`, or `github`: annotations of a GitHub job, and the report in its summary;
+            for a terminal if None.
         as_json: As JSON.
         html_file: New file for a report as a page, or None.
         texts: With the texts of the memories that the JSON names.
     """
 
     extent: Extent
-    markdown: bool
-    github: bool
+    format: str | None
     as_json: bool
     html_file: Path | None
     texts: bool
@@ -92,17 +92,25 @@ class _Form:
             UsageError: Several were, or texts are asked for in another one than JSON.
         """
         check_texts(wanted=self.texts, as_json=self.as_json)
-        options = {"--json": self.as_json, "--github": self.github, "--markdown": self.markdown}
-        chosen = [option for option, wanted in options.items() if wanted]
-        if self.github and len(chosen) > 1:
-            raise UsageError(f"{' and '.join(chosen)} do not go together. Choose one.")
+        if self.github and self.as_json:
+            raise UsageError("--json and --format github do not go together. Choose one.")
         if self.html_file is not None:
             html_report.check_report_file(self.html_file)
 
     @property
+    def github(self) -> bool:
+        """Returns whether a GitHub job reads the answer."""
+        return self.format == "github"
+
+    @property
+    def markdown(self) -> bool:
+        """Returns whether the report is printed as Markdown."""
+        return self.format == "markdown"
+
+    @property
     def page_alone(self) -> bool:
         """Returns whether only a page is wanted, so that one sentence is printed beside it."""
-        return self.html_file is not None and not (self.as_json or self.markdown or self.github)
+        return self.html_file is not None and not (self.as_json or self.format)
 
     @property
     def page_extent(self) -> report_view.Extent:
@@ -130,7 +138,7 @@ class _Scope:
     every_store: bool
     across: bool
 
-    def check(self, choices: Choices, form: _Form) -> None:
+    def check(self, choices: Choices, form: _Output) -> None:
         """Checks that the options fit together.
 
         Raises:
@@ -143,7 +151,7 @@ class _Scope:
         if self.every_store and form.texts:
             raise UsageError("--texts and --all do not go together. Name the stores.")
         if self.every_store and form.github:
-            raise UsageError("--github and --all do not go together. Name the stores.")
+            raise UsageError("--format github and --all do not go together. Name the stores.")
         if self.every_store and choices.namespace is not None:
             raise UsageError("--namespace is of one store. Leave it out with --all.")
         if self.across and choices.namespace is not None:
@@ -173,11 +181,12 @@ class _Audited:
 
 @click.command(
     "audit",
+    cls=SettingsCommand,
     epilog=examples(
         "echoless audit agent.db --namespace work --top 3",
         "echoless audit agent.db --fail-over 5% --json > audit.json",
         "echoless audit agent.db --compare audit.json --fail-worse",
-        "echoless audit agent.db --markdown > audit.md",
+        "echoless audit agent.db --format markdown > audit.md",
         "echoless audit agent.db --html report.html",
         "echoless audit a.jsonl b.jsonl --fail-over 0%",
         "echoless audit --all",
@@ -221,7 +230,13 @@ class _Audited:
     help="Report, too, what is said in several namespaces. Only a report: they may be different "
     "users, and a plan never goes across them.",
 )
-@click.option("--markdown", is_flag=True, help="Print the report as Markdown.")
+@click.option(
+    "--format",
+    type=click.Choice(("markdown", "github")),
+    help="Print the report as Markdown; or, for a GitHub job, print a warning for each redundant "
+    "copy, at its line where the store is a text file, and add the report to the file "
+    "GITHUB_STEP_SUMMARY names.",
+)
 @click.option(
     "--html",
     "html_file",
@@ -230,21 +245,15 @@ class _Audited:
     help="Write the report to a new FILE as a page with charts, for any browser. It shows 100 "
     "groups, and 20 pairs of each kind, unless --top and --pairs say how many.",
 )
-@click.option(
-    "--github",
-    is_flag=True,
-    help="For a GitHub job: print a warning for each redundant copy, at its line where the store "
-    "is a text file, and add the report to the file GITHUB_STEP_SUMMARY names.",
-)
 @json_option
 @texts_option
 @explain_option
 @gathered("extent", Extent, *_COUNTS, "explain")
-@gathered("form", _Form, *(field.name for field in fields(_Form)))
+@gathered("form", _Output, *(field.name for field in fields(_Output)))
 @gathered("limits", Limits, *(field.name for field in fields(Limits)))
 @gathered("scope", _Scope, "stores", "every_store", "across")
 @uncollected()
-def audit_command(*, scope: _Scope, choices: Choices, limits: Limits, form: _Form) -> int:
+def audit_command(*, scope: _Scope, choices: Choices, limits: Limits, form: _Output) -> int:
     """Report how much of STORE is repetition. Reads only.
 
     The report gives the number of redundant copies, the share they have, what they cost in tokens,
@@ -275,7 +284,7 @@ def audit_command(*, scope: _Scope, choices: Choices, limits: Limits, form: _For
     return _audit_each(scope, choices, limits, form)
 
 
-def _audit_each(scope: _Scope, choices: Choices, limits: Limits, form: _Form) -> int:
+def _audit_each(scope: _Scope, choices: Choices, limits: Limits, form: _Output) -> int:
     """Prints a report for each store and returns the exit code."""
     stores, earlier = scope.stores, limits.earlier()
     answers: list[dict[str, Json]] = []
@@ -303,7 +312,7 @@ def _audit_each(scope: _Scope, choices: Choices, limits: Limits, form: _Form) ->
 
 
 def _audited(
-    store: str, choices: Choices, form: _Form, scope: _Scope, earlier: EarlierAnswer | None
+    store: str, choices: Choices, form: _Output, scope: _Scope, earlier: EarlierAnswer | None
 ) -> _Audited:
     """Reads one store and returns what is printed of it."""
     with open_store(store) as opened:
@@ -357,7 +366,7 @@ def _blocks(
     report: Report,
     wider: Between | None,
     second: ThresholdComparison | None,
-    form: _Form,
+    form: _Output,
 ) -> Sequence[Block]:
     """Returns the report for a person: a sentence where a file has all of it."""
     if form.page_alone:
@@ -381,7 +390,7 @@ def _across(store: Store, settings: Settings, progress: Progress, *, asked: bool
     return between_namespaces(store, settings, progress=progress) if asked or sectioned else None
 
 
-def _print(audited: _Audited, form: _Form) -> None:
+def _print(audited: _Audited, form: _Output) -> None:
     """Prints the report on one store; JSON is printed by the caller, for all stores at once."""
     if form.github:
         render.print_lines(audited.annotations)
@@ -410,7 +419,7 @@ def _append(path: Path, text: str) -> None:
         ) from problem
 
 
-def _say_over(reasons: Sequence[str], form: _Form, store: str) -> None:
+def _say_over(reasons: Sequence[str], form: _Output, store: str) -> None:
     """Prints why a store has too much repetition; JSON has the figures."""
     for sentence in () if form.as_json else reasons:
         render.note(f"{store}: {sentence}" if store else sentence)

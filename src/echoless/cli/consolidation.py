@@ -13,6 +13,7 @@ from echoless.cli import render
 from echoless.cli.document import Block, Gap, command, count, quoted, say, strong
 from echoless.cli.group_view import group_blocks, plan_blocks
 from echoless.cli.options import (
+    SettingsCommand,
     count_option,
     examples,
     explain_option,
@@ -129,6 +130,7 @@ class _Request:
 
 @click.command(
     "consolidate",
+    cls=SettingsCommand,
     epilog=examples(
         "echoless consolidate agent.db --window 24",
         "echoless consolidate agent.db --merge m-7 m-9 --apply",

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,7 @@ from echoless.cli import render
 from echoless.cli.document import Block, Gap, command, count, say
 from echoless.cli.group_view import plan_blocks
 from echoless.cli.options import (
+    SettingsCommand,
     check_delete,
     check_texts,
     count_option,
@@ -46,7 +47,6 @@ from echoless.core.model import Json
 from echoless.core.optional import lazy_module
 from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, Settings
-from echoless.engines.workers import ENGINES, Workers
 from echoless.execution.executor import Run, apply
 from echoless.execution.patch import Patch, check_text_files, make_patch
 from echoless.execution.plan import Plan, write_plan
@@ -83,11 +83,6 @@ class _Request:
         explain: Whether the rule and the similarity of each verdict are printed.
         as_json: Whether to print JSON.
         texts: Whether to add the texts of the memories that the JSON names.
-        engine: Name of the engine that runs the work in partitions, or None.
-        processes: Processes of the engine; as many as it likes if None.
-        address: Of the cluster; this machine if None.
-        results: Place of the results of an engine; the user's own folder if None.
-        rate: Memories an engine's plans change a second, at most; any number if None.
     """
 
     store: str
@@ -102,11 +97,6 @@ class _Request:
     explain: bool
     as_json: bool
     texts: bool
-    engine: str | None
-    processes: int | None
-    address: str | None
-    results: str | None
-    rate: float | None
 
     def check(self) -> None:
         """Checks that the options go together, before the long work.
@@ -130,39 +120,6 @@ class _Request:
                     f"{path} exists. Give the {what} another name, or remove it first."
                 )
         self._check_patch()
-        self._check_engine()
-
-    def _check_engine(self) -> None:
-        """Checks that the options of an engine stand with one, and no others do.
-
-        Raises:
-            UsageError: They do not.
-        """
-        own = {
-            "--processes": self.processes,
-            "--address": self.address,
-            "--results": self.results,
-            "--rate": self.rate,
-        }
-        if self.engine is None:
-            given = [option for option, value in own.items() if value is not None]
-            if given:
-                raise UsageError(f"{given[0]} is for work in partitions; add --engine.")
-            return
-        others = {
-            "--plan": self.plan_file,
-            "--patch": self.patch_file,
-            "--interactive": self.interactive,
-            "--explain": self.explain,
-            "--texts": self.texts,
-        }
-        given = [option for option, value in others.items() if value]
-        if given:
-            raise UsageError(
-                f"{given[0]} does not go with --engine, which makes a plan for each partition."
-            )
-        if self.rate is not None and not self.now:
-            raise UsageError("--rate is for writing; add --apply.")
 
     def _check_patch(self) -> None:
         """Checks that a patch is asked for by itself.
@@ -194,22 +151,6 @@ class _Request:
                 "without --apply, --plan and --patch, or raise the limit."
             )
 
-    def for_engine(self, engine: str, choices: Choices) -> jobs.EngineRequest:
-        """Returns what is asked of an engine."""
-        hidden = self.most_hidden
-        return jobs.EngineRequest(
-            store=self.store,
-            choices=choices,
-            action=self.action,
-            engine=engine,
-            workers=Workers(self.processes, self.address),
-            results=self.results,
-            rate=self.rate,
-            now=self.now,
-            limit=None if hidden is None else share_limit(hidden, "--most-hidden"),
-            as_json=self.as_json,
-        )
-
     def check_delete(self, settings: Settings) -> None:
         """Checks that a person asked to delete, where a profile or a file proposes it.
 
@@ -221,8 +162,26 @@ class _Request:
             check_delete(settings, self.action)
 
 
+class _DedupCommand(SettingsCommand):
+    """Hands a call with `--engine` over to `jobs dedup`, which it was before."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Returns the context of the command that the words are for."""
+        before = args[: args.index("--")] if "--" in args else args
+        if any(word.partition("=")[0] == "--engine" for word in before):
+            return jobs.dedup_command.make_context(info_name, args, parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
 @click.command(
     "dedup",
+    cls=_DedupCommand,
     epilog=examples(
         "echoless dedup agent.db",
         "echoless dedup agent.db --plan tidy.json && echoless apply agent.db tidy.json",
@@ -267,31 +226,6 @@ class _Request:
     "--top", default=10, explained="Print the N largest groups. The plan always holds all."
 )
 @explain_option
-@click.option(
-    "--engine",
-    type=click.Choice(ENGINES),
-    help="Cut the work into partitions of namespaces, and run them on this engine.",
-)
-@click.option(
-    "--processes",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Processes that work for the engine at a time; as many as it has cores by default. With "
-    "--engine postgres 0 leaves the work to other machines.",
-)
-@click.option("--address", metavar="ADDRESS", help="Address of the cluster of the engine.")
-@click.option(
-    "--results",
-    metavar="PLACE",
-    help="Folder or URL (s3://…) for the plans and reports of the partitions, which all workers "
-    "must reach. The same command goes on where it stopped.",
-)
-@click.option(
-    "--rate",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="N",
-    help="With --engine and --apply: change at most N memories a second.",
-)
 @json_option
 @texts_option
 @gathered("request", _Request, *(field.name for field in fields(_Request)))
@@ -305,8 +239,6 @@ def dedup_command(*, request: _Request) -> int:
     """
     request.check()
     choices = replace(request.choices, action=request.action)
-    if request.engine is not None:
-        return jobs.dedup_by_engine(request.for_engine(request.engine, choices))
     with open_store(request.store) as opened:
         settings = settings_for(opened, choices)
         request.check_delete(settings)

@@ -1,4 +1,4 @@
-"""The command `jobs`, and `dedup --engine`: one deduplication over many processes or machines."""
+"""The commands `jobs`: one deduplication over many processes or machines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +24,19 @@ from echoless.cli.document import (
     short_time,
     strong,
 )
-from echoless.cli.options import check_delete, examples, json_option, settings_for, writing
+from echoless.cli.options import (
+    SettingsCommand,
+    check_delete,
+    examples,
+    finding_options,
+    gathered,
+    json_option,
+    mapping_options,
+    setting_option,
+    settings_for,
+    store_argument,
+    writing,
+)
 from echoless.cli.progress import Bar
 from echoless.core import trust
 from echoless.core.choices import Choices
@@ -36,6 +48,7 @@ from echoless.core.errors import (
     PlanRefused,
     StoreReadOnly,
     UndoConflict,
+    UsageError,
 )
 from echoless.core.model import Json, digest
 from echoless.core.optional import lazy_module
@@ -55,10 +68,11 @@ from echoless.engines.job_run import (
 )
 from echoless.engines.registry import open_engine
 from echoless.engines.results import POSTGRES, open_results
-from echoless.engines.workers import Workers
+from echoless.engines.workers import ENGINES, Workers
 from echoless.execution.actions import achieved
 from echoless.stores import open_store
 from echoless.stores.base import Store
+from echoless.workflows.audit.report import share_limit
 
 if TYPE_CHECKING:
     from echoless.engines import postgres_session, postgres_worker
@@ -78,7 +92,7 @@ store_option = click.option(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EngineRequest:
+class _Request:
     """What was asked of an engine on the command line.
 
     Attributes:
@@ -86,11 +100,12 @@ class EngineRequest:
         choices: Settings that were chosen.
         action: What happens to duplicates, as a person named it, or None.
         engine: Name of the engine.
-        workers: How many workers there are, and where.
+        processes: How many work for it; as many as it likes if None.
+        address: Of its cluster; this machine if None.
         results: Place of the results; None for the user's own folder.
-        rate: Memories changed a second, at most; None for as fast as it goes.
         now: Whether to carry the plans out at once.
-        limit: Largest share that the plans may hide; None for any.
+        most_hidden: Largest share that the plans may hide, as it was typed; None for any.
+        rate: Memories changed a second, at most; None for as fast as it goes.
         as_json: Whether to print JSON.
     """
 
@@ -98,68 +113,27 @@ class EngineRequest:
     choices: Choices
     action: str | None
     engine: str
-    workers: Workers
+    processes: int | None
+    address: str | None
     results: str | None
-    rate: float | None
     now: bool
-    limit: float | None
+    most_hidden: str | None
+    rate: float | None
     as_json: bool
 
+    @property
+    def limit(self) -> float | None:
+        """Returns the largest share that the plans may hide, 0 to 1; None for any.
 
-def dedup_by_engine(request: EngineRequest) -> int:
-    """Runs the job of a store on an engine; carries its plans out where that was asked for.
-
-    Returns:
-        The exit code: 5 where a partition failed, a group was refused, or too much would go.
-    """
-    with open_store(request.store) as store:
-        choices = layered(request.choices)
-        settings = settings_for(store, request.choices)
-        if request.now:
-            check_delete(settings, request.action)
-        place = request.results or _own_place(store, settings, request)
-        opened = open_job(store, choices, open_results(place))
-        if opened.job.store == without_password(store.url):
-            with suppress(StoreReadOnly):  # then `jobs apply` asks for the store
-                trust.trust(*_record(opened), trust.JOBS)
-        engine = open_engine(request.engine, request.workers)
-        try:
-            with Bar(quiet=request.as_json) as bar:
-                outcome = run_job(
-                    opened,
-                    request.store,
-                    engine,
-                    progress=lambda done, whole: bar("partitions", done, whole),
-                )
-        finally:
-            engine.close()
-        allowed = request.limit is None or _share(outcome) <= request.limit
-        runs = None
-        if request.now and allowed:
-            with Bar(quiet=request.as_json) as bar, writing(request.store):
-                runs = apply_job(store, opened, rate=request.rate, progress=bar.actions)
-    if request.as_json:
-        render.show_json(
-            {
-                **_outcome_json(opened, outcome),
-                "unchanged": outcome.unchanged,
-                "attempts_failed": outcome.attempts,
-                "applied": None if runs is None else _runs_json(runs),
-            }
-        )
-    else:
-        render.show(_outcome_blocks(opened, outcome))
-        render.show(_next_blocks(opened, outcome, runs, request.store))
-    if not allowed:
-        render.note(
-            f"The plans would hide {_share(outcome):.2%} of the memories, more than --most-hidden "
-            "allows. Nothing was changed in the store."
-        )
-    complete = allowed and not outcome.failed and (runs is None or _is_whole(runs))
-    return 0 if complete else PlanRefused.exit_code
+        Raises:
+            UsageError: It is no share, or a rate is given where nothing is written.
+        """
+        if self.rate is not None and not self.now:
+            raise UsageError("--rate is for writing; add --apply.")
+        return None if self.most_hidden is None else share_limit(self.most_hidden, "--most-hidden")
 
 
-def _own_place(store: Store, settings: Settings, request: EngineRequest) -> str:
+def _own_place(store: Store, settings: Settings, request: _Request) -> str:
     """Returns where the results of a store and settings lie unless a place is named.
 
     It is the same each time: a folder of the user, or the store's own database for workers that may
@@ -336,18 +310,120 @@ def _runs_json(runs: JobRuns) -> dict[str, Json]:
 @click.group(
     "jobs",
     epilog=examples(
-        "echoless dedup agent.db --engine local",
+        "echoless jobs dedup agent.db",
         "echoless jobs list",
         "echoless jobs apply JOB --rate 500",
         "echoless jobs undo JOB",
     ),
 )
 def jobs_command() -> None:
-    """See, carry out and take back what `dedup --engine` planned.
+    """Cut a deduplication into partitions; see, carry out and take back what they planned.
 
     A job cuts a store into partitions of namespaces. Each ends in a plan of its own. JOB is the
     folder or the address of its results, or the name `jobs list` shows.
     """
+
+
+@jobs_command.command(
+    "dedup",
+    cls=SettingsCommand,
+    epilog=examples(
+        "echoless jobs dedup agent.db",
+        "echoless jobs dedup agent.db --apply --rate 500",
+        "echoless jobs dedup postgresql://agent@db/memory#notes --engine postgres",
+    ),
+)
+@store_argument
+@mapping_options
+@finding_options
+@setting_option("action")
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default=ENGINES[0],
+    show_default=True,
+    help="Run the partitions on this engine.",
+)
+@click.option(
+    "--processes",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Processes that work for the engine at a time; as many as it has cores by default. With "
+    "--engine postgres 0 leaves the work to other machines.",
+)
+@click.option("--address", metavar="ADDRESS", help="Address of the cluster of the engine.")
+@click.option(
+    "--results",
+    metavar="PLACE",
+    help="Folder or URL (s3://…) for the plans and reports of the partitions, which all workers "
+    "must reach. The same command goes on where it stopped.",
+)
+@click.option("--apply", "now", is_flag=True, help="Carry the plans out at once.")
+@click.option(
+    "--most-hidden",
+    metavar="SHARE",
+    help="Write nothing with --apply if more than SHARE of the visible memories would be hidden "
+    "(10% or 0.1); the exit code is 5.",
+)
+@click.option(
+    "--rate",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="N",
+    help="With --apply: change at most N memories a second.",
+)
+@json_option
+@gathered("request", _Request, *(field.name for field in fields(_Request)))
+def dedup_command(*, request: _Request) -> int:
+    """Plan what would be hidden in STORE, partition by partition; with --apply, hide it.
+
+    Exit code 5 where a partition failed, a group was refused, or too much would be hidden.
+    """
+    limit = request.limit
+    with open_store(request.store) as store:
+        asked = replace(request.choices, action=request.action)
+        choices, settings = layered(asked), settings_for(store, asked)
+        if request.now:
+            check_delete(settings, request.action)
+        place = request.results or _own_place(store, settings, request)
+        opened = open_job(store, choices, open_results(place))
+        if opened.job.store == without_password(store.url):
+            with suppress(StoreReadOnly):  # then `jobs apply` asks for the store
+                trust.trust(*_record(opened), trust.JOBS)
+        engine = open_engine(request.engine, Workers(request.processes, request.address))
+        try:
+            with Bar(quiet=request.as_json) as bar:
+                outcome = run_job(
+                    opened,
+                    request.store,
+                    engine,
+                    progress=lambda done, whole: bar("partitions", done, whole),
+                )
+        finally:
+            engine.close()
+        allowed = limit is None or _share(outcome) <= limit
+        runs = None
+        if request.now and allowed:
+            with Bar(quiet=request.as_json) as bar, writing(request.store):
+                runs = apply_job(store, opened, rate=request.rate, progress=bar.actions)
+    if request.as_json:
+        render.show_json(
+            {
+                **_outcome_json(opened, outcome),
+                "unchanged": outcome.unchanged,
+                "attempts_failed": outcome.attempts,
+                "applied": None if runs is None else _runs_json(runs),
+            }
+        )
+    else:
+        render.show(_outcome_blocks(opened, outcome))
+        render.show(_next_blocks(opened, outcome, runs, request.store))
+    if not allowed:
+        render.note(
+            f"The plans would hide {_share(outcome):.2%} of the memories, more than --most-hidden "
+            "allows. Nothing was changed in the store."
+        )
+    complete = allowed and not outcome.failed and (runs is None or _is_whole(runs))
+    return 0 if complete else PlanRefused.exit_code
 
 
 @jobs_command.command("list", epilog=examples("echoless jobs list --json"))
@@ -369,7 +445,7 @@ def list_command(*, as_json: bool) -> None:
         render.show_json({"jobs": [{"name": name, **_job_json(each)} for name, each in jobs]})
         return
     if not jobs:
-        render.show([say("There are no jobs. `echoless dedup STORE --engine local` makes one.")])
+        render.show([say("There are no jobs. `echoless jobs dedup STORE` makes one.")])
         return
     rows = tuple(
         (name, each.job.store, number(len(each.partitions)), short_time(each.job.created_at))
@@ -476,7 +552,7 @@ def undo_command(*, job: str, store: str | None, as_json: bool) -> int:
 def work_command(*, address: str, store: str | None, as_json: bool) -> None:
     """Work on the partitions of the job at ADDRESS, a name in a Postgres database.
 
-    `dedup --engine postgres` tells the address. Any number of workers on any machines may take
+    `jobs dedup --engine postgres` tells the address. Any number of workers on any machines may take
     part, and come and go; one that is killed gives its partition back. A worker ends when nothing
     is left. Passwords are taken from PGPASSWORD or the password file of PostgreSQL, as by psql.
     """

@@ -36,7 +36,7 @@ FAMILIES: Final[Families] = {
         "review": ("review_page", "Decide on duplicates in a page in the browser, by keys."),
         "consolidate": ("consolidation", "Pairs that may say the same: look, merge, keep both."),
         "apply": ("execution", "Carry out a plan that --plan wrote."),
-        "jobs": ("jobs", "Carry out or take back what `dedup --engine` planned in parts."),
+        "jobs": ("jobs", "Deduplicate in partitions, on many processes or machines."),
     },
     "Serve": {
         "mcp": ("server", "Serve a store to agents over the Model Context Protocol."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -16,7 +16,7 @@ from echoless.core.errors import UsageError
 from echoless.core.llm_limits import Limits
 from echoless.core.settings import Settings, layered, resolve
 from echoless.stores.base import Store
-from echoless.stores.field_map import FieldMap, read_file, read_pairs
+from echoless.stores.field_map import read_file, read_pairs
 from echoless.stores.registry import mapped
 
 Function: TypeAlias = Callable[..., int | None]
@@ -151,26 +151,41 @@ _FINDING: Final = tuple(name for name in SETTINGS if name != "action")
 """Settings of every command that looks for duplicates. What happens to those is for commands that
 act: `dedup` takes the action of the settings, `consolidate` one of its own."""
 
+_RARE: Final = {each.flag: each for each in SETTINGS.values() if each.rare}
+"""Settings by the flags that commands have, or once had, for them."""
+
+GROUPS: Final[Mapping[str, Sequence[str]]] = {
+    "What is looked at": ("--namespace", "--all"),
+    "How memories are compared": ("--profile", "--encoder"),
+    "What happens": (
+        "--apply",
+        "--interactive",
+        "--action",
+        "--plan",
+        "--terminal",
+        "--merge",
+        "--keep-both",
+        "--fail-over",
+    ),
+    "What is shown": ("--top", "--explain", "--html", "--json", "--limit"),
+}
+"""Options of the commands that find duplicates that most people need, by group."""
+
+_FORMATS: Final = frozenset({"--markdown", "--github"})
+"""Flags that `audit` had before `--format`."""
+
 _ASKING: Final = ("locale", *(each.name for each in fields(Limits) if each.name in SETTINGS))
 """Settings of every command that puts questions to a language model."""
 
 
-_MAPPING: Final = (
-    click.option(
-        "--map",
-        "field_columns",
-        multiple=True,
-        metavar="FIELD=COLUMN",
-        help="For a store of another program: the column or metadata key that holds a field of a "
-        "memory, such as namespace=project; or the program that wrote it: mem0. May be given "
-        "several times.",
-    ),
-    click.option(
-        "--map-file",
-        type=click.Path(path_type=Path, dir_okay=False),
-        metavar="FILE",
-        help="Read the map from a TOML or JSON file; --map goes before it.",
-    ),
+_MAP: Final = click.option(
+    "--map",
+    "maps",
+    multiple=True,
+    metavar="FIELD=COLUMN",
+    help="For a store of another program: the column or metadata key that holds a field of a "
+    "memory, such as namespace=project; the program that wrote it: mem0; or @FILE, a map in TOML "
+    "or JSON, which goes behind the others. May be given several times.",
 )
 
 
@@ -206,19 +221,142 @@ def with_options(command: Function, options: Iterable[Callable[[Function], Funct
 def choosing_options(argument: str, *names: str) -> Callable[[Function], Function]:
     """Returns a decorator that adds the options of settings, handed over as one `Choices`.
 
+    Settings that are rarely chosen share the option `--set`.
+
     Args:
         argument: Name of the argument that takes them.
         names: The settings, in the order of the help.
     """
+    common = [name for name in names if not SETTINGS[name].rare]
+    rare = [name for name in names if SETTINGS[name].rare]
+    options = [setting_option(name) for name in common]
+    options += [_set_option(rare)] if rare else []
 
-    def made(**values: Any) -> Choices:
+    def made(given: Sequence[str] = (), **values: Any) -> Choices:
         lists = {name: value or None for name, value in values.items() if SETTINGS[name].several}
-        return Choices(**{**values, **lists})
+        return Choices(**{**values, **lists, **_set(given, rare)})
 
     def decorated(command: Function) -> Function:
-        return with_options(gathered(argument, made, *names)(command), map(setting_option, names))
+        taken = (*common, "given") if rare else common
+        return with_options(gathered(argument, made, *taken)(command), options)
 
     return decorated
+
+
+def _set_option(names: Sequence[str]) -> Callable[[Function], Function]:
+    """Returns the option `--set`, which takes any of these settings."""
+    return click.option(
+        "--set",
+        "given",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help=f"Another setting: {', '.join(names)}. docs/settings.md explains them. May be given "
+        "several times.",
+    )
+
+
+def _set(given: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
+    """Returns the values that `--set` was given, by setting; the last of one setting counts.
+
+    Raises:
+        UsageError: A setting is none of these, or its value is no number where one is expected.
+    """
+    values: dict[str, Any] = {}
+    for each in given:
+        written, equals, value = each.partition("=")
+        name = written.replace("-", "_")
+        if not equals or name not in names:
+            raise UsageError(
+                f"--set takes NAME=VALUE, not {each!r}. Settings it knows here: {', '.join(names)}."
+            )
+        read = SETTINGS[name].read(value, f"--set {written}")
+        values[name] = (*values.get(name, ()), *read) if isinstance(read, list) else read
+    return values
+
+
+class SettingsCommand(click.Command):
+    """Command that takes settings by `--set`, and by the flags that these had before.
+
+    Its `--help` shows the options that most people need; `--help-all` shows all of them.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parses the words of the command line, old flags of settings among them."""
+        taken = {option for each in self.params for option in each.opts}
+        return super().parse_args(ctx, list(_with_set(args, taken)))
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Returns the parameters, `--help-all` among them."""
+        return [*super().get_params(ctx), _HELP_ALL]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the options by group: those most people need, or all of them."""
+        records = {
+            each.opts[0]: record
+            for each in self.get_params(ctx)
+            if isinstance(each, click.Option) and (record := each.get_help_record(ctx))
+        }
+        groups = {
+            title: [records.pop(name) for name in names if name in records]
+            for title, names in GROUPS.items()
+        }
+        on_help = [records.pop(name) for name in ("--help-all", "-h") if name in records]
+        if ctx.meta.get(_WHOLE_HELP, False):
+            groups["Other options"] = list(records.values())
+        for title, rows in {**groups, "Help": on_help}.items():
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+
+def _show_all(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+    """Prints the whole help and ends the command."""
+    if wanted:
+        ctx.meta[_WHOLE_HELP] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
+_WHOLE_HELP: Final = f"{__name__}.whole_help"
+_HELP_ALL: Final = click.Option(
+    ("--help-all",),
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_all,
+    help="Show every option and exit.",
+)
+
+
+def _with_set(args: Sequence[str], taken: Collection[str]) -> Iterator[str]:
+    """Yields the words of a command line; flags of settings that it lacks become `--set`.
+
+    `--survivor newest`, `--no-cache`, `--map-file map.toml` and `--markdown` were options before
+    November 2026; scripts have them.
+
+    Args:
+        args: As they were typed.
+        taken: The options of the command.
+    """
+    words = iter(args)
+    for word in words:
+        flag, equals, value = word.partition("=")
+        if word == "--":
+            yield word
+            yield from words
+        elif flag == "--map-file":
+            yield from ("--map", f"@{value or next(words, '')}")
+        elif flag in _FORMATS and flag not in taken:
+            yield from ("--format", flag.removeprefix("--"))
+        elif flag not in _RARE or flag in taken:
+            yield word
+        else:
+            setting = _RARE[flag]
+            if setting.kind is bool:
+                value = str(not setting.default).lower()
+            elif not equals:
+                value = next(words, "")
+            yield from ("--set", f"{setting.name}={value}")
 
 
 finding_options = choosing_options("choices", *_FINDING)
@@ -232,13 +370,13 @@ asking_options = choosing_options("asking", *_ASKING)
 
 
 def mapping_options(command: Function) -> Function:
-    """Adds `--map` and `--map-file`, which become a part of the URLs in `store` or `stores`."""
+    """Adds `--map`, which becomes a part of the URLs in `store` or `stores`."""
 
     @functools.wraps(command)
-    def called(
-        *, field_columns: tuple[str, ...], map_file: Path | None, **values: object
-    ) -> int | None:
-        field_map = read_pairs(field_columns).over(read_file(map_file) if map_file else FieldMap())
+    def called(*, maps: tuple[str, ...], **values: object) -> int | None:
+        field_map = read_pairs([each for each in maps if not each.startswith("@")])
+        for file in (each[1:] for each in maps if each.startswith("@")):
+            field_map = field_map.over(read_file(Path(file)))
         for name in ("store", "stores") if field_map else ():
             match values.get(name):
                 case str() as store:
@@ -247,7 +385,7 @@ def mapping_options(command: Function) -> Function:
                     values[name] = tuple(mapped(each, field_map) for each in stores)
         return command(**values)
 
-    return with_options(called, _MAPPING)
+    return _MAP(called)
 
 
 def check_delete(settings: Settings, action: str | None) -> None:

@@ -15,6 +15,7 @@ from echoless.cli import render
 from echoless.cli.document import Gap, count, flat, quoted, say, strong
 from echoless.cli.group_view import evidence_line
 from echoless.cli.options import (
+    SettingsCommand,
     asking_options,
     count_option,
     encoder_option,
@@ -41,6 +42,7 @@ _TEXT: Final = 200
 
 @click.command(
     "judge",
+    cls=SettingsCommand,
     epilog=examples(
         "echoless judge pairs.jsonl",
         "echoless judge pairs.jsonl --json > verdicts.jsonl",
@@ -55,7 +57,6 @@ _TEXT: Final = 200
 @encoder_option
 @no_cache_option
 @setting_option("verifier")
-@setting_option("questions")
 @asking_options
 @count_option(
     "--batch",

@@ -12,6 +12,7 @@ import click
 from echoless.cli import render
 from echoless.cli.document import count
 from echoless.cli.options import (
+    SettingsCommand,
     State,
     check_delete,
     examples,
@@ -94,6 +95,7 @@ class _Request:
 
 @click.command(
     "review",
+    cls=SettingsCommand,
     epilog=examples(
         "echoless review agent.db",
         "echoless review agent.db --no-browser --port 8400",

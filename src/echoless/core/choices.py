@@ -72,6 +72,7 @@ class Setting:
             from a stranger would make a limit on cost worthless, and 64 workers empty a quota.
         built_in: Values that count from any file although the setting is not harmless: part of
             echoless, without an argument, and on this machine.
+        rare: Whether commands that take most settings take this one by `--set` alone.
         loads: What any other value loads: a `model` (from a folder, a hub or a server), or `code`
             of a plug-in; empty if nothing.
     """
@@ -92,6 +93,7 @@ class Setting:
     takes_numbers: bool = False
     harmless: bool = False
     built_in: frozenset[str] = frozenset()
+    rare: bool = False
     loads: Literal["", "model", "code"] = ""
 
     @property
@@ -104,8 +106,12 @@ class Setting:
         """Returns the name in the environment."""
         return f"ECHOLESS_{self.name.upper()}"
 
-    def from_environment(self, written: str) -> Json:
-        """Returns a value of the environment in the type of the setting.
+    def read(self, written: str, named: str) -> Json:
+        """Returns a typed value in the type of the setting.
+
+        Args:
+            written: As it was typed; several values with commas between them.
+            named: What the error calls it, such as the variable it comes from.
 
         Raises:
             UsageError: It is no number, where one is expected.
@@ -117,13 +123,13 @@ class Setting:
         if self.kind is int:
             if not written.isdecimal() or len(written) > LONGEST_NUMBER:
                 shown = written if len(written) <= 40 else f"{written[:39]}…"
-                raise UsageError(f"{self.variable} must be a whole number, not {shown!r}.")
+                raise UsageError(f"{named} must be a whole number, not {shown!r}.")
             return int(written)
         if self.kind is float:
             try:
                 return float(written)
             except ValueError:
-                raise UsageError(f"{self.variable} must be a number, not {written!r}.") from None
+                raise UsageError(f"{named} must be a number, not {written!r}.") from None
         return written
 
     def fits(self, value: Json) -> bool:
@@ -232,6 +238,7 @@ class Choices:
             metavar="NAME",
             built_in=frozenset({"exact", "normalised", "sequence", "lexical", "semantic"}),
             loads="code",
+            rare=True,
         )
     )
     semantic: bool | None = declare(
@@ -239,6 +246,7 @@ class Choices:
             help="Compare by words only: quicker, and blind to paraphrases.",
             default=True,
             harmless=True,
+            rare=True,
         )
     )
     encoder: str | None = declare(
@@ -257,6 +265,7 @@ class Choices:
             words=ORDERS,
             noun="survivor order",
             harmless=True,
+            rare=True,
         )
     )
     grouping: str | None = declare(
@@ -265,6 +274,7 @@ class Choices:
             "the closest pair first.",
             words=GROUPINGS,
             harmless=True,
+            rare=True,
         )
     )
     action: str | None = declare(
@@ -284,6 +294,7 @@ class Choices:
             help="Look at memories created from this time on, such as 2026-01-31.",
             metavar="TIME",
             harmless=True,
+            rare=True,
         )
     )
     limit: int | None = declare(
@@ -292,6 +303,7 @@ class Choices:
             metavar="N",
             least=1,
             harmless=True,
+            rare=True,
         )
     )
     thorough: bool | None = declare(
@@ -307,6 +319,7 @@ class Choices:
             help="Neither read nor write what is kept from run to run.",
             default=True,
             harmless=True,
+            rare=True,
         )
     )
     verifier: str | None = declare(
@@ -328,6 +341,7 @@ class Choices:
             default=QUESTIONS,
             least=1,
             hint="--verifier none asks nothing.",
+            rare=True,
         )
     )
     locale: str | None = declare(
@@ -336,6 +350,7 @@ class Choices:
             words=LOCALES,
             default=LOCALES[0],
             harmless=True,
+            rare=True,
         )
     )
     workers: int | None = declare(
@@ -345,14 +360,18 @@ class Choices:
             default=WORKERS,
             least=1,
             most=64,
+            rare=True,
         )
     )
     requests_a_minute: int | None = declare(
-        Setting(help="Send a language model no more requests.", metavar="N", least=1)
+        Setting(help="Send a language model no more requests.", metavar="N", least=1, rare=True)
     )
     tokens_a_minute: int | None = declare(
         Setting(
-            help="Send a language model, and have it write, no more tokens.", metavar="N", least=1
+            help="Send a language model, and have it write, no more tokens.",
+            metavar="N",
+            least=1,
+            rare=True,
         )
     )
     most_cost: float | None = declare(
@@ -360,6 +379,7 @@ class Choices:
             help="Ask a language model nothing that could cost more in all; needs both prices.",
             metavar="X",
             least=0,
+            rare=True,
         )
     )
     price_in: float | None = declare(
@@ -367,10 +387,11 @@ class Choices:
             help="Price of a million tokens sent to the language model, for the running total.",
             metavar="X",
             least=0,
+            rare=True,
         )
     )
     price_out: float | None = declare(
-        Setting(help="Price of a million tokens it writes.", metavar="X", least=0)
+        Setting(help="Price of a million tokens it writes.", metavar="X", least=0, rare=True)
     )
     timeout: float | None = declare(
         Setting(
@@ -379,6 +400,7 @@ class Choices:
             default=TIMEOUT,
             above=0,
             unit="seconds",
+            rare=True,
         )
     )
 

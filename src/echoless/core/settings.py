@@ -227,7 +227,7 @@ def layered(
     for name, setting in SETTINGS.items():
         value = variables.get(setting.variable)
         if value is not None:
-            values[name] = setting.from_environment(value)
+            values[name] = setting.read(value, setting.variable)
     chosen = flags.over(choices_of(values, "the environment"))
     if variables.get(NO_CONFIG, "0").lower() not in OFF:
         return chosen

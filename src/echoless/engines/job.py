@@ -157,7 +157,7 @@ def _check_divisible(settings: Settings) -> None:
     if "namespace" not in profile.partition:
         raise UsageError(
             f"The profile {profile.name!r} compares memories of several namespaces, so its work "
-            "cannot be cut by namespace. Run it without --engine."
+            "cannot be cut by namespace. Run `echoless dedup` without --engine."
         )
     if settings.limit is not None:
         raise UsageError("--limit counts memories of all namespaces; leave it out with --engine.")

@@ -86,7 +86,7 @@ def work(
         results = PostgresResults(session)
         job = stored_job(results)
         if job is None:
-            making = ("dedup", "STORE", "--engine", "postgres", "--results", session.place)
+            making = ("jobs", "dedup", "STORE", "--engine", "postgres", "--results", session.place)
             raise InputError(
                 f"There is no job at {session.place}. Make it first: {command_line(*making)}"
             )
