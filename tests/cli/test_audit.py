@@ -108,9 +108,9 @@ def test_a_store_that_knows_no_lines_is_named_by_its_file(echoless: Call) -> Non
 
 
 def test_one_form_is_chosen(echoless: Call) -> None:
-    said = echoless("audit", "clean.jsonl", "--github", "--markdown")
+    said = echoless("audit", "clean.jsonl", "--github", "--json")
     assert said.exit_code == 2
-    assert "--github and --markdown do not go together" in said.stderr
+    assert "--json and --format github do not go together" in said.stderr
 
 
 def test_a_summary_that_cannot_be_written_is_an_error(

@@ -239,7 +239,7 @@ def test_nothing_there_is_said(echoless: Call) -> None:
     [
         (("audit",), "No store was named."),
         (("audit", "--all", "--namespace", "x"), "--namespace is of one store."),
-        (("audit", "--all", "--github"), "--github and --all do not go together."),
+        (("audit", "--all", "--github"), "--format github and --all do not go together."),
         (("audit", "CLAUDE.md", "--across", "--namespace", "Keys"), "--namespace leaves only one"),
         (("discover", "missing"), "missing is not a folder."),
     ],
