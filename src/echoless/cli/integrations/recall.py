@@ -11,7 +11,7 @@ import click
 
 from echoless.cli import render
 from echoless.cli.command_group import Families, LazyGroup
-from echoless.cli.integrations.threshold_comparison import chosen_encoder
+from echoless.cli.integrations.program import chosen_encoder
 from echoless.cli.options import examples, gathered, writing
 from echoless.core.errors import EcholessError, UsageError
 from echoless.integrations.recall import export as recall_export
