@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 import click
 
+from echoless.core.errors import UsageError
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -39,7 +41,13 @@ class Flag:
     variable: str | None = None
 
     def option(self, default: Any) -> Callable[[Command], Command]:
-        """Returns the option of click; a switch that is on by default gets a `--no-` form."""
+        """Returns the option of click; a switch that is on by default gets a `--no-` form.
+
+        Args:
+            default: Without the flag; `inspect.Parameter.empty` where the flag has to be given.
+        """
+        required = default is inspect.Parameter.empty
+        default = None if required else default
         written = f"--{self.name.replace('_', '-')}"
         if default is True:
             written = f"{written}/--no-{written[2:]}"
@@ -57,7 +65,19 @@ class Flag:
             default=default,
             show_default=default is not False and default not in {None, ""},
             envvar=self.variable,
+            callback=_insist if required else None,
         )
+
+
+def _insist(_context: click.Context, option: click.Parameter, value: Any) -> Any:
+    """Returns the value of a flag that has to be given.
+
+    Raises:
+        UsageError: It is missing.
+    """
+    if value is None:
+        raise UsageError(f"{option.opts[0]} is required")
+    return value
 
 
 def with_flags(
@@ -73,9 +93,7 @@ def with_flags(
 
     def decorated(command: Command) -> Command:
         for flag in reversed(flags):
-            default = parameters[flag.name].default
-            missing = default is inspect.Parameter.empty
-            command = flag.option(None if missing else default)(command)
+            command = flag.option(parameters[flag.name].default)(command)
         return command
 
     return decorated

@@ -77,8 +77,8 @@ _FLAGS: Final = (
     ),
     Flag(
         "guards",
-        "Hold notes apart whose numbers, negations, names or other values differ; or trust the ratio "
-        "alone, as the original does.",
+        "Hold notes apart whose numbers, negations, names or other values differ; or trust the "
+        "ratio alone, as the original does.",
     ),
     Flag(
         "timeout",

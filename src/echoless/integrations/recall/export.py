@@ -17,7 +17,7 @@ from echoless.core.errors import StoreError, UsageError
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Json
 from echoless.core.sqlite import table_exists, translated
-from echoless.integrations.recall.database import HOME
+from echoless.integrations.recall import HOME
 from echoless.stores.files import Snapshot, replace_bytes, speaking_of, write_new
 from echoless.stores.recall import RecallStore
 from echoless.stores.recall.layout import TABLES, columns, quoted

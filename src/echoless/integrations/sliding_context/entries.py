@@ -10,7 +10,7 @@ from echoless.core.errors import ForeignStore
 from echoless.core.model import Json, Memory, Vector, canonical
 from echoless.core.timestamps import instant
 from echoless.execution.rollback import history
-from echoless.integrations.sliding_context.summary import LAST
+from echoless.integrations.sliding_context.decision import LAST
 from echoless.integrations.sliding_context.turn import Turn
 from echoless.stores.lancedb.layout import SLIDING_CONTEXT
 from echoless.stores.lancedb.store import LanceStore

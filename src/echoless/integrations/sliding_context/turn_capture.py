@@ -19,16 +19,18 @@ from echoless.execution.field_merge import merged
 from echoless.execution.insertions import add, add_with
 from echoless.execution.recovery import recover
 from echoless.integrations.sliding_context import entries, models
-from echoless.integrations.sliding_context.arguments import SUMMARY_CHARS, WINDOW_HOURS, CaptureArgs
-from echoless.integrations.sliding_context.entry_groups import cosine_similarity
-from echoless.integrations.sliding_context.reply import SHORTEST, TurnAction, TurnDecision
-from echoless.integrations.sliding_context.summary import (
+from echoless.integrations.sliding_context.arguments import WINDOW_HOURS, CaptureArgs
+from echoless.integrations.sliding_context.decision import (
+    SHORTEST,
+    SUMMARY_CHARS,
+    TurnAction,
+    TurnDecision,
     Warn,
     summarize_turn,
     to_standard_error,
 )
-from echoless.integrations.sliding_context.transcript import is_silent, rule_based_summary
-from echoless.integrations.sliding_context.turn import Turn
+from echoless.integrations.sliding_context.models import cosine_similarity
+from echoless.integrations.sliding_context.turn import Turn, is_silent, rule_based_summary
 from echoless.models.llm import Complete, Embed
 from echoless.models.llm.registry import as_complete
 from echoless.stores.base import writing_within
