@@ -24,8 +24,8 @@ from benchmarks.measure import keep, run
 from echoless import open_store
 from echoless.core.model import Link
 from echoless.execution.executor import apply
-from echoless.integrations.llm_memory.arguments import resolve
 from echoless.integrations.llm_memory.deduplicate import Arguments, carry_out, preview
+from echoless.integrations.llm_memory.tool_arguments import resolve
 from echoless.stores.llm_memory import LlmMemoryStore
 
 MOST: Final = 10_000

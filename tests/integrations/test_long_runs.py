@@ -18,8 +18,8 @@ from echoless import Memory, open_store, undo
 from echoless.core.model import Link, Vector
 from echoless.execution.executor import apply
 from echoless.integrations.llm_memory import memory_deduplicate
-from echoless.integrations.llm_memory.arguments import open_file, resolve
 from echoless.integrations.llm_memory.deduplicate import Arguments, carry_out, preview
+from echoless.integrations.llm_memory.tool_arguments import open_file, resolve
 from echoless.stores.base import ALL, Scope, Store
 from echoless.stores.live.langgraph import LangGraphStore
 from echoless.stores.llm_memory import LlmMemoryStore

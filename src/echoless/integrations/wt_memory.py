@@ -54,7 +54,6 @@ SHOWN: Final = 10
 PREVIEW: Final = 120
 """Characters of the survivor in `top_clusters`."""
 
-
 NOTHING: Final[Mapping[str, Json]] = {"deleted_count": 0, "merged_count": 0}
 """What `dedup` prints where there is nothing to do."""
 
@@ -64,6 +63,8 @@ NO_PREVIEW: Final[Mapping[str, Json]] = {
     "would_delete": 0,
     "top_clusters": [],
 }
+"""What `dedup --dry-run` prints where it fails."""
+
 NO_AUDIT: Final[Mapping[str, Json]] = {
     "total": 0,
     "clusters": 0,
@@ -397,10 +398,10 @@ def audit(
         EcholessError: The store cannot be opened, or the time is up.
     """
     chosen = options or Options(threshold=threshold)
-    with opened(store_folder(project, store)) as found:
-        if isinstance(found, str):
+    with opened(store_folder(project, store)) as place:
+        if isinstance(place, str):
             return dict(NO_AUDIT)
-        return find_clusters(found, chosen).audit_json()
+        return find_clusters(place, chosen).audit_json()
 
 
 def dedup(
@@ -428,10 +429,10 @@ def dedup(
         EcholessError: The store cannot be opened or written, or the time is up.
     """
     chosen = options or Options(threshold=threshold)
-    with opened(store_folder(project, store)) as found:
-        if isinstance(found, str):
+    with opened(store_folder(project, store)) as place:
+        if isinstance(place, str):
             return dict(NOTHING)
-        work = find_clusters(found, chosen)
+        work = find_clusters(place, chosen)
         return work.preview_json() if dry_run else work.done_json(work.carry_out())
 
 

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +15,7 @@ import click
 from echoless.cli import render
 from echoless.cli.document import Block, say, strong
 from echoless.cli.integrations.program import ending, second_look_lines, takes
-from echoless.cli.options import encoder_option, examples, gathered, json_option, writing
+from echoless.cli.options import Function, encoder_option, examples, gathered, json_option, writing
 from echoless.cli.outcome import run_blocks, run_json, say_notes
 from echoless.core.errors import EcholessError, InputError, UsageError
 from echoless.core.masking import OUTPUT
@@ -39,12 +38,6 @@ from echoless.stores import Store, open_store
 
 _SYSTEM: Final = "ego-mcp"
 
-_store_option = click.option(
-    "--store",
-    metavar="DATA_DIR",
-    help="Data folder of ego-mcp, or the URL of its collection ($EGO_MCP_DATA_DIR or "
-    "~/.ego-mcp/data by default).",
-)
 _vector_option = click.option(
     "--vector",
     "vector_file",
@@ -71,6 +64,16 @@ def _url_of(store: str | None) -> str:
     named = store or os.environ.get("EGO_MCP_DATA_DIR")
     data = Path(named).expanduser() if named else Path.home() / ".ego-mcp" / "data"
     return f"chroma:///{data}#ego_memories"
+
+
+def _placed(command: Function) -> Function:
+    """Adds the option that names the collection, handed over as `url`."""
+    return click.option(
+        "--store",
+        metavar="DATA_DIR",
+        help="Data folder of ego-mcp, or the URL of its collection ($EGO_MCP_DATA_DIR or "
+        "~/.ego-mcp/data by default).",
+    )(gathered("url", _url_of, "store")(command))
 
 
 @contextmanager
@@ -148,7 +151,7 @@ _REMEMBER_FLAGS: Final = (
         "echoless ego-mcp remember --vector v.json --tags tea,plans --importance 4 --json - < note",
     ),
 )
-@_store_option
+@_placed
 @click.argument("text", metavar="TEXT")
 @click.option(
     "--embedder",
@@ -161,14 +164,9 @@ _REMEMBER_FLAGS: Final = (
 @takes("options", save_with_auto_link, _REMEMBER_FLAGS)
 @json_option
 @ending(_SYSTEM)
+@gathered("embed", _embed_by, "encoder", "vector_file")
 def remember_command(
-    *,
-    store: str | None,
-    text: str,
-    encoder: str | None,
-    vector_file: Path | None,
-    options: dict[str, Any],
-    as_json: bool,
+    *, url: str, text: str, embed: Embed, options: dict[str, Any], as_json: bool
 ) -> None:
     """Save TEXT, or standard input for `-`, unless a near-identical memory is there.
 
@@ -177,8 +175,6 @@ def remember_command(
     tells by `saved`. `echoless undo` takes a saved memory and its links back.
     """
     content = sys.stdin.read().strip() if text == "-" else text
-    url = _url_of(store)
-    embed = _embed_by(encoder, vector_file)
     with _opened(url) as place, writing(url):
         done = save_with_auto_link(place, content, embed=embed, **options)
     for id_, why in done.held:
@@ -215,17 +211,17 @@ _CONSOLIDATE_FLAGS: Final = (
         "echoless ego-mcp consolidate --window 72 --merge-threshold 0.15 --json",
     ),
 )
-@_store_option
+@_placed
 @takes("options", run, _CONSOLIDATE_FLAGS)
 @json_option
 @ending(_SYSTEM)
-def consolidate_command(*, store: str | None, options: dict[str, Any], as_json: bool) -> None:
+def consolidate_command(*, url: str, options: dict[str, Any], as_json: bool) -> None:
     """List pairs of memories that may say the same, closest first. Reads only.
 
     One member of a pair is recent, the other may be of any age. Private and public memories are
     never paired, protected ones and pairs answered with `keep-both` are left out.
     """
-    with _opened(_url_of(store)) as place:
+    with _opened(url) as place:
         stats = run(place, **options)
         second = second_look_lines(_pairs(place, stats))
     _note_skipped(stats.skipped)
@@ -255,19 +251,11 @@ def _pairs(store: Store, stats: ConsolidationStats) -> list[Pair]:
 # ------------------------------------------------------------------ merge
 
 
-@dataclass(frozen=True, slots=True)
-class _NewText:
-    """Text for the memory that is kept, and the source of its vector.
-
-    Attributes:
-        content: The text, or None to leave it as it is.
-        encoder: Name of an encoder, or None.
-        vector_file: File with the vector, or None.
-    """
-
-    content: str | None
-    encoder: str | None
-    vector_file: Path | None
+def _new_text(
+    content: str | None, encoder: str | None, vector_file: Path | None
+) -> tuple[str | None, Embed | None]:
+    """Returns a new text for the memory that is kept, and what makes its vector."""
+    return content, None if content is None else _embed_by(encoder, vector_file)
 
 
 @ego_mcp_command.command(
@@ -277,7 +265,7 @@ class _NewText:
         "echoless ego-mcp merge mem_0123456789ab mem_ba9876543210 --content TEXT --vector v.json",
     ),
 )
-@_store_option
+@_placed
 @click.argument("keep", metavar="KEEP")
 @click.argument("remove", metavar="REMOVE")
 @click.option("--content", metavar="TEXT", help="A new text for the memory that is kept.")
@@ -285,10 +273,16 @@ class _NewText:
 @_vector_option
 @click.option("--apply", "now", is_flag=True, help="Merge; without it nothing is written.")
 @json_option
-@gathered("text", _NewText, "content", "encoder", "vector_file")
 @ending(_SYSTEM)
+@gathered("text", _new_text, "content", "encoder", "vector_file")
 def merge_command(
-    *, store: str | None, keep: str, remove: str, text: _NewText, now: bool, as_json: bool
+    *,
+    url: str,
+    keep: str,
+    remove: str,
+    text: tuple[str | None, Embed | None],
+    now: bool,
+    as_json: bool,
 ) -> int:
     """Make one memory of KEEP and REMOVE. Writes only with --apply, and can be undone.
 
@@ -296,12 +290,9 @@ def merge_command(
     text must keep the numbers and negations of both, and needs the vector of the collection's
     model: --encoder openai:text-embedding-3-small, or --vector.
     """
-    url = _url_of(store)
+    content, embed = text
     with _opened(url) as place:
-        embed = None
-        if text.content is not None:
-            embed = _embed_by(text.encoder, text.vector_file)
-        plan = plan_merge(place, keep, remove, text.content, embed=embed, by="the command line")
+        plan = plan_merge(place, keep, remove, content, embed=embed, by="the command line")
         done: Run | None = None
         if now:
             with writing(url):
@@ -352,17 +343,16 @@ def _gain_blocks(name: str, value: Json) -> Iterator[Block]:
     "keep-both",
     epilog=examples("echoless ego-mcp keep-both mem_0123456789ab mem_ba9876543210"),
 )
-@_store_option
+@_placed
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
 @json_option
 @ending(_SYSTEM)
-def keep_both_command(*, store: str | None, a: str, b: str, as_json: bool) -> None:
+def keep_both_command(*, url: str, a: str, b: str, as_json: bool) -> None:
     """Remember that A and B differ: the pair is not offered again while neither text changes.
 
     Written to the lineage beside the collection; no memory changes.
     """
-    url = _url_of(store)
     with _opened(url) as place, writing(url):
         keep_both(place, a, b, by="ego-mcp")
     if as_json:

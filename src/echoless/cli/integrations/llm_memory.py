@@ -18,7 +18,7 @@ from echoless.cli.progress import Bar
 from echoless.core.commands import command_line
 from echoless.integrations.flags import Flag
 from echoless.integrations.llm_memory import memory_deduplicate, memory_similar
-from echoless.integrations.llm_memory.arguments import VALIDATION, file_of
+from echoless.integrations.llm_memory.tool_arguments import VALIDATION, file_of
 from echoless.workflows.tool_answers import Answer
 
 _NAMESPACE: Final = Flag(

@@ -5,12 +5,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import click
 
 from echoless.cli import render
-from echoless.cli.command_group import Families, LazyGroup
 from echoless.cli.integrations.program import chosen_encoder, takes
 from echoless.cli.options import examples, writing
 from echoless.core.errors import EcholessError, UsageError
@@ -30,20 +29,8 @@ from echoless.stores.recall import RecallStore
 from echoless.workflows.dedupe.secret_masking import learn_held
 from echoless.workflows.pairs.threshold_comparison import compare_with_judge
 
-FAMILIES: Families = {
-    "Commands": {
-        "dedup": ("integrations.recall", "Mark exact and semantic duplicates; --execute writes."),
-        "search": ("integrations.recall", "Full-text search; marked duplicates are left out."),
-        "export": ("integrations.recall", "Everything as JSON, Markdown, SQL or a database."),
-    }
-}
 
-
-class _Recall(LazyGroup):
-    families: ClassVar[Families] = FAMILIES
-
-
-@click.group("recall", cls=_Recall)
+@click.group("recall")
 def recall_command() -> None:
     """Work on the database of Recall: $RECALL_DB_PATH, $MEM_DB_PATH, or ~/.agents/Recall/recall.db.
 
@@ -108,7 +95,7 @@ _SEARCH_FLAGS: Final = (
 )
 
 
-@click.command(
+@recall_command.command(
     "dedup",
     epilog=examples(
         "echoless recall dedup",
@@ -118,6 +105,8 @@ _SEARCH_FLAGS: Final = (
         "echoless recall dedup --execute --revert 12 --revert 13",
     ),
 )
+@_edge
+@takes("options", DedupOptions, _DEDUP_FLAGS)
 @click.option(
     "--revert",
     "reverted",
@@ -128,8 +117,6 @@ _SEARCH_FLAGS: Final = (
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON and nothing else.")
 @database_option
 @click.argument("more", nargs=-1, metavar="[ID]...")
-@_edge
-@takes("options", DedupOptions, _DEDUP_FLAGS)
 def dedup_command(
     *,
     options: DedupOptions,
@@ -188,18 +175,18 @@ def _revert(store: RecallStore, typed: Sequence[str], *, now: bool) -> int:
     return 0
 
 
-@click.command(
+@recall_command.command(
     "search",
     epilog=examples(
         "echoless recall search linter",
         'echoless recall search "build cache" -t breadcrumbs --include-duplicates',
     ),
 )
+@_edge
 @click.argument("query", nargs=-1, required=True)
+@takes("options", recall_search.search_text, _SEARCH_FLAGS)
 @click.option("--show-provenance", is_flag=True, help="Say where each result came from.")
 @database_option
-@_edge
-@takes("options", recall_search.search_text, _SEARCH_FLAGS)
 def search_command(
     *,
     query: tuple[str, ...],
@@ -214,7 +201,7 @@ def search_command(
         click.echo(render.reason(line))
 
 
-@click.command(
+@recall_command.command(
     "export",
     epilog=examples(
         "echoless recall export > recall.json",
@@ -222,6 +209,7 @@ def search_command(
         "echoless recall export --backup",
     ),
 )
+@_edge
 @click.option(
     "--format",
     "form",
@@ -237,7 +225,6 @@ def search_command(
 )
 @click.option("--backup", is_flag=True, help="An SQL file in ~/.agents/Recall/backups.")
 @database_option
-@_edge
 def export_command(*, form: str, output: str | None, backup: bool, database: str | None) -> None:
     """Write sessions, the five tables and dedup_lineage. Reads only."""
     if backup and output:

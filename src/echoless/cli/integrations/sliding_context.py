@@ -14,7 +14,7 @@ from echoless.core.errors import InputError
 from echoless.core.model import Json
 from echoless.integrations.sliding_context import CaptureArgs, CleanupArgs, Turn, run_cleanup
 from echoless.integrations.sliding_context.arguments import CAPTURE_FLAGS, CLEANUP_FLAGS
-from echoless.integrations.sliding_context.models import WHO
+from echoless.integrations.sliding_context.connections import WHO
 from echoless.integrations.sliding_context.turn_capture import run_capture
 
 

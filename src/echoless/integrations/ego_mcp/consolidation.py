@@ -15,7 +15,6 @@ from heapq import nsmallest
 from typing import Final
 
 from echoless.blocking.similarities import DECIMALS
-from echoless.blocking.vector_join.exact_join import pairs_above
 from echoless.core.errors import UsageError
 from echoless.core.model import Json, Memory
 from echoless.core.profiles import EGO
@@ -24,12 +23,12 @@ from echoless.core.secrets import uncut
 from echoless.core.settings import Choices, resolve
 from echoless.execution.plan import Plan
 from echoless.matching.runner import kept_apart
-from echoless.models.encoders.vectorizer import MemoryVectoriser
 from echoless.models.llm import Embed
 from echoless.stores.base import Protects, Store
 from echoless.workflows.consolidation import merge_pairs
 from echoless.workflows.consolidation.merge_pairs import CALLER, Merged, keep_both
 from echoless.workflows.consolidation.recency import recent_first, window_of
+from echoless.workflows.retrieval.vector_similarity import close_pairs
 
 __all__ = [
     "ConsolidationStats",
@@ -100,14 +99,9 @@ class ConsolidationStats:
 
     def to_dict(self) -> dict[str, Json]:
         """Returns the four counters and the candidates."""
-        candidates: list[Json] = [each.to_dict() for each in self.merge_candidates]
-        return {
-            "replay_events": self.replay_events,
-            "coactivation_updates": self.coactivation_updates,
-            "link_updates": self.link_updates,
-            "refreshed_memories": self.refreshed_memories,
-            "merge_candidates": candidates,
-        }
+        data: dict[str, Json] = asdict(self)
+        del data["skipped"]
+        return data | {"merge_candidates": [each.to_dict() for each in self.merge_candidates]}
 
 
 def run(
@@ -193,13 +187,10 @@ def _near(
 ) -> Iterator[tuple[float, str, str]]:
     """Yields all pairs nearer than the threshold; the tally takes what cannot be compared."""
     floor = max(-1.0, 1.0 - threshold - _SLACK)
-    for matrix in MemoryVectoriser().matrices(memories, tally):
-        for i, j, cosine in pairs_above(matrix.rows, floor):
-            owners = zip(matrix.owners[i].tolist(), matrix.owners[j].tolist(), strict=True)
-            for (one, other), similarity in zip(owners, cosine.tolist(), strict=True):
-                distance = round(1.0 - similarity, DECIMALS)
-                if distance < threshold:
-                    yield distance, memories[one].id, memories[other].id
+    for one, other, cosine in close_pairs(memories, floor, tally):
+        distance = round(1.0 - cosine, DECIMALS)
+        if distance < threshold:
+            yield distance, one.id, other.id
 
 
 def _snippet(memory: Memory) -> str:

@@ -10,7 +10,8 @@ import json
 import math
 import os
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final, TypeAlias
@@ -134,8 +135,11 @@ class Saved:
             "skipped": {reason: list(ids) for reason, ids in self.skipped.items()},
         }
 
+    def __iter__(self) -> Iterator[Part]:
+        yield from (self.memory, self.links_made, list(self.linked), self.hit)
+
     def __getitem__(self, at: int) -> Part:
-        return (self.memory, self.links_made, list(self.linked), self.hit)[at]
+        return tuple(self)[at]
 
 
 def _neighbours(new: Memory, others: Sequence[Memory], tally: Tally) -> list[Neighbour]:
@@ -223,19 +227,20 @@ def save_with_auto_link(
     _check(content, link_threshold, dedup_threshold, max_links)
     moment = now or datetime.now(UTC)
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    fields = _record_fields(
-        moment,
-        emotion=emotion,
-        secondary=secondary,
-        intensity=intensity,
-        importance=importance,
-        category=category,
-        valence=valence,
-        arousal=arousal,
-        body_state=body_state,
-        tags=tags,
-        private=private,
-    )
+    fields: dict[str, Json] = {
+        "emotion": _known(emotion, EMOTIONS, "neutral"),
+        "secondary": _listed(secondary),
+        "intensity": _between("intensity", intensity, 0.0),
+        "importance": _rank(importance),
+        "category": _known(category, CATEGORIES, "daily"),
+        "timestamp": moment.isoformat(),
+        "valence": _between("valence", valence, -1.0),
+        "arousal": _between("arousal", arousal, 0.0),
+        "body_state": _body_state(body_state),
+        "tags": _listed(tags),
+        "linked_ids": "[]",
+        "is_private": private,
+    }
     row = _embedded(content, embed)
     if not isinstance(store, ChromaStore):
         raise _foreign(store)
@@ -255,44 +260,16 @@ def save_with_auto_link(
         return _save(store, new, linkable[:max_links], result)
 
 
-def _record_fields(
-    at: datetime,
-    *,
-    emotion: str,
-    secondary: str | Sequence[str],
-    intensity: float,
-    importance: int,
-    category: str,
-    valence: float,
-    arousal: float,
-    body_state: str | Mapping[str, Json],
-    tags: str | Sequence[str],
-    private: bool,
-) -> dict[str, Json]:
-    """Returns the metadata of a new record: every key ego-mcp writes, checked.
+def _known(word: str, known: AbstractSet[str], default: str) -> str:
+    """Returns a word in small letters; the default where ego-mcp does not know it."""
+    return small if (small := word.strip().lower()) in known else default
 
-    The values are those of `save_with_auto_link`; the record is made at `at`, which has an offset.
 
-    Raises:
-        UsageError: A number is out of range, or the body state is no object.
-    """
+def _rank(importance: int) -> int:
+    """Checks an importance, a whole number from 1 to 5."""
     if type(importance) is not int or not 1 <= importance <= 5:
         raise UsageError(f"importance must be a whole number from 1 to 5, not {importance!r}.")
-    emotion, category = emotion.strip().lower(), category.strip().lower()
-    return {
-        "emotion": emotion if emotion in EMOTIONS else "neutral",
-        "secondary": _listed(secondary),
-        "intensity": _between("intensity", intensity, 0.0),
-        "importance": importance,
-        "category": category if category in CATEGORIES else "daily",
-        "timestamp": at.isoformat(),
-        "valence": _between("valence", valence, -1.0),
-        "arousal": _between("arousal", arousal, 0.0),
-        "body_state": _body_state(body_state),
-        "tags": _listed(tags),
-        "linked_ids": "[]",
-        "is_private": private,
-    }
+    return importance
 
 
 def _listed(value: str | Sequence[str]) -> str:

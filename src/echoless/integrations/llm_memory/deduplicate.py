@@ -20,7 +20,7 @@ from echoless.core.settings import Settings
 from echoless.core.timestamps import instant, now
 from echoless.execution.executor import apply
 from echoless.execution.plan import Plan
-from echoless.integrations.llm_memory.arguments import RUNTIME, Namespace, check, invalid
+from echoless.integrations.llm_memory.tool_arguments import RUNTIME, Namespace, check, invalid
 from echoless.stores.base import Scope
 from echoless.stores.llm_memory import LlmMemoryStore
 from echoless.stores.llm_memory.connection import CANNOT, CannotLoad, can_write

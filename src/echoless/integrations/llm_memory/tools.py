@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from echoless.core.run_notes import Progress, Tally
 from echoless.integrations.llm_memory import deduplicate
-from echoless.integrations.llm_memory.arguments import (
+from echoless.integrations.llm_memory.tool_arguments import (
     NOT_FOUND,
     answer_or_error,
     check,
@@ -61,7 +61,7 @@ def memory_similar(
         min_similarity: Cosine, 0.0 to 1.0, inclusive.
         exclude_linked: Leave out memories linked with it in either direction.
         id: Another name of `memory_id`.
-        db_path: The file; see `arguments.open_file`.
+        db_path: The file; see `tool_arguments.open_file`.
 
     Returns:
         The result, or an error as data (`error`, `message`, `error_type`, `timestamp`).
@@ -184,7 +184,7 @@ def memory_deduplicate(
         guards: False merges also texts that differ in a number or a negation.
         second_look: Also tell what the bare threshold would merge and the judge that reads the
             texts would hold back, under `second_look`.
-        db_path: The file; see `arguments.open_file`.
+        db_path: The file; see `tool_arguments.open_file`.
         progress: Told how far each stage is: stage, done, whole; the last stage is `writing`.
 
     Returns:

@@ -21,20 +21,17 @@ from echoless.execution.actions import Delete, Mark
 from echoless.execution.executor import Run, apply
 from echoless.execution.plan import Plan, removals
 from echoless.execution.recovery import recover, release
-from echoless.models.encoders.vectorizer import MemoryVectoriser
 from echoless.stores.recall import RecallStore
 from echoless.stores.recall.layout import TABLES
 from echoless.stores.recall.lineage import Entry
 from echoless.stores.recall.rows import MALFORMED
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan
+from echoless.workflows.retrieval.vector_similarity import close_pairs
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from echoless.blocking.vector_join import exact_join
 else:
-    exact_join = lazy_module("echoless.blocking.vector_join.exact_join")
     np = lazy_module("numpy")
 
 DISABLED: Final = "disabled (--no-semantic)"
@@ -395,20 +392,18 @@ def _close(
     memories: Sequence[Memory], threshold: float | None
 ) -> Iterator[tuple[Memory, Memory, float]]:
     """Yields pairs of different tables and texts whose cosine reaches the threshold."""
+    if threshold is None:
+        return
     projects: dict[str, list[Memory]] = {}
-    for memory in memories if threshold is not None else ():
+    for memory in memories:
         projects.setdefault(memory.namespace, []).append(memory)
     for _, members in sorted(projects.items()):
         if len({memory.extra["table"] for memory in members}) < 2:
             continue
-        for matrix in MemoryVectoriser().matrices(members, Tally()):
-            for i, j, cosine in exact_join.pairs_above(matrix.rows, threshold or 0.0):
-                owners = zip(matrix.owners[i].tolist(), matrix.owners[j].tolist(), strict=True)
-                for (one, other), value in zip(owners, cosine.tolist(), strict=True):
-                    a, b = members[one], members[other]
-                    apart = a.extra["table"] != b.extra["table"]
-                    if apart and loose(a.content) != loose(b.content):
-                        yield a, b, value
+        for a, b, cosine in close_pairs(members, threshold, Tally()):
+            apart = a.extra["table"] != b.extra["table"]
+            if apart and loose(a.content) != loose(b.content):
+                yield a, b, cosine
 
 
 # ------------------------------------------------------------------ marks taken back

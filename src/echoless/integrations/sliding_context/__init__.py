@@ -6,14 +6,14 @@ Importing this runs nothing.
 
 from echoless.integrations.sliding_context.arguments import CaptureArgs, CleanupArgs, parse_args
 from echoless.integrations.sliding_context.cleanup import Cleanup, group_similar, run_cleanup
-from echoless.integrations.sliding_context.decision import (
+from echoless.integrations.sliding_context.connections import cosine_similarity
+from echoless.integrations.sliding_context.turn import Message, Turn
+from echoless.integrations.sliding_context.turn_capture import Captured, capture
+from echoless.integrations.sliding_context.turn_decision import (
     TurnDecision,
     parse_dedup_response,
     summarize_turn,
 )
-from echoless.integrations.sliding_context.models import cosine_similarity
-from echoless.integrations.sliding_context.turn import Message, Turn
-from echoless.integrations.sliding_context.turn_capture import Captured, capture
 
 __all__ = [
     "CaptureArgs",

@@ -12,7 +12,7 @@ import click
 from echoless.core.errors import UsageError
 from echoless.core.profiles import SLIDING_CONTEXT
 from echoless.integrations.flags import Flag, with_flags
-from echoless.integrations.sliding_context.decision import LANGUAGES, SUMMARY_CHARS
+from echoless.integrations.sliding_context.turn_decision import LANGUAGES, SUMMARY_CHARS
 
 WINDOW_HOURS: Final = 168.0
 """How old an entry may be that is shown to the model."""
@@ -85,6 +85,8 @@ class CaptureArgs(ModelArgs):
 
 def _folder(typed: str) -> Path:
     """Reads the path of a folder; `~` is the user's own."""
+    if not typed:
+        raise UsageError("The path of a folder may not be empty.")
     return Path(typed).expanduser()
 
 

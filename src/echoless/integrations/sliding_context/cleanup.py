@@ -19,10 +19,9 @@ from echoless.core.run_notes import Tally
 from echoless.core.settings import Settings
 from echoless.execution.actions import Rewrite
 from echoless.execution.executor import Run, apply
-from echoless.integrations.sliding_context import models
+from echoless.integrations.sliding_context import connections
 from echoless.integrations.sliding_context.arguments import SIMILARITY, CleanupArgs
-from echoless.integrations.sliding_context.decision import SHORTEST, to_standard_error
-from echoless.integrations.sliding_context.entries import insist_on_layout
+from echoless.integrations.sliding_context.turn_decision import SHORTEST, to_standard_error
 from echoless.models.llm import Complete, Embed, Model
 from echoless.models.llm.registry import as_model
 from echoless.models.llm.retrying_model import GovernedModel
@@ -140,8 +139,8 @@ def run_cleanup(
         EncoderError: The embedding model does not answer, or with vectors of another length.
     """
     location = Location(args.db_path, CONTEXT_TABLE)
-    with LanceStore(location, what=models.WHO) as store:
-        insist_on_layout(store)
+    with LanceStore(location, what=connections.WHO) as store:
+        connections.insist_on_layout(store)
         settings = cleanup_settings(
             args.similarity, across_sessions=args.across_sessions, guards=args.guards
         )
@@ -214,9 +213,9 @@ def _execute(
     dimensions = job.entries[groups[0].survivor].vectors[0].dimensions
     write = None
     if args.llm:
-        write = models.open_model(args) if complete is None else as_model(complete)
-    embed = embed or models.open_embed(args, dimensions)
-    models.probe(write, embed, dimensions)
+        write = connections.open_model(args) if complete is None else as_model(complete)
+    embed = embed or connections.open_embed(args, dimensions)
+    connections.probe(write, embed, dimensions)
     job.say(f"Backing up database to: {target}")
     back_up(store, target, job.entries)
     job.say("Backup complete.")
@@ -264,7 +263,7 @@ def _rewrite(job: _Job, group: Group, model: Model | None, embed: Embed) -> Rewr
     entries = members_of(group, job.entries)
     text, by = _merged_text(job, [entry.content for entry in reversed(entries)], model)
     old = job.entries[group.survivor].vectors[0]
-    vector = models.vector_of(text, embed, old.model, old.dimensions)
+    vector = connections.vector_of(text, embed, old.model, old.dimensions)
     job.say(f'  Merged: "{text}"')
     return Rewrite(text, (vector,), by)
 

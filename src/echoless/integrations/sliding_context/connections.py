@@ -1,4 +1,4 @@
-"""Opens the model that merges and the one that embeds, as the flags name them, and probes them."""
+"""The table, the model that writes and the one that embeds, as the flags name them, and probes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from echoless.core.errors import EcholessError, EncoderError, ModelError
+from echoless.core.errors import EcholessError, EncoderError, ForeignStore, ModelError
 from echoless.core.json_codec import floats_to_bytes
 from echoless.core.model import Vector
 from echoless.core.optional import lazy_module
@@ -16,7 +16,8 @@ from echoless.models.encoders.openai import OpenAIEncoder
 from echoless.models.llm import Embed, Model, Prompt, registry
 from echoless.models.llm.anthropic import AnthropicModel
 from echoless.models.llm.retrying_model import GovernedModel
-from echoless.stores.lancedb.layout import OPENAI_MODELS
+from echoless.stores.lancedb.layout import OPENAI_MODELS, SLIDING_CONTEXT
+from echoless.stores.lancedb.store import LanceStore
 
 if TYPE_CHECKING:
     from echoless.blocking.vector_join import exact_join
@@ -26,6 +27,19 @@ else:
 WHO: Final = "sliding-context"
 
 T = TypeVar("T")
+
+
+def insist_on_layout(store: LanceStore) -> None:
+    """Refuses a table of another layout: nothing in it would keep direct and group chats apart.
+
+    Raises:
+        ForeignStore: It has other columns.
+    """
+    if store.layout.name != SLIDING_CONTEXT:
+        raise ForeignStore(
+            f"{store.url} has other columns than sliding-context writes. Use `echoless dedup` with "
+            "a map of its columns instead."
+        )
 
 
 def open_model(args: ModelArgs) -> GovernedModel:
