@@ -238,7 +238,6 @@ def export_command(*, form: str, output: str | None, backup: bool, database: str
         elif output:
             written, summary = recall_export.write_export(store, form, output)
         else:
-            made = recall_export.export(store, form)
-            click.echo(made.text.encode("utf-8", "surrogateescape"), nl=False)
-            summary = made.summary
+            text, summary = recall_export.export(store, form)
+            click.echo(text.encode("utf-8", "surrogateescape"), nl=False)
     render.note(f"{summary} to {written}" if written else summary)
