@@ -231,7 +231,7 @@ def save_with_auto_link(
         "emotion": _known(emotion, EMOTIONS, "neutral"),
         "secondary": _listed(secondary),
         "intensity": _between("intensity", intensity, 0.0),
-        "importance": _rank(importance),
+        "importance": _checked_importance(importance),
         "category": _known(category, CATEGORIES, "daily"),
         "timestamp": moment.isoformat(),
         "valence": _between("valence", valence, -1.0),
@@ -265,7 +265,7 @@ def _known(word: str, known: AbstractSet[str], default: str) -> str:
     return small if (small := word.strip().lower()) in known else default
 
 
-def _rank(importance: int) -> int:
+def _checked_importance(importance: int) -> int:
     """Checks an importance, a whole number from 1 to 5."""
     if type(importance) is not int or not 1 <= importance <= 5:
         raise UsageError(f"importance must be a whole number from 1 to 5, not {importance!r}.")
