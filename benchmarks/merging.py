@@ -24,7 +24,8 @@ from benchmarks.measure import keep, run
 from echoless import open_store
 from echoless.core.model import Link
 from echoless.execution.executor import apply
-from echoless.integrations.llm_memory.deduplicate import GivenArguments, carry_out, preview
+from echoless.integrations.llm_memory.deduplicate import Arguments, carry_out, preview
+from echoless.integrations.llm_memory.tool_arguments import resolve
 from echoless.stores.llm_memory import LlmMemoryStore
 
 MOST: Final = 10_000
@@ -106,9 +107,7 @@ def _merge(url: str, groups: int, *, together: bool) -> None:
     with open_store(url) as store:
         assert isinstance(store, LlmMemoryStore)
         start = time.perf_counter()
-        made = preview(
-            store, GivenArguments(namespace="bench", limit=MOST, dry_run=False).checked()
-        )
+        made = preview(store, Arguments(namespace=resolve("bench"), limit=MOST, dry_run=False))
         planned = time.perf_counter()
         made = replace(made, plan=replace(made.plan, actions=made.plan.actions[:groups]))
         if together:

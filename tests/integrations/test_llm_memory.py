@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from echoless import open_store, undo
 from echoless.cli.main import main
 from echoless.integrations.llm_memory import memory_deduplicate, memory_similar
-from echoless.integrations.llm_memory.namespaces import detect, resolve
+from echoless.integrations.llm_memory.tool_arguments import detect, resolve
 from echoless.stores.llm_memory import connection
 from echoless.stores.llm_memory.vectors import ShadowReader
 from tests.integrations.llm_memory_files import (

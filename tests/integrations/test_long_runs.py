@@ -18,8 +18,8 @@ from echoless import Memory, open_store, undo
 from echoless.core.model import Link, Vector
 from echoless.execution.executor import apply
 from echoless.integrations.llm_memory import memory_deduplicate
-from echoless.integrations.llm_memory.deduplicate import GivenArguments, carry_out, preview
-from echoless.integrations.llm_memory.memory_file import open_file
+from echoless.integrations.llm_memory.deduplicate import Arguments, carry_out, preview
+from echoless.integrations.llm_memory.tool_arguments import open_file, resolve
 from echoless.stores.base import ALL, Scope, Store
 from echoless.stores.live.langgraph import LangGraphStore
 from echoless.stores.llm_memory import LlmMemoryStore
@@ -87,7 +87,7 @@ def test_a_link_another_program_makes_between_two_groups_is_moved(file: File) ->
     """Failure 4: an index made once must not lose what comes to be while a run goes on."""
     pairs(file, 3)
     with open_file(None) as store:
-        made = preview(store, GivenArguments(dry_run=False).checked())
+        made = preview(store, Arguments(namespace=resolve(None), dry_run=False))
         last = made.plan.actions[-1]
         gone = last.members[0].id
 

@@ -429,11 +429,11 @@ def test_a_backup_that_differs_is_removed_and_nothing_changes(
     cleanup: Callable[..., Told], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """sliding-context 22: a count that does not match."""
-    from echoless.integrations.sliding_context import backup
+    from echoless.integrations.sliding_context import cleanup as job
 
     told = cleanup(*FIVE)
     version = version_of(told.folder)
-    copy = backup.shutil.copytree
+    copy = job.shutil.copytree
 
     def slow(source: Path, target: Path, **more: object) -> None:
         monkeypatch.undo()
@@ -441,7 +441,7 @@ def test_a_backup_that_differs_is_removed_and_nothing_changes(
         with LanceStore.open(f"{target}#context_entries") as other, other.writing():
             other.remove(["e5"])
 
-    monkeypatch.setattr(backup.shutil, "copytree", slow)
+    monkeypatch.setattr(job.shutil, "copytree", slow)
     with pytest.raises(StoreError, match="4 entries and differs from the 5"):
         told.run("--no-llm", "--backup-dir", str(told.folder.parent / "copy"))
     assert not (told.folder.parent / "copy").exists()

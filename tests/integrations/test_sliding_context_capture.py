@@ -25,9 +25,9 @@ from echoless.integrations.sliding_context import (
     Captured,
     TurnDecision,
     capture,
-    entries,
     parse_dedup_response,
     summarize_turn,
+    turn_capture,
 )
 from echoless.stores.lancedb.store import LanceStore
 from tests.integrations.context_tables import (
@@ -786,7 +786,7 @@ def test_a_turn_cut_off_while_it_is_stored_is_stored_once(
 
     place = capturing(usual=EAST)
     turn = {"sessionKey": "agent:main", "messageRange": {"startId": "9", "endId": "12"}}
-    note = entries.note
+    note = turn_capture.note
 
     def dying(store: LanceStore, of: Any, entry_id: str, run: str | None = None) -> None:
         if run is not None:
@@ -795,7 +795,7 @@ def test_a_turn_cut_off_while_it_is_stored_is_stored_once(
         if not added:
             raise Stops
 
-    monkeypatch.setattr(entries, "note", dying)
+    monkeypatch.setattr(turn_capture, "note", dying)
     with pytest.raises(Stops):
         place("Deployed build 7 to staging.", turn=turn)
     monkeypatch.undo()

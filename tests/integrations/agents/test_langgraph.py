@@ -20,8 +20,7 @@ from langgraph.store.sqlite.aio import AsyncSqliteStore
 from echoless import apply, find, plan, undo
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.ingest import Admitted, AlreadyKnown, Updates
-from echoless.integrations.agents.filters import meets
-from echoless.integrations.agents.langgraph import GuardedStore, Put
+from echoless.integrations.agents.langgraph import GuardedStore, Put, meets
 
 PORT = "The gateway listens on port 8443."
 AGAIN = "the gateway listens on port 8443"

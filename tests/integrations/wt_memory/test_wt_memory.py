@@ -661,7 +661,7 @@ def test_thousands_of_notes_are_compared_in_time(
         for i in range(number)
     ]
     path.write_text("\n".join(lines) + "\n")
-    from echoless.integrations.wt_memory.jobs import find_clusters
+    from echoless.integrations.wt_memory import find_clusters
 
     with open_store(path) as opened:
         start = time.perf_counter()

@@ -3,39 +3,51 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Final
 
 import click
 
 from echoless.cli import render
 from echoless.cli.document import Block, say, strong
-from echoless.cli.integrations.ego_location import (
-    SYSTEM,
-    embed_by,
-    opened,
-    store_option,
-    url_of,
-    vector_option,
-)
-from echoless.cli.integrations.ego_remember import remember_command
-from echoless.cli.integrations.exit_codes import ending
-from echoless.cli.integrations.threshold_comparison import second_look_at
-from echoless.cli.options import encoder_option, examples, gathered, json_option, writing
-from echoless.cli.outcome import run_blocks, run_json
-from echoless.core.errors import EcholessError
+from echoless.cli.integrations.program import ending, second_look_lines, takes
+from echoless.cli.options import Function, encoder_option, examples, gathered, json_option, writing
+from echoless.cli.outcome import run_blocks, run_json, say_notes
+from echoless.core.errors import EcholessError, InputError, UsageError
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Json, Pair
 from echoless.execution.executor import Run, apply
 from echoless.execution.plan import Plan
-from echoless.integrations.ego_mcp import consolidation_text, keep_both, run
-from echoless.integrations.ego_mcp.merge import plan_merge
-from echoless.integrations.ego_mcp.merge_candidates import PRIVATE, ConsolidationStats
-from echoless.stores import Store
+from echoless.integrations.ego_mcp import (
+    ConsolidationStats,
+    consolidation_text,
+    keep_both,
+    remember_text,
+    run,
+    save_with_auto_link,
+)
+from echoless.integrations.ego_mcp.consolidation import PRIVATE, plan_merge
+from echoless.integrations.flags import Flag
+from echoless.models.encoders.registry import open_encoder
+from echoless.models.llm import Embed
+from echoless.stores import Store, open_store
+
+_SYSTEM: Final = "ego-mcp"
+
+_vector_option = click.option(
+    "--vector",
+    "vector_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="A JSON list with the vector of the text, in place of a model.",
+)
 
 
-@click.group(SYSTEM)
+@click.group(_SYSTEM)
 def ego_mcp_command() -> None:
     """Memories of ego-mcp: save what is new, look at pairs, and what follows from the answer.
 
@@ -45,10 +57,151 @@ def ego_mcp_command() -> None:
     """
 
 
-ego_mcp_command.add_command(remember_command)
+def _url_of(store: str | None) -> str:
+    """Returns the URL of the collection of a data folder."""
+    if store and "://" in store:
+        return store
+    named = store or os.environ.get("EGO_MCP_DATA_DIR")
+    data = Path(named).expanduser() if named else Path.home() / ".ego-mcp" / "data"
+    return f"chroma:///{data}#ego_memories"
+
+
+def _placed(command: Function) -> Function:
+    """Adds the option that names the collection, handed over as `url`."""
+    return click.option(
+        "--store",
+        metavar="DATA_DIR",
+        help="Data folder of ego-mcp, or the URL of its collection ($EGO_MCP_DATA_DIR or "
+        "~/.ego-mcp/data by default).",
+    )(gathered("url", _url_of, "store")(command))
+
+
+@contextmanager
+def _opened(url: str) -> Iterator[Store]:
+    """Opens the collection; its notes are printed at the end."""
+    with open_store(url) as store:
+        yield store
+        say_notes(store)
+
+
+def _note_skipped(skipped: Mapping[str, tuple[str, ...]]) -> None:
+    """Prints which memories could not be compared, by the reason."""
+    for reason, ids in skipped.items():
+        render.note(f"{reason}: {', '.join(ids)}")
+
+
+def _embed_by(encoder: str | None, vector_file: Path | None) -> Embed:
+    """Returns what makes the vector of a text: an encoder, or a file that holds the vector.
+
+    Args:
+        encoder: Name of an encoder, or None.
+        vector_file: A JSON list of numbers, or None.
+
+    Raises:
+        UsageError: Not exactly one of both is named.
+        InputError: The file holds no vector.
+    """
+    if (encoder is None) == (vector_file is None):
+        raise UsageError("A new text needs its vector: name --encoder or --vector, one of them.")
+    if vector_file is not None:
+        try:
+            row: Json = json.loads(vector_file.read_text("utf-8"))
+        except (OSError, ValueError) as problem:
+            raise InputError(f"{vector_file} cannot be read as JSON ({problem}).") from problem
+        values = row if isinstance(row, list) else []
+        vector = [float(each) for each in values if type(each) in {int, float}]
+        if not vector or len(vector) < len(values):
+            raise InputError(f"{vector_file} is no vector: a JSON list of numbers is expected.")
+        return lambda _texts: [vector]
+    opened_encoder = open_encoder(encoder or "")
+    if opened_encoder is None:
+        raise UsageError(f"--encoder {encoder} encodes nothing. Name one of `echoless encoders`.")
+    return lambda texts: opened_encoder.encode(texts).tolist()
+
+
+# ------------------------------------------------------------------ remember
+
+_REMEMBER_FLAGS: Final = (
+    Flag("emotion", "An unknown one is neutral.", "WORD"),
+    Flag("secondary", "Other emotions, with commas.", "WORDS"),
+    Flag("intensity", "0 to 1.", "F"),
+    Flag("importance", "1 to 5.", "N"),
+    Flag("category", "An unknown one is daily.", "WORD"),
+    Flag("valence", "-1 to 1.", "F"),
+    Flag("arousal", "0 to 1.", "F"),
+    Flag("body_state", "An object, or empty.", "JSON"),
+    Flag("tags", "With commas.", "WORDS"),
+    Flag("private", "Save it as private; it meets private ones only."),
+    Flag("dedup_threshold", "A memory at a distance below D blocks, 0 to 2; 0 never does.", "D"),
+    Flag("link_threshold", "Link memories at a distance below D, 0 to 2.", "D"),
+    Flag("max_links", "The N closest.", "N"),
+    Flag("force", "Save it even if a near-identical memory is there."),
+    Flag(
+        "guards",
+        "Let no memory block whose numbers, negations, names or other values differ; or trust the "
+        "distance alone, as the original does.",
+    ),
+)
+
+
+@ego_mcp_command.command(
+    "remember",
+    epilog=examples(
+        "echoless ego-mcp remember --embedder openai:text-embedding-3-small 'Tea at four.'",
+        "echoless ego-mcp remember --vector v.json --tags tea,plans --importance 4 --json - < note",
+    ),
+)
+@_placed
+@click.argument("text", metavar="TEXT")
+@click.option(
+    "--embedder",
+    "--encoder",
+    "encoder",
+    metavar="NAME[:ARG]",
+    help="The model of the collection, such as openai:text-embedding-3-small or openai:MODEL@URL.",
+)
+@_vector_option
+@takes("options", save_with_auto_link, _REMEMBER_FLAGS)
+@json_option
+@ending(_SYSTEM)
+@gathered("embed", _embed_by, "encoder", "vector_file")
+def remember_command(
+    *, url: str, text: str, embed: Embed, options: dict[str, Any], as_json: bool
+) -> None:
+    """Save TEXT, or standard input for `-`, unless a near-identical memory is there.
+
+    What is saved is linked with the memories nearest to it, in both directions. Private and public
+    memories never meet. A block is an answer, not a failure: the command ends with 0, and --json
+    tells by `saved`. `echoless undo` takes a saved memory and its links back.
+    """
+    content = sys.stdin.read().strip() if text == "-" else text
+    with _opened(url) as place, writing(url):
+        done = save_with_auto_link(place, content, embed=embed, **options)
+    for id_, why in done.held:
+        render.note(f"Held apart from {id_}: {why}")
+    for problem in done.problems:
+        render.note(problem)
+    _note_skipped(done.skipped)
+    if as_json:
+        render.show_json(done.to_json())
+    else:
+        click.echo(OUTPUT.text(remember_text(done)))
 
 
 # ------------------------------------------------------------------ consolidate
+
+_CONSOLIDATE_FLAGS: Final = (
+    Flag(
+        "window",
+        "Pairs with a memory of the last HOURS, in place of --window-hours; at least 1.",
+        "HOURS",
+        type=float,
+    ),
+    Flag("window_hours", "Pairs with a memory of the last HOURS; at least 1.", "HOURS"),
+    Flag("max_replay_events", "Of these at most the 2 N most recent memories.", "N"),
+    Flag("merge_threshold", "Offer pairs at a distance below D, 0 to 2.", "D"),
+    Flag("max_merge_candidates", "Offer the N closest pairs.", "N"),
+)
 
 
 @ego_mcp_command.command(
@@ -58,74 +211,20 @@ ego_mcp_command.add_command(remember_command)
         "echoless ego-mcp consolidate --window 72 --merge-threshold 0.15 --json",
     ),
 )
-@store_option
-@click.option(
-    "--window",
-    type=float,
-    metavar="HOURS",
-    help="Pairs with a memory of the last HOURS, in place of --window-hours; at least 1.",
-)
-@click.option(
-    "--window-hours",
-    type=float,
-    default=24,
-    show_default=True,
-    metavar="HOURS",
-    help=("Pairs with a memory of the last HOURS; at least 1."),
-)
-@click.option(
-    "--max-replay-events",
-    type=int,
-    default=100,
-    show_default=True,
-    metavar="N",
-    help="Of these at most the 2 N most recent memories.",
-)
-@click.option(
-    "--merge-threshold",
-    type=float,
-    default=0.10,
-    show_default=True,
-    metavar="D",
-    help="Offer pairs at a distance below D, 0 to 2.",
-)
-@click.option(
-    "--max-merge-candidates",
-    type=int,
-    default=5,
-    show_default=True,
-    metavar="N",
-    help="Offer the N closest pairs.",
-)
+@_placed
+@takes("options", run, _CONSOLIDATE_FLAGS)
 @json_option
-@ending(SYSTEM)
-def consolidate_command(
-    *,
-    store: str | None,
-    window: float | None,
-    window_hours: float,
-    max_replay_events: int,
-    merge_threshold: float,
-    max_merge_candidates: int,
-    as_json: bool,
-) -> None:
+@ending(_SYSTEM)
+def consolidate_command(*, url: str, options: dict[str, Any], as_json: bool) -> None:
     """List pairs of memories that may say the same, closest first. Reads only.
 
     One member of a pair is recent, the other may be of any age. Private and public memories are
     never paired, protected ones and pairs answered with `keep-both` are left out.
     """
-    with opened(url_of(store)) as place:
-        stats = run(
-            place,
-            window=window,
-            window_hours=window_hours,
-            max_replay_events=max_replay_events,
-            merge_threshold=merge_threshold,
-            max_merge_candidates=max_merge_candidates,
-        )
-        second = second_look_at(_pairs(place, stats))
-    for reason, ids in stats.skipped.items():
-        render.note(f"{reason}: {', '.join(ids)}")
+    with _opened(url) as place:
+        stats = run(place, **options)
+        second = second_look_lines(_pairs(place, stats))
+    _note_skipped(stats.skipped)
     for line in second:
         render.note(line)
     if as_json:
@@ -152,19 +251,11 @@ def _pairs(store: Store, stats: ConsolidationStats) -> list[Pair]:
 # ------------------------------------------------------------------ merge
 
 
-@dataclass(frozen=True, slots=True)
-class _NewText:
-    """Text for the memory that is kept, and the source of its vector.
-
-    Attributes:
-        content: The text, or None to leave it as it is.
-        encoder: Name of an encoder, or None.
-        vector_file: File with the vector, or None.
-    """
-
-    content: str | None
-    encoder: str | None
-    vector_file: Path | None
+def _new_text(
+    content: str | None, encoder: str | None, vector_file: Path | None
+) -> tuple[str | None, Embed | None]:
+    """Returns a new text for the memory that is kept, and what makes its vector."""
+    return content, None if content is None else _embed_by(encoder, vector_file)
 
 
 @ego_mcp_command.command(
@@ -174,18 +265,24 @@ class _NewText:
         "echoless ego-mcp merge mem_0123456789ab mem_ba9876543210 --content TEXT --vector v.json",
     ),
 )
-@store_option
+@_placed
 @click.argument("keep", metavar="KEEP")
 @click.argument("remove", metavar="REMOVE")
 @click.option("--content", metavar="TEXT", help="A new text for the memory that is kept.")
 @encoder_option
-@vector_option
+@_vector_option
 @click.option("--apply", "now", is_flag=True, help="Merge; without it nothing is written.")
 @json_option
-@gathered("text", _NewText, "content", "encoder", "vector_file")
-@ending(SYSTEM)
+@ending(_SYSTEM)
+@gathered("text", _new_text, "content", "encoder", "vector_file")
 def merge_command(
-    *, store: str | None, keep: str, remove: str, text: _NewText, now: bool, as_json: bool
+    *,
+    url: str,
+    keep: str,
+    remove: str,
+    text: tuple[str | None, Embed | None],
+    now: bool,
+    as_json: bool,
 ) -> int:
     """Make one memory of KEEP and REMOVE. Writes only with --apply, and can be undone.
 
@@ -193,12 +290,9 @@ def merge_command(
     text must keep the numbers and negations of both, and needs the vector of the collection's
     model: --encoder openai:text-embedding-3-small, or --vector.
     """
-    url = url_of(store)
-    with opened(url) as place:
-        embed = None
-        if text.content is not None:
-            embed = embed_by(text.encoder, text.vector_file)
-        plan = plan_merge(place, keep, remove, text.content, embed=embed, by="the command line")
+    content, embed = text
+    with _opened(url) as place:
+        plan = plan_merge(place, keep, remove, content, embed=embed, by="the command line")
         done: Run | None = None
         if now:
             with writing(url):
@@ -230,17 +324,15 @@ def _gain_blocks(name: str, value: Json) -> Iterator[Block]:
 
     The line of a link is such as `mem_0123456789ab  similar  0.91  said twice`.
     """
-    if not isinstance(value, list) or not any(isinstance(each, dict) for each in value):
+    links = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    if not links:
         yield say(f"{name}: {json.dumps(value, ensure_ascii=False)}", level=1)
         return
-    yield say(f"{name}: {len(value)}", level=1)
-    for each in value:
-        if not isinstance(each, dict):
-            yield say(json.dumps(each, ensure_ascii=False), level=2)
-            continue
-        data = each.get("data")
+    yield say(f"{name}: {len(links)}", level=1)
+    for link in links:
+        data = link.get("data")
         data = data if isinstance(data, dict) else {}
-        parts = (each.get("target"), each.get("kind"), data.get("confidence"), data.get("note"))
+        parts = (link.get("target"), link.get("kind"), data.get("confidence"), data.get("note"))
         yield say("  ".join(str(part) for part in parts if part not in (None, "")), level=2)
 
 
@@ -251,18 +343,17 @@ def _gain_blocks(name: str, value: Json) -> Iterator[Block]:
     "keep-both",
     epilog=examples("echoless ego-mcp keep-both mem_0123456789ab mem_ba9876543210"),
 )
-@store_option
+@_placed
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
 @json_option
-@ending(SYSTEM)
-def keep_both_command(*, store: str | None, a: str, b: str, as_json: bool) -> None:
+@ending(_SYSTEM)
+def keep_both_command(*, url: str, a: str, b: str, as_json: bool) -> None:
     """Remember that A and B differ: the pair is not offered again while neither text changes.
 
     Written to the lineage beside the collection; no memory changes.
     """
-    url = url_of(store)
-    with opened(url) as place, writing(url):
+    with _opened(url) as place, writing(url):
         keep_both(place, a, b, by="ego-mcp")
     if as_json:
         render.show_json({"kept_both": sorted((a, b))})

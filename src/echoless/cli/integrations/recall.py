@@ -5,39 +5,32 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, Final
 
 import click
 
 from echoless.cli import render
-from echoless.cli.command_group import Families, LazyGroup
-from echoless.cli.integrations.threshold_comparison import chosen_encoder
-from echoless.cli.options import examples, gathered, writing
+from echoless.cli.integrations.program import chosen_encoder, takes
+from echoless.cli.options import examples, writing
 from echoless.core.errors import EcholessError, UsageError
+from echoless.integrations.flags import Flag
+from echoless.integrations.recall import database_path, open_recall
 from echoless.integrations.recall import export as recall_export
 from echoless.integrations.recall import search as recall_search
-from echoless.integrations.recall.database import database_path, open_recall
 from echoless.integrations.recall.dedup_report import lines, report_json
-from echoless.integrations.recall.deduplication import DedupOptions, execute, plan_dedup
-from echoless.integrations.recall.rollback import marked_entries, revert
+from echoless.integrations.recall.deduplication import (
+    DedupOptions,
+    execute,
+    marked_entries,
+    plan_dedup,
+    revert,
+)
 from echoless.stores.recall import RecallStore
 from echoless.workflows.dedupe.secret_masking import learn_held
 from echoless.workflows.pairs.threshold_comparison import compare_with_judge
 
-FAMILIES: Families = {
-    "Commands": {
-        "dedup": ("integrations.recall", "Mark exact and semantic duplicates; --execute writes."),
-        "search": ("integrations.recall", "Full-text search; marked duplicates are left out."),
-        "export": ("integrations.recall", "Everything as JSON, Markdown, SQL or a database."),
-    }
-}
 
-
-class _Recall(LazyGroup):
-    families: ClassVar[Families] = FAMILIES
-
-
-@click.group("recall", cls=_Recall)
+@click.group("recall")
 def recall_command() -> None:
     """Work on the database of Recall: $RECALL_DB_PATH, $MEM_DB_PATH, or ~/.agents/Recall/recall.db.
 
@@ -65,13 +58,44 @@ def _edge(command: Callable[..., int | None]) -> Callable[..., int]:
     return guarded
 
 
-def _dedup_options(
-    *, now: bool, no_semantic: bool, no_guards: bool, **options: Any
-) -> DedupOptions:
-    return DedupOptions(execute=now, semantic=not no_semantic, guards=not no_guards, **options)
+_PROJECT: Final = Flag("project", "Only rows of this project.", "NAME", ("--project", "-p"))
+_DEDUP_FLAGS: Final = (
+    Flag("execute", "Write marks; records stay."),
+    Flag("delete", "Also remove the rows; needs --execute."),
+    Flag(
+        "purge_marked",
+        "Also remove rows that earlier runs marked; needs --execute --delete.",
+    ),
+    Flag(
+        "table",
+        "messages, decisions, learnings, breadcrumbs, loa_entries or all.",
+        "TABLE",
+        ("--table", "-t"),
+    ),
+    _PROJECT,
+    Flag(
+        "threshold",
+        "Cosine from which two stored vectors match, above 0 and up to 1, itself included.",
+        "T",
+    ),
+    Flag("semantic", "Compare stored vectors, too; or texts only."),
+    Flag(
+        "guards",
+        "Hold similar texts apart whose numbers, negations, names or other values differ, or of "
+        "which one contains the other; or act on them, as the original does.",
+    ),
+)
+_SEARCH_FLAGS: Final = (
+    _PROJECT,
+    Flag(
+        "table", "messages, loa, decisions, learnings or breadcrumbs.", "TABLE", ("--table", "-t")
+    ),
+    Flag("limit", "At most N results.", "N", ("--limit", "-l")),
+    Flag("include_duplicates", "Also rows that are marked."),
+)
 
 
-@click.command(
+@recall_command.command(
     "dedup",
     epilog=examples(
         "echoless recall dedup",
@@ -81,36 +105,8 @@ def _dedup_options(
         "echoless recall dedup --execute --revert 12 --revert 13",
     ),
 )
-@click.option("--execute", "now", is_flag=True, help="Write marks; records stay.")
-@click.option("--delete", is_flag=True, help="Also remove the rows; needs --execute.")
-@click.option(
-    "--purge-marked",
-    is_flag=True,
-    help="Also remove rows that earlier runs marked; needs --execute --delete.",
-)
-@click.option(
-    "--table",
-    "-t",
-    default="all",
-    show_default=True,
-    metavar="TABLE",
-    help="messages, decisions, learnings, breadcrumbs, loa_entries or all.",
-)
-@click.option("--project", "-p", metavar="NAME", help="Only rows of this project.")
-@click.option(
-    "--threshold",
-    default="0.95",
-    show_default=True,
-    metavar="T",
-    help="Cosine from which two stored vectors match, above 0 and up to 1, itself included.",
-)
-@click.option("--no-semantic", is_flag=True, help="Compare texts only.")
-@click.option(
-    "--no-guards",
-    is_flag=True,
-    help="Also act on similar texts whose numbers, negations, names or other values differ, or of "
-    "which one contains the other, as the original does.",
-)
+@_edge
+@takes("options", DedupOptions, _DEDUP_FLAGS)
 @click.option(
     "--revert",
     "reverted",
@@ -121,19 +117,6 @@ def _dedup_options(
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON and nothing else.")
 @database_option
 @click.argument("more", nargs=-1, metavar="[ID]...")
-@_edge
-@gathered(
-    "options",
-    _dedup_options,
-    "now",
-    "delete",
-    "purge_marked",
-    "table",
-    "project",
-    "threshold",
-    "no_semantic",
-    "no_guards",
-)
 def dedup_command(
     *,
     options: DedupOptions,
@@ -150,7 +133,6 @@ def dedup_command(
     """
     if more and not reverted:
         raise click.UsageError(f"Got unexpected extra arguments ({' '.join(more)})")
-    options.check()
     path = database_path(database)
     with open_recall(path, None if options.table == "all" or reverted else options.table) as store:
         if reverted:
@@ -193,50 +175,33 @@ def _revert(store: RecallStore, typed: Sequence[str], *, now: bool) -> int:
     return 0
 
 
-@click.command(
+@recall_command.command(
     "search",
     epilog=examples(
         "echoless recall search linter",
         'echoless recall search "build cache" -t breadcrumbs --include-duplicates',
     ),
 )
-@click.argument("query", nargs=-1, required=True)
-@click.option("--project", "-p", metavar="NAME", help="Only rows of this project.")
-@click.option(
-    "--table", "-t", metavar="TABLE", help="messages, loa, decisions, learnings or breadcrumbs."
-)
-@click.option(
-    "--limit", "-l", type=int, default=20, show_default=True, metavar="N", help="At most N results."
-)
-@click.option("--show-provenance", is_flag=True, help="Say where each result came from.")
-@click.option("--include-duplicates", is_flag=True, help="Also rows that are marked.")
-@database_option
 @_edge
+@click.argument("query", nargs=-1, required=True)
+@takes("options", recall_search.search_text, _SEARCH_FLAGS)
+@click.option("--show-provenance", is_flag=True, help="Say where each result came from.")
+@database_option
 def search_command(
     *,
     query: tuple[str, ...],
-    project: str | None,
-    table: str | None,
-    limit: int,
+    options: dict[str, Any],
     show_provenance: bool,
-    include_duplicates: bool,
     database: str | None,
 ) -> None:
     """Search all tables by words, best first. Reads only: no access is counted."""
     with open_recall(database_path(database)) as store:
-        hits = recall_search.search_text(
-            store,
-            " ".join(query),
-            project=project,
-            table=table,
-            limit=limit,
-            include_duplicates=include_duplicates,
-        )
+        hits = recall_search.search_text(store, " ".join(query), **options)
     for line in recall_search.lines(hits, show_provenance=show_provenance):
         click.echo(render.reason(line))
 
 
-@click.command(
+@recall_command.command(
     "export",
     epilog=examples(
         "echoless recall export > recall.json",
@@ -244,6 +209,7 @@ def search_command(
         "echoless recall export --backup",
     ),
 )
+@_edge
 @click.option(
     "--format",
     "form",
@@ -259,7 +225,6 @@ def search_command(
 )
 @click.option("--backup", is_flag=True, help="An SQL file in ~/.agents/Recall/backups.")
 @database_option
-@_edge
 def export_command(*, form: str, output: str | None, backup: bool, database: str | None) -> None:
     """Write sessions, the five tables and dedup_lineage. Reads only."""
     if backup and output:
@@ -273,7 +238,6 @@ def export_command(*, form: str, output: str | None, backup: bool, database: str
         elif output:
             written, summary = recall_export.write_export(store, form, output)
         else:
-            made = recall_export.export(store, form)
-            click.echo(made.text.encode("utf-8", "surrogateescape"), nl=False)
-            summary = made.summary
+            text, summary = recall_export.export(store, form)
+            click.echo(text.encode("utf-8", "surrogateescape"), nl=False)
     render.note(f"{summary} to {written}" if written else summary)

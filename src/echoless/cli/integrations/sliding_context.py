@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Unpack
 
 import click
 
 from echoless.cli import render
+from echoless.cli.integrations.program import ending, takes
 from echoless.cli.options import examples, writing
-from echoless.core.errors import EcholessError, InputError, UsageError
+from echoless.core.errors import InputError
 from echoless.core.model import Json
-from echoless.integrations.sliding_context import arguments
-from echoless.integrations.sliding_context.cleanup import run_cleanup
-from echoless.integrations.sliding_context.turn import Turn
+from echoless.integrations.sliding_context import CaptureArgs, CleanupArgs, Turn, run_cleanup
+from echoless.integrations.sliding_context.arguments import CAPTURE_FLAGS, CLEANUP_FLAGS
+from echoless.integrations.sliding_context.connections import WHO
 from echoless.integrations.sliding_context.turn_capture import run_capture
 
 
-@click.group("sliding-context")
+@click.group(WHO)
 def sliding_context_command() -> None:
     """Work on the LanceDB table in which sliding-context keeps its summaries.
 
@@ -27,7 +27,17 @@ def sliding_context_command() -> None:
     """
 
 
-def _cleanup(**flags: Unpack[arguments.CleanupFlags]) -> int:
+@sliding_context_command.command(
+    "cleanup",
+    epilog=examples(
+        "echoless sliding-context cleanup --db-path ~/.openclaw/sliding-context/lancedb --dry-run",
+        "echoless sliding-context cleanup --db-path ~/.openclaw/sliding-context/lancedb",
+        "echoless sliding-context cleanup --db-path lancedb --no-llm --similarity 0.9",
+    ),
+)
+@takes("args", CleanupArgs, CLEANUP_FLAGS)
+@ending(WHO)
+def cleanup_command(*, args: CleanupArgs) -> int:
     """Merge entries that say the same, after a backup.
 
     Entries of one session type and channel whose vectors are alike become one: the most recent one
@@ -35,19 +45,22 @@ def _cleanup(**flags: Unpack[arguments.CleanupFlags]) -> int:
     loses a figure or a file name is not taken; all distinct sentences take its place. Every run can
     be taken back with `echoless undo`.
     """
-    try:
-        args = arguments.cleanup_args(**flags)
-        with writing(f"lancedb:///{args.db_path}"):
-            done = run_cleanup(
-                args, say=lambda line: click.echo(render.reason(line)), warn=render.note
-            )
-            return done.exit_code
-    except EcholessError as problem:
-        render.note(f"Error: {problem}")
-        return 2 if isinstance(problem, UsageError) else 1
+    with writing(f"lancedb:///{args.db_path}"):
+        done = run_cleanup(args, say=lambda line: click.echo(render.reason(line)), warn=render.note)
+    return done.exit_code
 
 
-def _capture(**flags: Unpack[arguments.CaptureFlags]) -> int:
+@sliding_context_command.command(
+    "capture",
+    epilog=examples(
+        "echoless sliding-context capture --db-path ~/.openclaw/sliding-context/lancedb "
+        "< turn.json",
+        "echoless sliding-context capture --db-path lancedb --locale en --no-llm < turn.json",
+    ),
+)
+@takes("args", CaptureArgs, CAPTURE_FLAGS)
+@ending(WHO)
+def capture_command(*, args: CaptureArgs) -> int:
     """Keep one turn, read as JSON from standard input, and print what became of it as JSON.
 
     The turn is an object with `messages` (role and content, as chat programs write them) and, as
@@ -57,46 +70,11 @@ def _capture(**flags: Unpack[arguments.CaptureFlags]) -> int:
     Where it fails, the turn is summed up by rule. Every run can be taken back with `echoless undo`.
     """
     try:
-        args = arguments.capture_args(**flags)
-        try:
-            data: Json = json.load(sys.stdin)
-        except (ValueError, RecursionError) as problem:
-            raise InputError(f"Standard input is no JSON ({problem}).") from problem
-        turn = Turn.from_json(data)
-        with writing(f"lancedb:///{args.db_path}"):
-            done = run_capture(args, turn, warn=render.note)
-    except EcholessError as problem:
-        render.note(f"Error: {problem}")
-        return 2 if isinstance(problem, UsageError) else 1
+        data: Json = json.load(sys.stdin)
+    except (ValueError, RecursionError) as problem:
+        raise InputError(f"Standard input is no JSON ({problem}).") from problem
+    turn = Turn.from_json(data)
+    with writing(f"lancedb:///{args.db_path}"):
+        done = run_capture(args, turn, warn=render.note)
     render.show_json(done.to_json())
     return done.exit_code
-
-
-sliding_context_command.add_command(
-    click.Command(
-        "cleanup",
-        callback=_cleanup,
-        params=list(arguments.OPTIONS),
-        help=_cleanup.__doc__,
-        epilog=examples(
-            "echoless sliding-context cleanup --db-path ~/.openclaw/sliding-context/lancedb "
-            "--dry-run",
-            "echoless sliding-context cleanup --db-path ~/.openclaw/sliding-context/lancedb",
-            "echoless sliding-context cleanup --db-path lancedb --no-llm --similarity 0.9",
-        ),
-    )
-)
-
-sliding_context_command.add_command(
-    click.Command(
-        "capture",
-        callback=_capture,
-        params=list(arguments.CAPTURE_OPTIONS),
-        help=_capture.__doc__,
-        epilog=examples(
-            "echoless sliding-context capture --db-path ~/.openclaw/sliding-context/lancedb "
-            "< turn.json",
-            "echoless sliding-context capture --db-path lancedb --locale en --no-llm < turn.json",
-        ),
-    )
-)

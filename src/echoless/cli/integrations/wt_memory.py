@@ -11,32 +11,27 @@ import click
 
 from echoless.cli import render
 from echoless.cli.document import records_in
-from echoless.cli.integrations.threshold_comparison import second_look_lines
-from echoless.cli.options import (
-    Function,
-    examples,
-    gathered,
-    with_options,
-    writing,
-)
+from echoless.cli.integrations.program import second_look_lines, takes
+from echoless.cli.options import Function, examples, gathered, with_options, writing
 from echoless.cli.progress import Bar
 from echoless.core.commands import command_line
 from echoless.core.errors import EcholessError, UsageError
 from echoless.core.model import Json
 from echoless.core.secrets import uncut
-from echoless.integrations.wt_memory.jobs import (
+from echoless.integrations.flags import Flag
+from echoless.integrations.wt_memory import (
     LINKAGES,
+    NO_AUDIT,
+    NO_PREVIEW,
     NOTHING,
-    THRESHOLD,
     DedupJob,
     Done,
     Options,
     TimedOut,
     find_clusters,
-    no_audit,
     opened,
+    store_folder,
 )
-from echoless.integrations.wt_memory.project_folder import store_folder
 
 _PROJECT: Final = "echoless.wt-memory.project"
 """Key under which the context of click holds the project named before the command."""
@@ -55,70 +50,57 @@ def wt_memory_command(ctx: click.Context, project: str | None) -> None:
     ctx.meta[_PROJECT] = project
 
 
-def _threshold(_ctx: click.Context, _option: click.Parameter, typed: str) -> float:
+def _threshold(typed: object) -> float:
+    """Reads a threshold; what is no number is refused as one out of range is."""
     try:
-        return Options(threshold=float(typed)).threshold
+        number = float(str(typed))
     except ValueError:
-        raise UsageError(
-            "--threshold must be a number from 0 up to, but not including, 1"
-        ) from None
+        number = float("nan")
+    return Options(threshold=number).threshold
 
 
-_SHARED: Final = (
-    click.option(
-        "--threshold",
-        default=str(THRESHOLD),
-        show_default=True,
-        callback=_threshold,
-        metavar="T",
-        help="Two notes match when their ratio is greater than this, from 0 up to, but not "
-        "including, 1. Higher means stricter matching.",
+_FLAGS: Final = (
+    Flag(
+        "threshold",
+        "Two notes match when their ratio is greater than this, from 0 up to, but not including, "
+        "1. Higher means stricter matching.",
+        "T",
+        type=_threshold,
     ),
-    click.option("--project", metavar="NAME", help="Project whose store it is."),
-    click.option(
-        "--store",
-        type=click.Path(path_type=Path),
-        metavar="FOLDER",
-        help="Open this folder instead of the project's.",
+    Flag(
+        "limit", "Look at the N most recently created notes only.", "N", type=click.IntRange(min=1)
     ),
-    click.option(
-        "--limit",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Look at the N most recently created notes only.",
+    Flag(
+        "linkage",
+        "transitive joins chains of matches; star joins only what matches the survivor.",
+        words=LINKAGES,
     ),
-    click.option(
-        "--linkage",
-        type=click.Choice(LINKAGES),
-        default="transitive",
-        show_default=True,
-        help="transitive joins chains of matches; star joins only what matches the survivor.",
+    Flag(
+        "guards",
+        "Hold notes apart whose numbers, negations, names or other values differ; or trust the "
+        "ratio alone, as the original does.",
     ),
-    click.option(
-        "--guards/--no-guards",
-        default=True,
-        help="Hold notes apart whose numbers, negations, names or other values differ (the "
-        "default), or trust the ratio alone, as the original does.",
-    ),
-    click.option(
-        "--timeout",
+    Flag(
+        "timeout",
+        "Give up looking after this time; nothing is written then.",
+        "SECONDS",
         type=float,
-        metavar="SECONDS",
-        help="Give up looking after this time; nothing is written then.",
     ),
+)
+_PLACE: Final = (
+    click.option("--project", metavar="NAME", help="Project whose store it is."),
+    click.option("--store", metavar="FOLDER", help="Open this folder instead of the project's."),
 )
 
 
 def _shared(command: Function) -> Function:
     """Adds the flags of both commands, handed over as `folder` and `options`."""
 
-    def folder(project: str | None, store: Path | None) -> Path:
-        named = project or click.get_current_context().meta.get(_PROJECT)
-        return store or store_folder(named)
+    def folder(project: str | None, store: str | None) -> Path:
+        return store_folder(project or click.get_current_context().meta.get(_PROJECT), store)
 
-    command = gathered("folder", folder, "project", "store")(command)
-    options = ("threshold", "limit", "linkage", "guards", "timeout")
-    return with_options(gathered("options", Options, *options)(command), _SHARED)
+    command = with_options(gathered("folder", folder, "project", "store")(command), _PLACE)
+    return takes("options", Options, _FLAGS)(command)
 
 
 def _print(data: Mapping[str, Json]) -> None:
@@ -142,39 +124,41 @@ def audit_command(*, folder: Path, options: Options, as_json: bool) -> int:
     try:
         with opened(folder) as store:
             if isinstance(store, str):
-                return _no_memories(store, as_json=as_json)
-            work = find_clusters(store, options)
+                _report_nothing(store, as_json=as_json)
+                return 0
+            job = find_clusters(store, options)
     except UsageError:
         raise
     except EcholessError as problem:
-        return _audit_failed(problem, options, as_json=as_json)
+        if isinstance(problem, TimedOut) and not as_json:
+            click.echo(
+                f"Memory audit timed out (>{options.timeout:g}s). "
+                "Store may be too large for pairwise comparison."
+            )
+        return _failed(problem, NO_AUDIT if as_json else None)
     if as_json:
-        _print(work.audit_json())
+        _print(job.audit_json())
+    elif job.total:
+        _report(job)
     else:
-        _report(work)
+        _report_nothing("empty store", as_json=False)
     return 0
 
 
-def _no_memories(why: str, *, as_json: bool) -> int:
-    """Prints that there is nothing to audit, and why; returns the exit code."""
+def _report_nothing(why: str, *, as_json: bool) -> None:
+    """Prints that there is nothing to audit, and why."""
     if as_json:
-        _print(no_audit())
+        _print(NO_AUDIT)
     else:
         click.echo(f"No memories to audit ({why}).")
-    return 0
 
 
-def _audit_failed(problem: EcholessError, options: Options, *, as_json: bool) -> int:
-    """Prints why an audit failed; returns the exit code."""
-    late = isinstance(problem, TimedOut)
-    if late and not as_json:
-        click.echo(
-            f"Memory audit timed out (>{options.timeout:g}s). "
-            "Store may be too large for pairwise comparison."
-        )
+def _failed(problem: EcholessError, answer: Mapping[str, Json] | None) -> int:
+    """Prints why a command failed, and its JSON with the error; returns the exit code."""
     render.note(f"Error: {problem}")
-    if as_json:
-        _print({**no_audit(), "error": "timeout" if late else str(problem)})
+    if answer is not None:
+        error = "timeout" if isinstance(problem, TimedOut) else str(problem)
+        _print({**answer, "error": error})
     return 1
 
 
@@ -186,12 +170,9 @@ _REMARKS: Final[Mapping[str, str]] = {
 """Words after the number of pairs, by the key of the number in the JSON of an audit."""
 
 
-def _report(work: DedupJob) -> None:
+def _report(job: DedupJob) -> None:
     """Prints an audit for a person."""
-    if not work.total:
-        _no_memories("empty store", as_json=False)
-        return
-    data = work.audit_json()
+    data = job.audit_json()
     lines = [
         "Memory Audit Report",
         "=" * 40,
@@ -202,36 +183,36 @@ def _report(work: DedupJob) -> None:
         f"Dedup ratio:        {data['dedup_ratio']}%",
         "",
     ]
-    if work.clusters:
+    if job.clusters:
         lines.append("Top duplicate clusters:")
         shown = records_in(data["top_clusters"])
         lines += [f"  [{c['count']}x] {' '.join(str(c['preview']).split())}" for c in shown]
     else:
         lines.append("No duplicates found.")
-    if work.redundant:
+    if job.redundant:
         lines += ["", "Run `wt-memory dedup --dry-run` to preview cleanup."]
-    remarks = work.remarks
+    remarks = job.remarks
     if remarks:
         lines.append("")
         lines += [f"{n} {_REMARKS[name]}" for name, n in remarks.items() if name in _REMARKS]
-        lines += _returned(work)
-    second = second_look_lines(work.findings)
+        lines += _returned(job)
+    second = second_look_lines(job.findings)
     if second:
         lines += ["", *second]
-    click.echo(visible_lines(lines))
+    click.echo(_visible_lines(lines))
 
 
-def visible_lines(lines: list[str]) -> str:
+def _visible_lines(lines: list[str]) -> str:
     """Returns lines joined to a text, with their control characters made visible."""
     return "\n".join(map(render.reason, lines))
 
 
-def _returned(work: DedupJob) -> list[str]:
+def _returned(job: DedupJob) -> list[str]:
     """Returns a sentence for each run whose removed notes are back."""
     return [
         f"{count} of these were removed by {run} and are back, as an import of an older export "
         "brings them."
-        for run, count in work.returned.items()
+        for run, count in job.returned.items()
     ]
 
 
@@ -267,46 +248,34 @@ def dedup_command(*, folder: Path, options: Options, dry_run: bool, interactive:
             if isinstance(store, str):
                 _print(NOTHING)
                 return 0
-            work = find_clusters(store, options)
-            for sentence in _returned(work):
+            job = find_clusters(store, options)
+            for sentence in _returned(job):
                 render.note(sentence)
             if dry_run:
-                _print(work.preview_json())
+                _print(job.preview_json())
                 return 0
-            done = _review(work) if asks else _execute(work)
+            done = _review(job) if asks else _execute(job)
     except UsageError:
         raise
     except EcholessError as problem:
-        return _dedup_failed(problem, dry_run=dry_run)
-    _print(work.done_json(done))
+        preview = dry_run and not isinstance(problem, TimedOut)
+        return _failed(problem, NO_PREVIEW if preview else NOTHING)
+    _print(job.done_json(done))
     for error in done.errors:
         render.note(f"Error: cluster {error['group']}: {error.get('detail', error['error'])}")
     for run in reversed(done.runs):
-        render.note(f"Undo: {command_line('undo', work.store.url, run)}")
+        render.note(f"Undo: {command_line('undo', job.store.url, run)}")
     return 1 if done.errors else 0
 
 
-def _dedup_failed(problem: EcholessError, *, dry_run: bool) -> int:
-    """Prints why a deduplication failed; returns the exit code."""
-    render.note(f"Error: {problem}")
-    if isinstance(problem, TimedOut):
-        _print({"error": "timeout", **NOTHING})
-    elif dry_run:
-        empty: dict[str, Json] = {"clusters": 0, "would_delete": 0, "top_clusters": []}
-        _print({"dry_run": True, **empty, "error": str(problem)})
-    else:
-        _print({**NOTHING, "error": str(problem)})
-    return 1
-
-
-def _execute(work: DedupJob) -> Done:
+def _execute(job: DedupJob) -> Done:
     """Reduces all clusters."""
-    if not work.clusters:
+    if not job.clusters:
         return Done()
-    notes = f"{work.redundant} of {work.total} memories"
-    render.note(f"Deleting {notes} in {len(work.clusters)} clusters")
-    with Bar() as bar, writing(work.store.url):
-        return work.carry_out(progress=bar.actions)
+    notes = f"{job.redundant} of {job.total} memories"
+    render.note(f"Deleting {notes} in {len(job.clusters)} clusters")
+    with Bar() as bar, writing(job.store.url):
+        return job.carry_out(progress=bar.actions)
 
 
 # ------------------------------------------------------------------ review
@@ -317,44 +286,37 @@ def is_terminal() -> bool:
     return sys.stdin.isatty()
 
 
-def _review(work: DedupJob) -> Done:
+def _review(job: DedupJob) -> Done:
     """Asks about each cluster; the answer `keep` is carried out at once."""
     done = Done()
-    for number, cluster in enumerate(work.clusters, 1):
+    for number, cluster in enumerate(job.clusters, 1):
         size = f"{len(cluster.members)} entries"
-        lines = ["", f"--- Cluster {number}/{len(work.clusters)} ({size}) ---"]
+        lines = ["", f"--- Cluster {number}/{len(job.clusters)} ({size}) ---"]
         for place, note in enumerate(cluster.members, 1):
             importance = 0.5 if note.importance is None else note.importance
             text = " ".join(note.content[: uncut(note.content, 80)].split())
             best = " *BEST*" if place == 1 else ""
             facts = f"acc={note.access_count} imp={importance:.2f}"
             lines.append(f"  [{place}] {note.id[:8]}.. | {facts} | {text}{best}")
-        click.echo(visible_lines(lines), err=True)
+        click.echo(_visible_lines(lines), err=True)
         match _answer():
-            case "keep":
-                with writing(work.store.url):
-                    done.add(work.carry_out([cluster]))
-            case "skip":
-                work.keep(cluster)
+            case "k":
+                with writing(job.store.url):
+                    done.add(job.carry_out([cluster]))
+            case "s":
+                job.keep(cluster)
             case _:
                 break
     return done
 
 
-_ANSWERS: Final = {
-    **dict.fromkeys(("k", "keep"), "keep"),
-    **dict.fromkeys(("s", "skip"), "skip"),
-    **dict.fromkeys(("q", "quit"), "quit"),
-}
-
-
 def _answer() -> str:
-    """Returns `keep`, `skip` or `quit`; anything else is asked again, the end of input quits."""
+    """Returns `k`, `s` or `q`; anything else is asked again, the end of input quits."""
     while True:
         click.echo("  [k]eep best / [s]kip / [q]uit: ", nl=False, err=True)
         line = sys.stdin.readline()
         if not line:
-            return "quit"
-        answer = _ANSWERS.get(line.strip().lower())
-        if answer:
-            return answer
+            return "q"
+        answer = line.strip().lower()
+        if answer in {"k", "keep", "s", "skip", "q", "quit"}:
+            return answer[0]

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Final
 
 from echoless.core.errors import EcholessError, StoreReadOnly
-from echoless.core.groups import Group
 from echoless.core.model import Judged, Memory
 from echoless.core.settings import Choices, layered, resolve
 from echoless.stores import open_store
@@ -266,25 +265,20 @@ def _pairs_in(
     written: Collection[str],
     choices: Choices,
 ) -> Iterator[tuple[str, str, Judged]]:
-    """Yields what was written with a memory that says the same, by a direct verdict."""
+    """Yields what was written with a memory that says the same, by a direct verdict.
+
+    Of two that were both written the survivor counts as the earlier one.
+    """
     if len(memories) < 2:
         return
     with JoinedStore(memories, kept) as joined:
         settings = resolve(layered(choices), proposed=joined.profile)
         found = find(joined, settings, touching=lambda memory: memory.id in written)
     for group in found.groups:
-        yield from _pairs(group, written)
-
-
-def _pairs(group: Group, written: Collection[str]) -> Iterator[tuple[str, str, Judged]]:
-    """Yields, of a group, what was written with a memory that says the same, by a direct verdict.
-
-    Of two that were both written the survivor counts as the earlier one.
-    """
-    for member in group.members:
-        if member.judged is None:
-            continue
-        if member.id in written:
-            yield member.id, group.survivor, member.judged
-        elif group.survivor in written:
-            yield group.survivor, member.id, member.judged
+        for member in group.members:
+            if member.judged is None:
+                continue
+            if member.id in written:
+                yield member.id, group.survivor, member.judged
+            elif group.survivor in written:
+                yield group.survivor, member.id, member.judged

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import operator
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,9 +24,8 @@ from echoless.core.model import JsonObject, Memory
 from echoless.core.settings import Settings
 from echoless.core.text import content_key
 from echoless.ingest import AlreadyKnown, Guard, NeedsReview, Remembered
+from echoless.integrations.agents import comparable
 from echoless.integrations.agents.aliases import Alias, Aliases
-from echoless.integrations.agents.filters import meets
-from echoless.integrations.agents.messages import comparable
 from echoless.stores.live.base import RECHECK
 from echoless.stores.live.langgraph import (
     EXTRA,
@@ -427,3 +427,53 @@ def _value(alias: Alias) -> dict[str, object]:
     value = alias.given["value"]
     assert isinstance(value, dict)
     return dict(value)
+
+
+# ------------------------------------------------------------------ filters of searches
+
+_ORDERED: Final[Mapping[str, Callable[[float, float], bool]]] = {
+    "$gt": operator.gt,
+    "$gte": operator.ge,
+    "$lt": operator.lt,
+    "$lte": operator.le,
+}
+
+
+def meets(value: Mapping[str, object], wanted: Mapping[str, object]) -> bool:
+    """Returns whether a value meets the filter of a search, as the library documents `SearchOp`.
+
+    Keys are compared for equality, or by `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte`; all have to
+    hold. An unknown operator is met by nothing.
+    """
+    return all(_meets_condition(value.get(key), wanted[key]) for key in wanted)
+
+
+def _meets_condition(field: object, condition: object) -> bool:
+    """Returns whether one field of a value meets its condition."""
+    if not isinstance(condition, Mapping):
+        return field == condition
+    if any(str(key).startswith("$") for key in condition):
+        return all(_compares(field, str(name), other) for name, other in condition.items())
+    return isinstance(field, Mapping) and meets(field, condition)
+
+
+def _compares(field: object, name: str, other: object) -> bool:
+    """Returns whether a field and another value compare as an operator asks."""
+    match name:
+        case "$eq":
+            return field == other
+        case "$ne":
+            return field != other
+        case _:
+            compare = _ORDERED.get(name)
+            if compare is None or not (_is_number(field) and _is_number(other)):
+                return False
+            return compare(float(str(field)), float(str(other)))
+
+
+def _is_number(value: object) -> bool:
+    try:
+        float(str(value))
+    except ValueError:
+        return False
+    return True

@@ -11,6 +11,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Final, Self, TypeAlias
 
@@ -20,20 +21,19 @@ from echoless.core.settings import Settings
 from echoless.core.text import normalise
 from echoless.execution.insertions import witness
 from echoless.ingest import Admitted, AlreadyKnown, Guard, NeedsReview, Remembered, Updates
-from echoless.integrations.agents.messages import (
-    Message,
-    Messages,
-    comparable,
-    details_of,
-    listed,
-    scope_of,
-    text_of,
-)
+from echoless.integrations.agents import comparable
 from echoless.stores.base import Scope
 from echoless.stores.live.base import RECHECK
-from echoless.stores.live.mem0 import SCOPES, Mem0Store
+from echoless.stores.live.mem0 import SCOPES, Mem0Store, namespace_of
+from echoless.stores.live.record import is_json
 
 __all__ = ["Asked", "GuardedMemory"]
+
+Message: TypeAlias = Mapping[str, Any]
+Messages: TypeAlias = "str | Message | Sequence[Message]"
+
+_OWNERS: Final = frozenset({*SCOPES, "actor_id"})
+"""Keys mem0 takes from its arguments and its messages only."""
 
 OnAnswer = Callable[["Asked"], None]
 Result: TypeAlias = dict[str, Any]
@@ -208,14 +208,14 @@ class GuardedMemory:
             "memory_type": memory_type,
             **more,
         }
-        namespace = scope_of(owners)
-        single = listed(messages)
+        namespace = _scope_of(owners)
+        single = _listed(messages)
         if namespace is None or single is None:
             return self._mem0_add(messages, infer=infer, **options)  # it says what is wrong
         with self._lock:
             if infer or memory_type is not None:
                 return self._inferred(single, namespace, memory_type, options, infer=infer)
-            details = details_of(metadata, expiration_date)
+            details = _details_of(metadata, expiration_date)
             if details is None or {k for k, v in more.items() if v is not None} - {"prompt"}:
                 return self._passed(single, options)
             results = (self._plain(each, namespace, details, options) for each in single)
@@ -237,7 +237,7 @@ class GuardedMemory:
         self, message: Message, namespace: str, details: JsonObject, options: Mapping[str, Any]
     ) -> list[Result]:
         """Stores one message as a memory unless it is known, and returns its results."""
-        text = text_of(message)
+        text = _text_of(message)
         if text is None:  # mem0 skips it or reads what it shows
             passed: list[Result] = self._passed([message], options)["results"]
             return passed
@@ -311,7 +311,7 @@ class GuardedMemory:
                     left.append(message)
                 else:
                     results.append(entry)
-            if not any(text_of(message) is not None for message in left) and results:
+            if not any(_text_of(message) is not None for message in left) and results:
                 return {"results": results}
         before = {m.id: m for m in self.memories.owned({k: options[k] for k in SCOPES})}
         with self.memories.still():
@@ -322,7 +322,7 @@ class GuardedMemory:
 
     def _known(self, message: Message, namespace: str) -> Result | None:
         """Returns the result of a message that says nothing new, or None."""
-        text = text_of(message)
+        text = _text_of(message)
         if text is None or message["role"] == "system":
             return None
         with self.memories.writing():  # so that what is known now is known when it is counted
@@ -371,3 +371,56 @@ def _ends_sooner(known: Memory, metadata: JsonObject) -> bool:
     """Returns whether mem0 hides a memory from a day on when it still shows another."""
     end, own = known.metadata.get("expiration_date"), metadata.get("expiration_date")
     return end is not None and (own is None or str(own) > str(end))
+
+
+# ------------------------------------------------------------------ the arguments of `add`
+
+
+def _listed(messages: object) -> list[Message] | None:
+    """Returns messages one by one, or None where mem0 will refuse them."""
+    match messages:
+        case str():
+            return [{"role": "user", "content": messages}]
+        case Mapping():
+            return [messages]
+        case list():
+            return messages if all(isinstance(each, Mapping) for each in messages) else None
+        case _:
+            return None
+
+
+def _text_of(message: Message) -> str | None:
+    """Returns the text of a message that can be a memory, or None."""
+    text = message.get("content")
+    if message.get("role") in {None, "system"} or not isinstance(text, str):
+        return None
+    return text if comparable(text) else None
+
+
+def _scope_of(owners: Mapping[str, object]) -> str | None:
+    """Returns the namespace of what is added, or None where mem0 will refuse the owners."""
+    named = {name: str(owner).strip() for name, owner in owners.items() if owner is not None}
+    if not named or any(not owner or len(owner.split()) != 1 for owner in named.values()):
+        return None
+    return namespace_of(named)
+
+
+def _details_of(metadata: Mapping[str, Any] | None, expiration_date: Any) -> JsonObject | None:
+    """Returns the metadata of a record, or None if it is no JSON or mem0 will refuse the date."""
+    details = {k: v for k, v in (metadata or {}).items() if k not in _OWNERS}
+    if not is_json(details):
+        return None
+    match expiration_date:
+        case None:
+            return details
+        case datetime():
+            day = expiration_date.date().isoformat()
+        case date():
+            day = expiration_date.isoformat()
+        case _:
+            day = str(expiration_date)
+    try:
+        date.fromisoformat(day)
+    except ValueError:
+        return None
+    return {**details, "expiration_date": day}

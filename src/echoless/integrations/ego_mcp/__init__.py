@@ -5,8 +5,14 @@ nothing; `merge_memories` and `keep_both` act on one.
 """
 
 from echoless.integrations.ego_mcp.agent_texts import consolidation_text, remember_text
-from echoless.integrations.ego_mcp.merge import Merged, keep_both, merge_memories
-from echoless.integrations.ego_mcp.merge_candidates import ConsolidationStats, MergeCandidate, run
+from echoless.integrations.ego_mcp.consolidation import (
+    ConsolidationStats,
+    MergeCandidate,
+    Merged,
+    keep_both,
+    merge_memories,
+    run,
+)
 from echoless.integrations.ego_mcp.save import EmptyContent, Neighbour, Saved, save_with_auto_link
 
 __all__ = [

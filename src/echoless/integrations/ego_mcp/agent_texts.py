@@ -8,7 +8,7 @@ from typing import Final
 from echoless.core.model import Memory
 from echoless.core.secrets import uncut
 from echoless.core.timestamps import instant
-from echoless.integrations.ego_mcp.merge_candidates import HIDDEN_TEXT, PRIVATE, ConsolidationStats
+from echoless.integrations.ego_mcp.consolidation import HIDDEN_TEXT, PRIVATE, ConsolidationStats
 from echoless.integrations.ego_mcp.save import Saved
 
 _QUOTED: Final = 120

@@ -6,45 +6,56 @@ under the writer's lock, so of two writers with one text one is told that it is 
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import struct
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, TypeAlias, overload
+from typing import Final, TypeAlias
 
 from echoless.blocking.similarities import DECIMALS
-from echoless.blocking.vector_join.exact_join import cosines, row_norms
 from echoless.core.errors import EncoderError, ForeignStore, UsageError
 from echoless.core.model import Duplicate, Json, JsonObject, Link, Memory, Pair
-from echoless.core.optional import lazy_module
 from echoless.core.run_notes import Tally
 from echoless.core.secret_masking import learn
 from echoless.core.text import is_blank, unreadable
 from echoless.core.timestamps import instant
 from echoless.execution.insertion_steps import Change
 from echoless.execution.insertions import add_with
-from echoless.integrations.ego_mcp.merge import Embed
-from echoless.integrations.ego_mcp.record_metadata import GivenMetadata, RecordMetadata
 from echoless.matching.guards import GuardJudge
 from echoless.models.encoders.vectorizer import MemoryVectoriser
+from echoless.models.llm import Embed
 from echoless.stores.base import Store, writing_within
 from echoless.stores.chroma.store import ChromaStore
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = lazy_module("numpy")
+from echoless.workflows.retrieval.vector_similarity import closeness
 
 PROFILE: Final = "ego"
 SIMILAR: Final = "similar"
 WAIT: Final = 30.0
 """Seconds a writer waits for other writers."""
 
-_PREFIX: Final = "mem_"
+EMOTIONS: Final = frozenset(
+    {
+        *("happy", "sad", "surprised", "moved", "excited", "nostalgic", "curious", "neutral"),
+        *("melancholy", "anxious", "contentment", "frustrated", "calm", "contemplative"),
+        *("thoughtful", "grateful", "vulnerable", "content", "fulfilled", "touched", "concerned"),
+        *("hopeful", "peaceful", "love", "warm", "lonely", "afraid", "ashamed", "bored", "angry"),
+    }
+)
+"""Emotions ego-mcp knows; any other is kept as neutral, as it would read it."""
 
-_BLOCK: Final = 4_096
+CATEGORIES: Final = frozenset(
+    {
+        *("daily", "philosophical", "technical", "memory", "observation", "feeling"),
+        *("conversation", "introspection", "relationship", "self_discovery", "dream", "lesson"),
+    }
+)
+"""Categories ego-mcp knows; any other is kept as daily."""
+
+_PREFIX: Final = "mem_"
 _OLDEST: Final = -(2**63)
 
 Part: TypeAlias = "Memory | int | list[Neighbour] | Neighbour | None"
@@ -69,8 +80,8 @@ class EmptyContent(UsageError, ValueError):
     """The text of the memory is blank."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Saved(Sequence[Part]):
+@dataclass(frozen=True, slots=True)
+class Saved:
     """Result of a saving; also the four values `(memory, links, linked, hit)`.
 
     Whether it was saved is told by `saved`, never by a text. After a block nothing that follows a
@@ -124,27 +135,14 @@ class Saved(Sequence[Part]):
             "skipped": {reason: list(ids) for reason, ids in self.skipped.items()},
         }
 
-    @property
-    def _four(self) -> tuple[Part, ...]:
-        return self.memory, self.links_made, list(self.linked), self.hit
-
-    @overload
-    def __getitem__(self, at: int) -> Part: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Part]: ...
-
-    def __getitem__(self, at: int | slice) -> Part | Sequence[Part]:
-        return self._four[at]
-
     def __iter__(self) -> Iterator[Part]:
-        return iter(self._four)
+        yield from (self.memory, self.links_made, list(self.linked), self.hit)
 
-    def __len__(self) -> int:
-        return len(self._four)
+    def __getitem__(self, at: int) -> Part:
+        return tuple(self)[at]
 
 
-def neighbours(new: Memory, others: Sequence[Memory], tally: Tally) -> list[Neighbour]:
+def _neighbours(new: Memory, others: Sequence[Memory], tally: Tally) -> list[Neighbour]:
     """Returns all memories that can be compared, closest first, then the more recent, then by id.
 
     Args:
@@ -152,26 +150,17 @@ def neighbours(new: Memory, others: Sequence[Memory], tally: Tally) -> list[Neig
         others: With theirs; those of another model or length are not compared.
         tally: Takes those that cannot be compared, by the reason.
     """
+    by_id = {memory.id: memory for memory in others}
+    cosines = closeness(new, others, MemoryVectoriser(), tally)
+    near = [
+        Neighbour(by_id[id_], round(1.0 - cosine, DECIMALS) + 0.0, cosine)
+        for id_, cosine in cosines.items()
+    ]
 
     def order(neighbour: Neighbour) -> tuple[float, int, str]:
         at = instant(neighbour.memory.created_at)
         return neighbour.distance, -(_OLDEST if at is None else at), neighbour.memory.id
 
-    memories = (new, *others)
-    near: list[Neighbour] = []
-    for matrix in MemoryVectoriser().matrices(memories, tally):
-        owners = matrix.owners.tolist()
-        if 0 not in owners:
-            continue
-        rows = np.asarray(matrix.rows)
-        norms = row_norms(rows)
-        for start in range(0, len(rows), _BLOCK):
-            block = np.arange(start, min(start + _BLOCK, len(rows)), dtype=np.int64)
-            values = cosines(rows, norms, np.zeros_like(block), block).tolist()
-            for owner, cosine in zip(owners[start : start + _BLOCK], values, strict=True):
-                if owner:
-                    distance = round(1.0 - cosine, DECIMALS) + 0.0
-                    near.append(Neighbour(memories[owner], distance, cosine))
     return sorted(near, key=order)
 
 
@@ -236,30 +225,32 @@ def save_with_auto_link(
         StoreError: It is locked or read-only, or did not keep the record; nothing was written.
     """
     _check(content, link_threshold, dedup_threshold, max_links)
-    metadata = GivenMetadata(
-        emotion=emotion,
-        secondary=secondary,
-        intensity=intensity,
-        importance=importance,
-        category=category,
-        valence=valence,
-        arousal=arousal,
-        body_state=body_state,
-        tags=tags,
-        private=private,
-    ).checked()
-    row = _embedded(content, embed)
     moment = now or datetime.now(UTC)
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    fields: dict[str, Json] = {
+        "emotion": _known(emotion, EMOTIONS, "neutral"),
+        "secondary": _listed(secondary),
+        "intensity": _between("intensity", intensity, 0.0),
+        "importance": _checked_importance(importance),
+        "category": _known(category, CATEGORIES, "daily"),
+        "timestamp": moment.isoformat(),
+        "valence": _between("valence", valence, -1.0),
+        "arousal": _between("arousal", arousal, 0.0),
+        "body_state": _body_state(body_state),
+        "tags": _listed(tags),
+        "linked_ids": "[]",
+        "is_private": private,
+    }
+    row = _embedded(content, embed)
     if not isinstance(store, ChromaStore):
         raise _foreign(store)
     with writing_within(store, wait):
         if store.profile != PROFILE:
             raise _foreign(store)
         memories = list(store.scan())
-        new = _record(store, memories, content, metadata, row, moment)
+        new = _record(store, memories, content, fields, row)
         tally = Tally()
-        near = neighbours(new, [m for m in memories if m.namespace == new.namespace], tally)
+        near = _neighbours(new, [m for m in memories if m.namespace == new.namespace], tally)
         hit, held = _closest_duplicate(new, near, dedup_threshold, guards=guards)
         result = Saved(None, hit=hit, held=held, skipped=tally.skipped)
         if hit is not None and not force:
@@ -267,6 +258,48 @@ def save_with_auto_link(
         marks = store.ledger.marks()
         linkable = [n for n in near if n.distance < link_threshold and n.memory.id not in marks]
         return _save(store, new, linkable[:max_links], result)
+
+
+def _known(word: str, known: AbstractSet[str], default: str) -> str:
+    """Returns a word in small letters; the default where ego-mcp does not know it."""
+    return small if (small := word.strip().lower()) in known else default
+
+
+def _checked_importance(importance: int) -> int:
+    """Checks an importance, a whole number from 1 to 5."""
+    if type(importance) is not int or not 1 <= importance <= 5:
+        raise UsageError(f"importance must be a whole number from 1 to 5, not {importance!r}.")
+    return importance
+
+
+def _listed(value: str | Sequence[str]) -> str:
+    """Returns the words of a list or text, each once, joined by commas."""
+    texts = [value] if isinstance(value, str) else value
+    words = (word.strip() for text in texts for word in text.split(","))
+    return ",".join(dict.fromkeys(word for word in words if word))
+
+
+def _between(name: str, value: float, least: float) -> float:
+    """Checks a number from `least` to 1."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or not least <= value <= 1:
+        raise UsageError(f"{name} must be a number from {least:g} to 1, not {value!r}.")
+    return float(value) + 0.0  # Chroma does not give a negative zero back
+
+
+def _body_state(value: str | Mapping[str, Json]) -> str:
+    """Returns the JSON of an object, or an empty text for an empty one."""
+    if isinstance(value, Mapping):
+        return json.dumps(dict(value), ensure_ascii=False) if value else ""
+    if not value.strip():
+        return ""
+    try:
+        parsed = json.loads(value)
+    except ValueError:
+        parsed = None
+    if not isinstance(parsed, dict):
+        raise UsageError(f"body_state must be a JSON object or empty, not {value!r}.")
+    return value
 
 
 def _check(content: str, link_threshold: float, dedup_threshold: float, max_links: int) -> None:
@@ -315,9 +348,8 @@ def _record(
     store: ChromaStore,
     memories: Sequence[Memory],
     content: str,
-    metadata: RecordMetadata,
+    fields: dict[str, Json],
     row: Sequence[float],
-    moment: datetime,
 ) -> Memory:
     """Returns the new record, with a vector that belongs into the collection."""
     lengths = {vector.dimensions for memory in memories for vector in memory.vectors}
@@ -329,7 +361,7 @@ def _record(
     taken = {memory.id for memory in memories}
     while (id_ := f"{_PREFIX}{os.urandom(6).hex()}") in taken:
         continue
-    return store.as_read(id_, content, metadata.fields(moment), row)
+    return store.as_read(id_, content, fields, row)
 
 
 def _closest_duplicate(

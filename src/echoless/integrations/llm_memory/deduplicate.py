@@ -1,27 +1,26 @@
-"""`memory_deduplicate`: groups of near-equal memories of one namespace, previewed or merged."""
+"""Groups near-equal memories of one namespace of llm-memory, and merges each group into one."""
 
 from __future__ import annotations
 
+import math
+import struct
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
 from typing import Final
 
+from echoless.blocking.candidates import expired
 from echoless.blocking.vector_join.random_hyperplanes import Layout, layout
 from echoless.clustering import survivor
 from echoless.core.groups import Group, Membership
-from echoless.core.model import Json, Judged
+from echoless.core.model import Json, Judged, Memory
 from echoless.core.profiles import LLM_MEMORY, DetectorUse
 from echoless.core.run_notes import Progress
 from echoless.core.settings import Settings
-from echoless.core.timestamps import instant
+from echoless.core.timestamps import instant, now
 from echoless.execution.executor import apply
 from echoless.execution.plan import Plan
-from echoless.integrations.llm_memory import validation
-from echoless.integrations.llm_memory.memory_file import live, open_file, usable
-from echoless.integrations.llm_memory.namespaces import Namespace, resolve
+from echoless.integrations.llm_memory.tool_arguments import RUNTIME, Namespace, check, invalid
 from echoless.stores.base import Scope
 from echoless.stores.llm_memory import LlmMemoryStore
 from echoless.stores.llm_memory.connection import CANNOT, CannotLoad, can_write
@@ -41,112 +40,32 @@ PAIRS: Final = 1_000_000
 """Pairs looked at in a call: what a crowded namespace may take of a machine's memory."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Arguments:
-    """Checked arguments of `memory_deduplicate`."""
+    """Checked arguments of `memory_deduplicate`; see there.
+
+    Raises:
+        OwnerRefusal: One is out of range.
+    """
 
     namespace: Namespace
-    threshold: float
-    dry_run: bool
-    order: str
-    limit: int
-    use_lsh: bool
-    merge_metadata: bool
-    guards: bool
-    second_look: bool
+    similarity_threshold: float = 0.95
+    dry_run: bool = True
+    merge_strategy: str = "keep_newest"
+    limit: int = 1000
+    use_lsh: bool = True
+    merge_metadata: bool = True
+    guards: bool = True
+    second_look: bool = False
 
+    def __post_init__(self) -> None:
+        for each in fields(self)[1:]:
+            check(each.name, getattr(self, each.name))
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GivenArguments:
-    """Arguments of `memory_deduplicate` as a caller gave them; see there."""
-
-    namespace: object = None
-    similarity_threshold: object = 0.95
-    dry_run: object = True
-    merge_strategy: object = "keep_newest"
-    limit: object = 1000
-    use_lsh: object = True
-    merge_metadata: object = True
-    guards: object = True
-    second_look: object = False
-
-    def checked(self) -> Arguments:
-        """Checks the arguments.
-
-        Raises:
-            OwnerRefusal: One is out of range.
-        """
-        strategies = tuple(STRATEGIES)
-        strategy = validation.one_of("merge_strategy", self.merge_strategy, strategies)
-        return Arguments(
-            namespace=resolve(self.namespace),
-            threshold=validation.share("similarity_threshold", self.similarity_threshold),
-            dry_run=validation.flag("dry_run", self.dry_run),
-            order=STRATEGIES[strategy],
-            limit=validation.whole("limit", self.limit, 10_000),
-            use_lsh=validation.flag("use_lsh", self.use_lsh),
-            merge_metadata=validation.flag("merge_metadata", self.merge_metadata),
-            guards=validation.flag("guards", self.guards),
-            second_look=validation.flag("second_look", self.second_look),
-        )
-
-
-def memory_deduplicate(
-    namespace: str | None = None,
-    similarity_threshold: float = 0.95,
-    dry_run: bool = True,
-    merge_strategy: str = "keep_newest",
-    limit: int = 1000,
-    use_lsh: bool = True,
-    merge_metadata: bool = True,
-    *,
-    guards: bool = True,
-    second_look: bool = False,
-    db_path: str | Path | None = None,
-    progress: Progress | None = None,
-) -> Answer:
-    """Groups near-equal memories of one namespace, and merges each group into one if asked to.
-
-    Args:
-        namespace: Exactly this one; detected if None. `shared` is merged only where it is given.
-        similarity_threshold: Cosine of the stored vectors, 0.0 to 1.0, inclusive.
-        dry_run: False merges; every merge can be taken back with `echoless undo`.
-        merge_strategy: `keep_newest`, `keep_oldest`, `keep_most_accessed`, `highest_importance`.
-        limit: The most recent memories that take part, 1 to 10000.
-        use_lsh: Compare a thousand memories and more by random hyperplanes.
-        merge_metadata: False leaves tags and metadata of the one that stays as they are.
-        guards: False merges also texts that differ in a number or a negation.
-        second_look: Also tell what the bare threshold would merge and the judge that reads the
-            texts would hold back, under `second_look`.
-        db_path: The file; see `memory_file.open_file`.
-        progress: Told how far each stage is: stage, done, whole; the last stage is `writing`.
-
-    Returns:
-        The result, or an error as data (`error`, `message`, `error_type`, `timestamp`).
-    """
-    given = GivenArguments(
-        namespace=namespace,
-        similarity_threshold=similarity_threshold,
-        dry_run=dry_run,
-        merge_strategy=merge_strategy,
-        limit=limit,
-        use_lsh=use_lsh,
-        merge_metadata=merge_metadata,
-        guards=guards,
-        second_look=second_look,
-    )
-
-    def work() -> Answer:
-        arguments = given.checked()
-        _refuse_impossible_merge(arguments)
-        with open_file(db_path) as store:
-            planned = preview(store, arguments, progress=progress)
-            if arguments.dry_run:
-                return planned.answer
-            writing = None if progress is None else partial(progress, "writing")
-            return carry_out(store, planned, progress=writing)
-
-    return validation.answer_or_error(work, "detecting duplicates")
+    @property
+    def order(self) -> str:
+        """Returns the order of survivors that the strategy names."""
+        return STRATEGIES[self.merge_strategy]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,16 +83,14 @@ class Preview:
     plan: Plan
 
 
-def _refuse_impossible_merge(arguments: Arguments) -> None:
+def refuse_impossible_merge(arguments: Arguments) -> None:
     """Refuses a merge that cannot or must not be, before anything is read."""
     if arguments.dry_run:
         return
     if arguments.namespace.name == SHARED and not arguments.namespace.given:
-        raise validation.invalid(
-            f"merging in the namespace {SHARED} needs namespace={SHARED!r} to be given"
-        )
+        raise invalid(f"merging in the namespace {SHARED} needs namespace={SHARED!r} to be given")
     if not can_write():
-        raise OwnerRefusal(validation.RUNTIME, CANNOT, details=str(CannotLoad()))
+        raise OwnerRefusal(RUNTIME, CANNOT, details=str(CannotLoad()))
 
 
 def preview(
@@ -187,14 +104,14 @@ def preview(
         progress: Told how far each stage is.
     """
     alive = live(store.scan(Scope(arguments.namespace.name)))
-    fit = [memory for memory in alive if usable(memory)]
+    fit = [memory for memory in alive if _usable(memory)]
     fit.sort(key=lambda m: (-(instant(m.created_at) or -(2**63)), m.id))
     taking_part = fit[: arguments.limit]
     most = max(Counter(memory.type for memory in taking_part).values(), default=0)
     tables = None
     if arguments.use_lsh and most >= LSH_FROM:
         dimensions = taking_part[0].vectors[0].dimensions
-        tables = layout(arguments.threshold, dimensions, most, bits=BITS)
+        tables = layout(arguments.similarity_threshold, dimensions, most, bits=BITS)
     settings = _settings(arguments, len(taking_part), lsh=tables is not None)
     findings = find(store, settings, only={m.id for m in taking_part}, progress=progress)
     groups = _ranked(findings, arguments.order)
@@ -221,15 +138,26 @@ def carry_out(
     Raises:
         OwnerRefusal: The merge cannot be, or must not be; nothing was written.
     """
-    _refuse_impossible_merge(replace(planned.arguments, dry_run=False))
+    refuse_impossible_merge(replace(planned.arguments, dry_run=False))
     if not planned.plan.actions:
         return planned.answer | {"dry_run": False, "action": "merged", "merged": 0}
     run = apply(store, planned.plan, progress=progress, one_by_one=True)
-    left_out = {each.survivor for each in (*run.refused, *run.failed)}
-    members = {m.id for a in planned.plan.actions if a.survivor not in left_out for m in a.members}
-    # a duplicate counts as merged once a fresh read no longer finds it
-    merged = len(members - store.get(members).keys())
-    return planned.answer | merged_answer(run, merged, changed="changed: ")
+    return planned.answer | merged_answer(run, run.counts["delete"], changed="changed: ")
+
+
+def live(memories: Iterable[Memory]) -> list[Memory]:
+    """Returns the memories that have not expired."""
+    moment = instant(now())
+    return [m for m in memories if not expired(LLM_MEMORY.expires(m), moment)]
+
+
+def _usable(memory: Memory) -> bool:
+    """Returns whether a memory has a vector that can be compared: finite and not zero."""
+    if not memory.vectors:
+        return False
+    data = memory.vectors[0].data
+    values = struct.unpack(f"<{len(data) // 4}f", data)
+    return any(values) and all(map(math.isfinite, values))
 
 
 def _settings(arguments: Arguments, size: int, *, lsh: bool) -> Settings:
@@ -237,7 +165,7 @@ def _settings(arguments: Arguments, size: int, *, lsh: bool) -> Settings:
     options: dict[str, Json] = {"lsh": lsh, "lsh_bits": BITS}
     profile = replace(
         LLM_MEMORY,
-        detectors=(DetectorUse("semantic", arguments.threshold, settings=options),),
+        detectors=(DetectorUse("semantic", arguments.similarity_threshold, settings=options),),
         judge="guards" if arguments.guards else "bare",
         survivor=arguments.order,
         action="delete",

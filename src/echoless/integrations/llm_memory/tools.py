@@ -1,21 +1,226 @@
-"""Tools of llm-memory for programs that serve one of its stores."""
+"""The tools of llm-memory, `memory_similar` and `memory_deduplicate`, for callers and for servers.
+
+`similar`, `preview` and `carry_out` are the same tools for a program that serves a store of
+llm-memory; see `echoless.workflows.owner_tools`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
 
-from echoless.core.run_notes import Progress
-from echoless.integrations.llm_memory import deduplicate, similar_memories
-from echoless.stores.base import Store
+from echoless.core.run_notes import Progress, Tally
+from echoless.integrations.llm_memory import deduplicate
+from echoless.integrations.llm_memory.tool_arguments import (
+    NOT_FOUND,
+    answer_or_error,
+    check,
+    invalid,
+    open_file,
+    resolve,
+)
+from echoless.models.encoders.vectorizer import MemoryVectoriser
+from echoless.stores.base import ALL, Scope, Store
 from echoless.stores.llm_memory import LlmMemoryStore
-from echoless.workflows.owner_tools import DeduplicationRequest, OwnerPreview, SimilarRequest
-from echoless.workflows.tool_answers import Answer
+from echoless.workflows.owner_tools import (
+    SHARED,
+    DeduplicationRequest,
+    OwnerPreview,
+    OwnerRefusal,
+    SimilarRequest,
+)
+from echoless.workflows.retrieval.neighbours import Neighbour
+from echoless.workflows.retrieval.vector_similarity import closeness
+from echoless.workflows.tool_answers import Answer, similar_answer
+
+NO_VECTOR: Final = "base memory has no usable vector"
+
+
+def memory_similar(
+    memory_id: str | None = None,
+    namespace: str | None = None,
+    search_scope: str = "current",
+    top_k: int = 10,
+    min_similarity: float = 0.85,
+    exclude_linked: bool = True,
+    *,
+    id: str | None = None,  # noqa: A002 - the tool's own other name
+    db_path: str | Path | None = None,
+) -> Answer:
+    """Finds the live memories closest to one, by the cosine of the stored vectors. Reads only.
+
+    Args:
+        memory_id: The memory, in any namespace.
+        namespace: That of the search; detected if None.
+        search_scope: `current` (the namespace), `shared` (that and `shared`) or `all`.
+        top_k: At most so many, 1 to 1000; cut off after filtering and ranking.
+        min_similarity: Cosine, 0.0 to 1.0, inclusive.
+        exclude_linked: Leave out memories linked with it in either direction.
+        id: Another name of `memory_id`.
+        db_path: The file; see `tool_arguments.open_file`.
+
+    Returns:
+        The result, or an error as data (`error`, `message`, `error_type`, `timestamp`).
+    """
+    request = SimilarRequest(
+        memory_id=memory_id,
+        other_id=id,
+        namespace=namespace,
+        search_scope=search_scope,
+        top_k=top_k,
+        min_similarity=min_similarity,
+        exclude_linked=exclude_linked,
+    )
+
+    def work() -> Answer:
+        query = _query(request)
+        with open_file(db_path) as store:
+            return _similar_in(store, query)
+
+    return answer_or_error(work, "finding similar memories")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Query:
+    """Checked arguments of `memory_similar`.
+
+    Raises:
+        OwnerRefusal: One is out of range.
+    """
+
+    memory_id: str
+    namespace: str
+    search_scope: str
+    top_k: int
+    min_similarity: float
+    exclude_linked: bool
+
+    def __post_init__(self) -> None:
+        for each in fields(self)[2:]:
+            check(each.name, getattr(self, each.name))
+
+
+def _query(request: SimilarRequest) -> _Query:
+    """Returns the checked arguments of a request; its memory may be given under two names.
+
+    Raises:
+        OwnerRefusal: One is missing or out of range.
+    """
+    ids = {id_ for id_ in (request.memory_id, request.other_id) if id_ is not None}
+    if len(ids) > 1:
+        raise invalid(
+            f"memory_id and id name two memories: {request.memory_id!r} and {request.other_id!r}"
+        )
+    memory_id = next(iter(ids), None)
+    if not isinstance(memory_id, str) or not memory_id:
+        raise invalid("memory_id is required")
+    names = ("search_scope", "top_k", "min_similarity", "exclude_linked")
+    values: dict[str, Any] = {name: getattr(request, name) for name in names}
+    return _Query(memory_id=memory_id, namespace=resolve(request.namespace).name, **values)
+
+
+def _similar_in(store: LlmMemoryStore, query: _Query) -> Answer:
+    """Answers `memory_similar` in an open store. Reads only.
+
+    Raises:
+        OwnerRefusal: There is no such memory.
+    """
+    base = store.get([query.memory_id]).get(query.memory_id)
+    if base is None:
+        raise OwnerRefusal(NOT_FOUND, f"Memory not found: {query.memory_id}")
+    names = {query.namespace, SHARED} if query.search_scope == "shared" else {query.namespace}
+    scopes = [ALL] if query.search_scope == "all" else [Scope(name) for name in sorted(names)]
+    scanned = chain.from_iterable(map(store.scan, scopes))
+    others = [memory for memory in deduplicate.live(scanned) if memory.id != base.id]
+    linked = {link.target for link in base.links}
+    linked |= {m.id for m in others if any(link.target == base.id for link in m.links)}
+    if query.exclude_linked:
+        others = [memory for memory in others if memory.id not in linked]
+    tally = Tally()
+    cosines = closeness(base, others, MemoryVectoriser(), tally)
+    near = [
+        Neighbour(memory, cosines[memory.id], memory.id in linked)
+        for memory in others
+        if cosines.get(memory.id, -1.0) >= query.min_similarity
+    ]
+    near.sort(key=lambda each: (-each.similarity, each.memory.id))
+    answer = similar_answer(base.id, near[: query.top_k])
+    skipped = {id_ for ids in tally.skipped.values() for id_ in ids}
+    if others_skipped := skipped - {base.id}:
+        answer["skipped"] = len(others_skipped)
+    if base.id in skipped:
+        answer["warning"] = NO_VECTOR
+    return answer
+
+
+def memory_deduplicate(
+    namespace: str | None = None,
+    similarity_threshold: float = 0.95,
+    dry_run: bool = True,
+    merge_strategy: str = "keep_newest",
+    limit: int = 1000,
+    use_lsh: bool = True,
+    merge_metadata: bool = True,
+    *,
+    guards: bool = True,
+    second_look: bool = False,
+    db_path: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Answer:
+    """Groups near-equal memories of one namespace, and merges each group into one if asked to.
+
+    Args:
+        namespace: Exactly this one; detected if None. `shared` is merged only where it is given.
+        similarity_threshold: Cosine of the stored vectors, 0.0 to 1.0, inclusive.
+        dry_run: False merges; every merge can be taken back with `echoless undo`.
+        merge_strategy: `keep_newest`, `keep_oldest`, `keep_most_accessed`, `highest_importance`.
+        limit: The most recent memories that take part, 1 to 10000.
+        use_lsh: Compare a thousand memories and more by random hyperplanes.
+        merge_metadata: False leaves tags and metadata of the one that stays as they are.
+        guards: False merges also texts that differ in a number or a negation.
+        second_look: Also tell what the bare threshold would merge and the judge that reads the
+            texts would hold back, under `second_look`.
+        db_path: The file; see `tool_arguments.open_file`.
+        progress: Told how far each stage is: stage, done, whole; the last stage is `writing`.
+
+    Returns:
+        The result, or an error as data (`error`, `message`, `error_type`, `timestamp`).
+    """
+
+    def work() -> Answer:
+        arguments = deduplicate.Arguments(
+            namespace=resolve(namespace),
+            similarity_threshold=similarity_threshold,
+            dry_run=dry_run,
+            merge_strategy=merge_strategy,
+            limit=limit,
+            use_lsh=use_lsh,
+            merge_metadata=merge_metadata,
+            guards=guards,
+            second_look=second_look,
+        )
+        deduplicate.refuse_impossible_merge(arguments)
+        with open_file(db_path) as store:
+            planned = deduplicate.preview(store, arguments, progress=progress)
+            if arguments.dry_run:
+                return planned.answer
+            writing = None if progress is None else partial(progress, "writing")
+            return deduplicate.carry_out(store, planned, progress=writing)
+
+    return answer_or_error(work, "detecting duplicates")
+
+
+# ------------------------------------------------------------------ for servers
 
 
 def similar(store: Store, request: SimilarRequest) -> Answer:
     """Returns the memories closest to one; see `OwnerTools.similar`."""
     assert isinstance(store, LlmMemoryStore)
-    return similar_memories.answer_in(store, similar_memories.checked(request))
+    return _similar_in(store, _query(request))
 
 
 def preview(
@@ -23,19 +228,19 @@ def preview(
 ) -> OwnerPreview:
     """Returns what would be merged; see `OwnerTools.preview`."""
     assert isinstance(store, LlmMemoryStore)
-    optional = {
+    optional: dict[str, Any] = {
         "similarity_threshold": request.threshold,
         "merge_strategy": request.strategy,
         "limit": request.limit,
     }
-    arguments = deduplicate.GivenArguments(
-        namespace=request.namespace,
+    arguments = deduplicate.Arguments(
+        namespace=resolve(request.namespace),
         use_lsh=request.use_lsh,
         merge_metadata=request.merge_metadata,
         guards=request.guards,
         **{name: value for name, value in optional.items() if value is not None},
     )
-    return deduplicate.preview(store, arguments.checked(), progress=progress)
+    return deduplicate.preview(store, arguments, progress=progress)
 
 
 def carry_out(

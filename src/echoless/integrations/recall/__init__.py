@@ -3,3 +3,33 @@
 Profile `recall` and adapter `stores/recall` do the work; here is what is the system's own: where
 the file lies, what its report counts, how its searches rank, what its exports look like.
 """
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+from echoless.core.errors import StoreNotFound
+from echoless.stores.recall import RecallStore
+
+HOME: Final = Path("~/.agents/Recall")
+_VARIABLES: Final = ("RECALL_DB_PATH", "MEM_DB_PATH")
+
+
+def database_path(named: str | None) -> Path:
+    """Returns the named path, else that of the environment, else Recall's own."""
+    chosen = named or next(filter(None, map(os.environ.get, _VARIABLES)), None)
+    return Path(chosen).expanduser() if chosen else (HOME / "recall.db").expanduser()
+
+
+def open_recall(path: Path, table: str | None = None) -> RecallStore:
+    """Opens the database, or one table of it.
+
+    Raises:
+        StoreNotFound: There is no file.
+        ForeignStore: It is another database.
+    """
+    if not path.is_file():
+        raise StoreNotFound(f"Database not found at {path}")
+    return RecallStore.open(f"{path}#{table}" if table else str(path))

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Final
 
 from echoless.core.model import Json, verdict_name
-from echoless.integrations.recall.cross_table import SHOWN
-from echoless.integrations.recall.deduplication import DedupPlan, DedupResult, TableCounts
+from echoless.integrations.recall.deduplication import (
+    SHOWN,
+    DedupPlan,
+    DedupResult,
+    TableCounts,
+)
 from echoless.workflows.pairs.threshold_comparison import ThresholdComparison
 
 _FIRST: Final = 3
@@ -50,16 +55,16 @@ def _table(table: TableCounts, planned: DedupPlan) -> Iterator[str]:
         verb = "delete" if planned.options.delete else "mark"
     number = len(table.planned)
     asides = (
-        (table.marked, "already marked"),
-        (table.short, "too short"),
-        (table.prior, "prior survivor(s) kept visible"),
+        (table.already_marked, "already marked"),
+        (table.too_short, "too short"),
+        (table.prior_survivors, "prior survivor(s) kept visible"),
         (table.held, "held"),
     )
     aside = ", ".join(f"{count} {what}" for count, what in asides if count)
     yield (
         f"{table.table}: scanned {table.scanned}, exact groups {table.exact_groups}, "
         f"semantic pairs {table.semantic_pairs}, {verb} {number}, "
-        f"unchanged {table.scanned - number}" + (f" ({aside})" if aside else "")
+        f"unchanged {table.unchanged}" + (f" ({aside})" if aside else "")
     )
     shown = []
     for each in table.planned:
@@ -141,7 +146,7 @@ def report_json(
         "mode": mode,
         "database": planned.findings.url,
         "threshold": float(options.threshold),
-        "tables": [_table_json(table) for table in planned.tables],
+        "tables": [{**asdict(table), "unchanged": table.unchanged} for table in planned.tables],
         "semantic": {"skipped": planned.skipped, "not_comparable": planned.not_comparable},
         "notes": list(planned.findings.tally.notes),
         "held": [
@@ -176,28 +181,4 @@ def report_json(
             "deleted": done.deleted,
             "errors": list(done.refused),
         },
-    }
-
-
-def _table_json(table: TableCounts) -> dict[str, Json]:
-    """Returns the counts of a table and its planned duplicates as JSON."""
-    return {
-        "table": table.table,
-        "scanned": table.scanned,
-        "exact_groups": table.exact_groups,
-        "semantic_pairs": table.semantic_pairs,
-        "planned": [
-            {
-                "duplicate": each.duplicate,
-                "survivor": each.survivor,
-                "reason": each.reason,
-                "similarity": each.similarity,
-            }
-            for each in table.planned
-        ],
-        "unchanged": table.scanned - len(table.planned),
-        "already_marked": table.marked,
-        "too_short": table.short,
-        "prior_survivors": table.prior,
-        "held": table.held,
     }

@@ -1,9 +1,10 @@
-"""The job `recall dedup`: its options, its result for each table, and its execution."""
+"""The job `recall dedup`: its options, its result for each table, its execution, its way back."""
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -19,12 +20,14 @@ from echoless.core.text import loose, numbered
 from echoless.execution.actions import Delete, Mark
 from echoless.execution.executor import Run, apply
 from echoless.execution.plan import Plan, removals
-from echoless.integrations.recall.cross_table import CrossTableMatches, across_tables
+from echoless.execution.recovery import recover, release
 from echoless.stores.recall import RecallStore
 from echoless.stores.recall.layout import TABLES
+from echoless.stores.recall.lineage import Entry
 from echoless.stores.recall.rows import MALFORMED
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan
+from echoless.workflows.retrieval.vector_similarity import close_pairs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,6 +39,10 @@ NO_VECTORS: Final = (
     "no stored embeddings for the scanned records (run `recall embed backfill` to enable semantic "
     "detection)"
 )
+
+
+SHOWN: Final = 5
+"""Matches across tables that a report names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +59,9 @@ class DedupOptions:
         semantic: Whether to compare vectors.
         guards: Whether to hold pairs whose numbers, negations or values differ, or of which one
             contains the other.
+
+    Raises:
+        UsageError: They do not go together; nothing is to be read or written.
     """
 
     execute: bool = False
@@ -63,12 +73,7 @@ class DedupOptions:
     semantic: bool = True
     guards: bool = True
 
-    def check(self) -> None:
-        """Checks that the options go together.
-
-        Raises:
-            UsageError: They do not; nothing is to be read or written.
-        """
+    def __post_init__(self) -> None:
         if self.delete and not self.execute:
             raise UsageError("--delete requires --execute. Dry-run never deletes.")
         if self.purge_marked and not self.delete:
@@ -128,9 +133,9 @@ class TableCounts:
         exact_groups: Classes of equal texts.
         semantic_pairs: Pairs at or above the threshold that nothing holds.
         planned: What the plan does, copies first, then the closest first.
-        marked: Rows that stand marked and stay so.
-        short: Rows too short to compare.
-        prior: Survivors of earlier runs that stay visible beside a better copy.
+        already_marked: Rows that stand marked and stay so.
+        too_short: Rows too short to compare.
+        prior_survivors: Survivors of earlier runs that stay visible beside a better copy.
         held: Pairs at or above the threshold that are held for a person.
     """
 
@@ -139,10 +144,30 @@ class TableCounts:
     exact_groups: int
     semantic_pairs: int
     planned: tuple[PlannedDuplicate, ...]
-    marked: int
-    short: int
-    prior: int
+    already_marked: int
+    too_short: int
+    prior_survivors: int
     held: int
+
+    @property
+    def unchanged(self) -> int:
+        """Returns the number of rows the plan leaves alone."""
+        return self.scanned - len(self.planned)
+
+
+@dataclass(frozen=True, slots=True)
+class CrossTableMatches:
+    """Matches across tables.
+
+    Attributes:
+        groups: Ids of equal texts in two tables or more, with their project.
+        pairs: Number of pairs at or above the threshold.
+        closest: The closest of them: ids, project, similarity.
+    """
+
+    groups: tuple[tuple[tuple[str, ...], str], ...]
+    pairs: int
+    closest: tuple[tuple[str, str, str, float], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,9 +202,8 @@ def plan_dedup(store: RecallStore, options: DedupOptions) -> DedupPlan:
     """Finds duplicates and plans what the options ask for. Reads only.
 
     Raises:
-        UsageError: The options are wrong, or no record has the project.
+        UsageError: No record has the project.
     """
-    options.check()
     if options.project is not None and options.project not in (known := store.namespaces()):
         listed = ", ".join(f'"{name}"' for name in known if name) or "none"
         raise UsageError(f'No record has the project "{options.project}". Projects: {listed}.')
@@ -205,7 +229,7 @@ def plan_dedup(store: RecallStore, options: DedupOptions) -> DedupPlan:
         tables=tuple(_table(name, findings, compared, planned) for name in store.tables),
         skipped=skipped,
         not_comparable=_not_comparable(visible) if options.semantic else 0,
-        cross_table=across_tables(
+        cross_table=_across_tables(
             [m for m in compared if m.id not in planned_ids],
             float(options.threshold) if options.semantic else None,
         ),
@@ -253,10 +277,10 @@ def _table(
             for p in pairs
         ),
         planned=of_table,
-        marked=number(skipped.get(MARKED, ()))
+        already_marked=number(skipped.get(MARKED, ()))
         - sum(each.duplicate in findings.marked for each in of_table),
-        short=number(skipped.get(TOO_SHORT, ())),
-        prior=number(skipped.get(KEPT_SURVIVOR, ())),
+        too_short=number(skipped.get(TOO_SHORT, ())),
+        prior_survivors=number(skipped.get(KEPT_SURVIVOR, ())),
         held=sum(not merges(p.verdict) for p in pairs),
     )
 
@@ -328,3 +352,92 @@ def execute(store: RecallStore, dedup_plan: Plan) -> DedupResult:
     run = apply(store, dedup_plan)
     refused = tuple(f"left alone: {each.reason}" for each in run.refused)
     return DedupResult(run, run.counts["mark"], run.counts["delete"], refused)
+
+
+# ------------------------------------------------------------------ across tables
+
+
+def _across_tables(memories: Sequence[Memory], threshold: float | None) -> CrossTableMatches:
+    """Finds equal texts and close vectors of one project in different tables.
+
+    Args:
+        memories: Those that stay visible.
+        threshold: From which cosine on (inclusive) vectors are close; None leaves them out.
+    """
+    classes: dict[tuple[str, str], list[Memory]] = {}
+    for memory in memories:
+        classes.setdefault((memory.namespace, loose(memory.content)), []).append(memory)
+    groups = [
+        (tuple(sorted((m.id for m in same), key=numbered)), project)
+        for (project, _), same in classes.items()
+        if len({m.extra["table"] for m in same}) > 1
+    ]
+    groups.sort(key=lambda group: [numbered(id_) for id_ in group[0]])
+    pairs = 0
+    closest: list[tuple[float, tuple[int, ...], tuple[str, str, str, float]]] = []
+    for one, other, cosine in _close(memories, threshold):
+        pairs += 1
+        a, b = sorted((one.id, other.id), key=numbered)
+        # of equally close pairs the first ones, by id, count most
+        order = (*(-ord(c) for c in a), 0, *(-ord(c) for c in b), 0)
+        heapq.heappush(closest, (cosine, order, (a, b, one.namespace, cosine)))
+        if len(closest) > 2 * SHOWN:
+            closest = heapq.nlargest(SHOWN, closest)
+            heapq.heapify(closest)
+    best = sorted((pair for _, _, pair in closest), key=lambda pair: (-pair[3], pair[0], pair[1]))
+    return CrossTableMatches(tuple(groups), pairs, tuple(best[:SHOWN]))
+
+
+def _close(
+    memories: Sequence[Memory], threshold: float | None
+) -> Iterator[tuple[Memory, Memory, float]]:
+    """Yields pairs of different tables and texts whose cosine reaches the threshold."""
+    if threshold is None:
+        return
+    projects: dict[str, list[Memory]] = {}
+    for memory in memories:
+        projects.setdefault(memory.namespace, []).append(memory)
+    for _, members in sorted(projects.items()):
+        if len({memory.extra["table"] for memory in members}) < 2:
+            continue
+        for a, b, cosine in close_pairs(members, threshold, Tally()):
+            apart = a.extra["table"] != b.extra["table"]
+            if apart and loose(a.content) != loose(b.content):
+                yield a, b, cosine
+
+
+# ------------------------------------------------------------------ marks taken back
+
+
+def marked_entries(store: RecallStore, numbers: Sequence[int]) -> list[Entry]:
+    """Returns rows of `dedup_lineage` by number.
+
+    Raises:
+        UsageError: One is not there, or is not marked; nothing was changed.
+    """
+    known = {entry.id: entry for entry in store.lineage()}
+    for number in numbers:
+        if number not in known:
+            raise UsageError(f"There is no lineage row {number}. No changes were made.")
+        status = known[number].status
+        if status != "marked":
+            raise UsageError(
+                f"Lineage row {number} is {status}, not marked, and cannot be reverted. "
+                "No changes were made."
+            )
+    return [known[number] for number in dict.fromkeys(numbers)]
+
+
+def revert(store: RecallStore, numbers: Sequence[int]) -> list[Entry]:
+    """Makes marked rows visible again, all or none.
+
+    Raises:
+        UsageError: As `marked_entries`.
+    """
+    with store.writing():
+        recover(store)
+        chosen = marked_entries(store, numbers)
+        marks = store.ledger.marks()
+        with store.transaction():
+            release(store, [marks[entry.duplicate] for entry in chosen], why="reverted")
+    return chosen

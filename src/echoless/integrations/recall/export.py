@@ -7,7 +7,6 @@ import math
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -17,7 +16,7 @@ from echoless.core.errors import StoreError, UsageError
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Json
 from echoless.core.sqlite import table_exists, translated
-from echoless.integrations.recall.database import HOME
+from echoless.integrations.recall import HOME
 from echoless.stores.files import Snapshot, replace_bytes, speaking_of, write_new
 from echoless.stores.recall import RecallStore
 from echoless.stores.recall.layout import TABLES, columns, quoted
@@ -28,25 +27,15 @@ _SUFFIXES: Final = {"json": ".json", "markdown": ".md", "sql": ".sql", "sqlite":
 _EXPORTED: Final = ("sessions", *TABLES, "dedup_lineage")
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
-    """An export as text.
-
-    Attributes:
-        text: Its content; empty where a database was copied.
-        summary: One line for people.
-    """
-
-    text: str
-    summary: str
-
-
-def export(store: RecallStore, form: str) -> Exported:
+def export(store: RecallStore, form: str) -> tuple[str, str]:
     """Exports everything as text.
 
     Args:
         store: The database; read only.
         form: `json`, `markdown` or `sql`.
+
+    Returns:
+        The text, and a summary in one line.
 
     Raises:
         UsageError: Another format.
@@ -63,7 +52,7 @@ def export(store: RecallStore, form: str) -> Exported:
             text = "\n".join(_sql(store.connection, manifest)) + "\n"
         case _:
             raise UsageError(f"Unknown format {form!r}. Known: {', '.join(FORMATS)}.")
-    return Exported(text, _summary(manifest))
+    return text, _summary(manifest)
 
 
 def write_export(store: RecallStore, form: str, output: str) -> tuple[Path, str]:
@@ -87,9 +76,9 @@ def write_export(store: RecallStore, form: str, output: str) -> tuple[Path, str]
         raise UsageError(f"There is no folder {path.parent}. Make it first.")
     if form == "sqlite":
         return path, _copy(store, path)
-    made = export(store, form)
-    replace_bytes(path, _encoded(made.text), Snapshot.of(path))
-    return path, made.summary
+    text, summary = export(store, form)
+    replace_bytes(path, _encoded(text), Snapshot.of(path))
+    return path, summary
 
 
 def backup(store: RecallStore, folder: Path | None = None) -> tuple[Path, str]:
@@ -100,14 +89,14 @@ def backup(store: RecallStore, folder: Path | None = None) -> tuple[Path, str]:
         folder: Recall's own folder of backups by default; made if missing.
     """
     place = (HOME / "backups").expanduser() if folder is None else folder
-    made = export(store, "sql")
+    text, summary = export(store, "sql")
     name = f"recall-backup-{_stamp()}"
     place.mkdir(parents=True, exist_ok=True)
     for attempt in range(1_000):
         path = place / (f"{name}-{attempt}.sql" if attempt else f"{name}.sql")
         if not path.exists():
-            write_new(path, _encoded(made.text), like=store.path)
-            return path, made.summary
+            write_new(path, _encoded(text), like=store.path)
+            return path, summary
     raise StoreError(f"{place} holds a thousand backups of this second. Nothing was written.")
 
 

@@ -5,12 +5,15 @@ Importing this runs nothing.
 """
 
 from echoless.integrations.sliding_context.arguments import CaptureArgs, CleanupArgs, parse_args
-from echoless.integrations.sliding_context.cleanup import Cleanup, run_cleanup
-from echoless.integrations.sliding_context.entry_groups import cosine_similarity, group_similar
-from echoless.integrations.sliding_context.reply import TurnDecision, parse_dedup_response
-from echoless.integrations.sliding_context.summary import summarize_turn
+from echoless.integrations.sliding_context.cleanup import Cleanup, group_similar, run_cleanup
+from echoless.integrations.sliding_context.connections import cosine_similarity
 from echoless.integrations.sliding_context.turn import Message, Turn
 from echoless.integrations.sliding_context.turn_capture import Captured, capture
+from echoless.integrations.sliding_context.turn_decision import (
+    TurnDecision,
+    parse_dedup_response,
+    summarize_turn,
+)
 
 __all__ = [
     "CaptureArgs",

@@ -3,33 +3,40 @@
 from __future__ import annotations
 
 import shlex
+import shutil
+import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from pathlib import Path
+from typing import Final, TypeAlias, assert_never
 
-from echoless.core.errors import ModelError
+from echoless.core.errors import ModelError, StoreError
 from echoless.core.groups import Group
-from echoless.core.model import Memory
+from echoless.core.model import Memory, fingerprint
+from echoless.core.profiles import SLIDING_CONTEXT, Profile
+from echoless.core.run_notes import Tally
+from echoless.core.settings import Settings
 from echoless.execution.actions import Rewrite
 from echoless.execution.executor import Run, apply
-from echoless.integrations.sliding_context import models
-from echoless.integrations.sliding_context.arguments import CleanupArgs
-from echoless.integrations.sliding_context.backup import back_up, target_of
-from echoless.integrations.sliding_context.entries import insist_on_layout
-from echoless.integrations.sliding_context.entry_groups import cleanup_settings, in_turn, members_of
-from echoless.integrations.sliding_context.merged_text import merged_text
-from echoless.integrations.sliding_context.summary import to_standard_error
+from echoless.integrations.sliding_context import connections
+from echoless.integrations.sliding_context.arguments import SIMILARITY, CleanupArgs
+from echoless.integrations.sliding_context.turn_decision import SHORTEST, to_standard_error
 from echoless.models.llm import Complete, Embed, Model
 from echoless.models.llm.registry import as_model
 from echoless.models.llm.retrying_model import GovernedModel
 from echoless.stores.lancedb.layout import CONTEXT_TABLE
 from echoless.stores.lancedb.location import Location
+from echoless.stores.lancedb.rows import in_order
 from echoless.stores.lancedb.store import LanceStore
-from echoless.workflows.consolidation.llm_rewrite import GIVE_UP
+from echoless.workflows.consolidation.fact_check import all_sentences
+from echoless.workflows.consolidation.llm_rewrite import GIVE_UP, Proposed, Refused, propose_merge
 from echoless.workflows.dedupe.findings import Findings
-from echoless.workflows.dedupe.pipeline import find, plan_groups
+from echoless.workflows.dedupe.pipeline import find, groups_among, plan_groups
 from echoless.workflows.dedupe.secret_masking import learn_held
 from echoless.workflows.pairs.threshold_comparison import compare_with_judge
+
+BY_RULE: Final = "echoless, all sentences"
 
 Say: TypeAlias = Callable[[str], None]
 
@@ -132,8 +139,8 @@ def run_cleanup(
         EncoderError: The embedding model does not answer, or with vectors of another length.
     """
     location = Location(args.db_path, CONTEXT_TABLE)
-    with LanceStore(location, what=models.WHO) as store:
-        insist_on_layout(store)
+    with LanceStore(location, what=connections.WHO) as store:
+        connections.insist_on_layout(store)
         settings = cleanup_settings(
             args.similarity, across_sessions=args.across_sessions, guards=args.guards
         )
@@ -206,9 +213,9 @@ def _execute(
     dimensions = job.entries[groups[0].survivor].vectors[0].dimensions
     write = None
     if args.llm:
-        write = models.open_model(args) if complete is None else as_model(complete)
-    embed = embed or models.open_embed(args, dimensions)
-    models.probe(write, embed, dimensions)
+        write = connections.open_model(args) if complete is None else as_model(complete)
+    embed = embed or connections.open_embed(args, dimensions)
+    connections.probe(write, embed, dimensions)
     job.say(f"Backing up database to: {target}")
     back_up(store, target, job.entries)
     job.say("Backup complete.")
@@ -254,15 +261,46 @@ def _rewrites(
 def _rewrite(job: _Job, group: Group, model: Model | None, embed: Embed) -> Rewrite:
     """Returns the new text of a group with its vector."""
     entries = members_of(group, job.entries)
-    newest_first = [entry.content for entry in reversed(entries)]
-    text = merged_text(newest_first, model=model, locale=job.args.locale)
-    if text.refused:
-        job.refused += 1
-        job.say(f"  The model's text was not taken: {text.refused}.")
+    text, by = _merged_text(job, [entry.content for entry in reversed(entries)], model)
     old = job.entries[group.survivor].vectors[0]
-    vector = models.vector_of(text.content, embed, old.model, old.dimensions)
-    job.say(f'  Merged: "{text.content}"')
-    return Rewrite(text.content, (vector,), text.by)
+    vector = connections.vector_of(text, embed, old.model, old.dimensions)
+    job.say(f'  Merged: "{text}"')
+    return Rewrite(text, (vector,), by)
+
+
+def _merged_text(job: _Job, summaries: Sequence[str], model: Model | None) -> tuple[str, str]:
+    """Returns one text for several, and who wrote it: the model, if its text keeps the facts.
+
+    Args:
+        job: The cleanup; told where a text of the model is not taken.
+        summaries: Most recent first. The model gets all in full, numbered, line breaks as spaces.
+        model: Whom to ask, or None.
+
+    Raises:
+        ModelError: There is no answer.
+        Exception: Whatever else the model raises.
+    """
+    by_rule = all_sentences(summaries), BY_RULE
+    if model is None:
+        return by_rule
+    shown = [f"{at}. {' '.join(s.split())}" for at, s in enumerate(summaries, 1)]
+    proposal = propose_merge(
+        model, summaries, locale=job.args.locale, prompt="summary", shown=shown
+    )
+    match proposal:
+        case Proposed(text=text, by=by) if len(text) >= SHORTEST:
+            return text, by
+        case Proposed():
+            reason = f"it has less than {SHORTEST} characters"
+        case Refused(answered=False, reason=reason):
+            raise ModelError(f"{reason[:1].upper()}{reason[1:]}.")
+        case Refused(reason=reason):
+            pass
+        case _:
+            assert_never(proposal)
+    job.refused += 1
+    job.say(f"  The model's text was not taken: {reason}.")
+    return by_rule
 
 
 def _result(job: _Job, groups: Sequence[Group], run: Run | None) -> Cleanup:
@@ -284,3 +322,129 @@ def _result(job: _Job, groups: Sequence[Group], run: Run | None) -> Cleanup:
         f"entries (removed {done.removed})."
     )
     return done
+
+
+# ------------------------------------------------------------------ the groups
+
+
+def cleanup_settings(
+    similarity: float = SIMILARITY, *, across_sessions: bool = False, guards: bool = False
+) -> Settings:
+    """Returns the settings with which a cleanup finds groups.
+
+    The profile of that name holds pairs whose figures differ, because the common commands drop the
+    text of a duplicate. A cleanup merges the texts and checks the result, so it trusts the cosine
+    and begins its groups with the oldest entry.
+
+    Args:
+        similarity: Cosine above which entries are alike; itself does not count.
+        across_sessions: Whether session type and channel are ignored.
+        guards: Whether pairs are held whose figures or denials differ.
+    """
+    profile: Profile = replace(
+        SLIDING_CONTEXT,
+        detectors=tuple(replace(d, threshold=similarity) for d in SLIDING_CONTEXT.detectors),
+        judge="guards" if guards else "bare",
+        centre="oldest",
+        partition=() if across_sessions else SLIDING_CONTEXT.partition,
+    )
+    return Settings(profile=profile, encoder=profile.encoder)
+
+
+def group_similar(
+    entries: Sequence[Memory],
+    threshold: float = SIMILARITY,
+    *,
+    across_sessions: bool = False,
+    guards: bool = False,
+    tally: Tally | None = None,
+) -> list[list[Memory]]:
+    """Returns groups of similar entries, each group begun by its oldest.
+
+    By time, then id, each entry that is in no group yet takes all later ones whose cosine with it
+    is above the threshold.
+
+    Args:
+        entries: Memories with a stored vector.
+        threshold: Above 0 and below 1, strict.
+        across_sessions: Whether session type and channel are ignored.
+        guards: Whether pairs are held whose figures or denials differ.
+        tally: Takes entries that cannot be compared.
+
+    Returns:
+        Groups of at least two, oldest entry first, by their oldest entry.
+    """
+    settings = cleanup_settings(threshold, across_sessions=across_sessions, guards=guards)
+    by_id = {entry.id: entry for entry in entries}
+    groups = groups_among(entries, settings, tally)
+    return [members_of(group, by_id) for group in in_turn(groups, by_id)]
+
+
+def members_of(group: Group, entries: Mapping[str, Memory]) -> list[Memory]:
+    """Returns the entries of a group, oldest first."""
+    ids = (group.survivor, *(m.id for m in group.members))
+    return sorted((entries[id_] for id_ in ids), key=in_order)
+
+
+def in_turn(groups: Sequence[Group], entries: Mapping[str, Memory]) -> list[Group]:
+    """Returns groups in the order of their oldest entries."""
+    return sorted(groups, key=lambda group: in_order(members_of(group, entries)[0]))
+
+
+# ------------------------------------------------------------------ the backup
+
+
+def target_of(folder: Path, chosen: Path | None) -> Path:
+    """Returns the folder of the copy.
+
+    Args:
+        folder: The database.
+        chosen: The folder that was asked for, or None.
+
+    Raises:
+        StoreError: Something is there, or it lies inside the folder itself.
+    """
+    target = chosen or folder.with_name(f"{folder.name}.backup.{time.time_ns() // 1_000_000}")
+    if target.exists() or target.is_symlink():
+        raise StoreError(
+            f"The backup folder {target} exists. Name another with --backup-dir; nothing was "
+            "changed."
+        )
+    if folder.resolve() in target.resolve().parents:
+        raise StoreError(
+            f"The backup folder {target} lies inside {folder}. Name one outside of it; nothing was "
+            "changed."
+        )
+    return target
+
+
+def back_up(store: LanceStore, target: Path, entries: Mapping[str, Memory]) -> None:
+    """Copies the folder and compares every entry of the copy.
+
+    Raises:
+        StoreError: The copy could not be made or differs; it is removed, nothing was changed.
+    """
+    try:
+        shutil.copytree(store.folder, target, symlinks=True)
+        with LanceStore(Location(target, store.table)) as copy:
+            copied = {memory.id: fingerprint(memory) for memory in copy.scan()}
+    except (OSError, StoreError) as problem:
+        _remove(target)
+        raise StoreError(
+            f"The backup {target} could not be made ({problem}). Nothing was changed."
+        ) from problem
+    # what was hidden by moving it lies in the ledger, not in the folder
+    rows = store.own_get(entries)
+    present = {i: fingerprint(m) for i, m in entries.items() if i in rows}
+    if copied != present:
+        _remove(target)
+        raise StoreError(
+            f"The backup has {len(copied)} entries and differs from the {len(present)} that were "
+            "read: another program wrote at the same time. Nothing was changed; try again."
+        )
+
+
+def _remove(target: Path) -> None:
+    """Removes the copy made here; nothing was at that place before."""
+    with suppress(OSError):
+        shutil.rmtree(target)

@@ -1,4 +1,4 @@
-"""One turn of a conversation, as a host hands it over: its messages and their session.
+"""One turn of a conversation as a host hands it over: messages, session, and its texts.
 
 The message shapes of OpenClaw, OpenAI and Anthropic are read; what is neither text nor a call of a
 tool (images, thoughts) is left out.
@@ -6,12 +6,28 @@ tool (images, thoughts) is left out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from echoless.core.errors import InputError
-from echoless.core.model import EMPTY, Json, JsonObject, Memory
+from echoless.core.model import Json, JsonObject, Memory
+
+LONGEST_TEXT: Final = 400
+"""Characters of one message that are quoted."""
+
+LONGEST_TRANSCRIPT: Final = 2_500
+SHORTEST_TRANSCRIPT: Final = 20
+"""With fewer characters there is nothing to ask a model about."""
+
+_LONGEST_NAME: Final = 80
+_SHARE: Final = 0.4
+"""Part of a summary that the first and the last text each get."""
+
+_TAG: Final = re.compile(r"<(/?)sliding-context\b[^<>]*>", re.IGNORECASE)
+_NO_REPLY: Final = frozenset({"", "NO_REPLY", "HEARTBEAT_OK"})
+_HEARTBEAT: Final = re.compile(r"HEARTBEAT_OK\s")
 
 Role: TypeAlias = Literal["user", "assistant", "tool"]
 
@@ -30,6 +46,19 @@ _CALLS: Final = frozenset({"tool_use", "toolcall", "tool_call", "tooluse", "func
 _RESULTS: Final = frozenset({"tool_result", "toolresult", "function_call_output"})
 _TEXTS: Final = frozenset({"text", "input_text", "output_text"})
 _UNNAMED: Final = "tool"
+
+_KEYS: Final[Mapping[str, tuple[str, str]]] = {
+    "sessionKey": ("session_key", "a text"),
+    "sessionType": ("session_type", "a text"),
+    "channel": ("channel", "a text"),
+    "hasToolCalls": ("has_tool_calls", "true or false"),
+    "hasDecision": ("has_decision", "true or false"),
+    "topics": ("topics", "a list of texts"),
+    "sessionFile": ("session_file", "a text"),
+    "messageRange": ("message_range", "an object"),
+    "telegramMessageIds": ("telegram_message_ids", "a list of whole numbers"),
+}
+"""Field of a `Turn` and kind of value, by the key a host writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +112,7 @@ class Turn:
         return any(m.role == "assistant" and m.tools for m in self.messages)
 
     @classmethod
-    def from_json(cls, told: Json) -> Turn:
+    def from_json(cls, written: Json) -> Turn:
         """Reads a turn as a host writes it; its keys are those of the table.
 
         Keys that are not known are the host's own and left out.
@@ -91,67 +120,37 @@ class Turn:
         Raises:
             InputError: A value is of another kind than its key asks for; the message names it.
         """
-        if not isinstance(told, Mapping):
+        if not isinstance(written, Mapping):
             raise InputError("A turn is a JSON object with the key 'messages'.")
-        messages = told.get("messages")
+        messages = written.get("messages")
         if not isinstance(messages, list | tuple):
             raise InputError("The key 'messages' of a turn has to be a list of messages.")
-        session_type = _text(told, "sessionType") or "unknown"
+        values: dict[str, Any] = {}
+        for key, (name, what) in _KEYS.items():
+            value = written.get(key)
+            if value is None or value == "":
+                continue
+            if not _fits(value, what):
+                raise InputError(f"The key {key!r} of a turn has to be {what}, not {value!r}.")
+            values[name] = tuple(value) if isinstance(value, list) else value
+        session_type = values.get("session_type", "")
         if "/" in session_type:
             raise InputError(f"The key 'sessionType' of a turn cannot hold '/': {session_type!r}.")
-        return cls(
-            messages=read_messages(messages),
-            session_key=_text(told, "sessionKey"),
-            session_type=session_type,
-            channel=_text(told, "channel"),
-            has_tool_calls=_truth(told, "hasToolCalls"),
-            has_decision=bool(_truth(told, "hasDecision")),
-            topics=tuple(str(each) for each in _list(told, "topics", str)),
-            session_file=_text(told, "sessionFile"),
-            message_range=_object(told, "messageRange"),
-            telegram_message_ids=tuple(
-                each for each in _list(told, "telegramMessageIds", int) if isinstance(each, int)
-            ),
-        )
+        return cls(messages=read_messages(messages), **values)
 
 
-def _text(turn: JsonObject, key: str) -> str:
-    """Returns the text of a key; empty if it is missing."""
-    value = turn.get(key)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise InputError(f"The key {key!r} of a turn has to be a text, not {value!r}.")
-    return value
-
-
-def _truth(turn: JsonObject, key: str) -> bool | None:
-    """Returns the bool of a key; None if it is missing."""
-    value = turn.get(key)
-    if value is not None and not isinstance(value, bool):
-        raise InputError(f"The key {key!r} of a turn has to be true or false, not {value!r}.")
-    return value
-
-
-def _list(turn: JsonObject, key: str, kind: type[str | int]) -> Sequence[Json]:
-    """Returns the list of a key, all of one type; empty if it is missing."""
-    value = turn.get(key)
-    if value is None:
-        return ()
-    if not isinstance(value, list | tuple) or any(type(each) is not kind for each in value):
-        what = "texts" if kind is str else "whole numbers"
-        raise InputError(f"The key {key!r} of a turn has to be a list of {what}, not {value!r}.")
-    return value
-
-
-def _object(turn: JsonObject, key: str) -> JsonObject:
-    """Returns the object of a key; empty if it is missing."""
-    value = turn.get(key)
-    if value is None:
-        return EMPTY
-    if not isinstance(value, Mapping):
-        raise InputError(f"The key {key!r} of a turn has to be an object, not {value!r}.")
-    return value
+def _fits(value: Json, what: str) -> bool:
+    """Returns whether a value is what `_KEYS` asks for."""
+    match what:
+        case "a text":
+            return isinstance(value, str)
+        case "true or false":
+            return isinstance(value, bool)
+        case "an object":
+            return isinstance(value, Mapping)
+        case _:
+            kind = str if what == "a list of texts" else int
+            return isinstance(value, list | tuple) and all(type(each) is kind for each in value)
 
 
 def read_entries(recent: Sequence[Memory | JsonObject]) -> list[Memory]:
@@ -260,3 +259,127 @@ def _first(*values: Json) -> str:
     """Returns the first value that is a text and not blank, on one line."""
     texts = (" ".join(_sound(value).split()) for value in values if isinstance(value, str))
     return next((text for text in texts if text), "")
+
+
+# ------------------------------------------------------------------ the texts of a turn
+
+
+def without_injected(text: str) -> str:
+    """Returns a text without the blocks `<sliding-context …>…</sliding-context>` of a host.
+
+    Blocks may hold blocks. One that is not closed reaches to the end: what came out of memory does
+    not go back into it.
+    """
+    parts: list[str] = []
+    depth = at = 0
+    for tag in _TAG.finditer(text):
+        if depth == 0:
+            parts.append(text[at : tag.start()])
+        depth = max(0, depth - 1) if tag[1] else depth + 1
+        at = tag.end()
+    if depth == 0:
+        parts.append(text[at:])
+    return "".join(parts)
+
+
+def transcript(messages: Sequence[Message], *, injected: bool = False) -> str:
+    """Returns the turn from its last user message on, a line for each text, call and result.
+
+    Args:
+        messages: Of the turn.
+        injected: Leave blocks that the host put in from memory where they are.
+
+    Returns:
+        At most 2,500 characters; of a longer turn the lines in the middle go, with `…` in their
+        place. Empty if nothing was said or done.
+    """
+    users = [at for at, message in enumerate(messages) if message.role == "user"]
+    turn = messages[users[-1] :] if users else messages
+    lines = [line for message in turn for line in _lines(message, injected=injected)]
+    whole = "\n".join(lines)
+    if len(whole) <= LONGEST_TRANSCRIPT:
+        return whole
+    first: list[str] = []
+    last: list[str] = []
+    for side, shown in ((lines, first), (reversed(lines), last)):
+        room = LONGEST_TRANSCRIPT // 2 - 2  # for `…` and a line break
+        for line in side:
+            room -= len(line) + 1
+            if room < 0:
+                break
+            shown.append(line)
+    return "\n".join([*first, "…", *reversed(last)])
+
+
+def _lines(message: Message, *, injected: bool) -> Iterator[str]:
+    """Yields the lines of the transcript for one message."""
+    text = flat(message.text if injected else without_injected(message.text))
+    tools = ", ".join(cut(tool, _LONGEST_NAME) for tool in message.tools)
+    if message.role == "tool":
+        yield f"[Tool result: {tools}]"
+        return
+    if text:
+        yield f"{message.role.capitalize()}: {cut(text, LONGEST_TEXT)}"
+    if tools:
+        yield f"[Assistant called: {cut(tools, LONGEST_TEXT)}]"
+
+
+def rule_based_summary(messages: Sequence[Message], max_chars: int = 500) -> str:
+    """Returns the first text of the user, the tools, and the last text of the assistant.
+
+    Args:
+        messages: Of the turn.
+        max_chars: Of the summary.
+
+    Returns:
+        Empty if nothing was said or done.
+    """
+    share = int(max_chars * _SHARE)
+    users = [text for m in messages if m.role == "user" and (text := said(m))]
+    tools = dict.fromkeys(tool for m in messages if m.role == "assistant" for tool in m.tools)
+    ended = last_reply(messages)
+    parts = [
+        cut(users[0], share) if users else "",
+        f"[{', '.join(tools)}]" if tools else "",
+        f"→ {cut(ended, share)}" if ended else "",
+    ]
+    return cut_at_word(" ".join(filter(None, parts)), max_chars)
+
+
+def last_reply(messages: Sequence[Message]) -> str:
+    """Returns the last text of the assistant, on one line; empty if there is none."""
+    texts = (said(m) for m in reversed(messages) if m.role == "assistant")
+    return next((text for text in texts if text), "")
+
+
+def is_silent(messages: Sequence[Message]) -> bool:
+    """Returns whether the assistant had nothing to say: such a turn is not stored."""
+    texts = [said(m) for m in messages if m.role == "assistant" and (m.text.strip() or not m.tools)]
+    reply = texts[-1] if texts else ""
+    return reply in _NO_REPLY or _HEARTBEAT.match(reply) is not None
+
+
+def said(message: Message) -> str:
+    """Returns the text of a message on one line, without blocks of a host."""
+    return flat(without_injected(message.text))
+
+
+def flat(text: str) -> str:
+    """Returns a text with each run of white space as one space."""
+    return " ".join(text.split())
+
+
+def cut(text: str, longest: int) -> str:
+    """Returns at most so many characters, the last one `…` where some are missing."""
+    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
+
+
+def cut_at_word(text: str, longest: int) -> str:
+    """Returns at most so many characters, up to the end of a word.
+
+    A text without gaps in its second half, as Japanese has it, is cut where it has to be.
+    """
+    if len(text) <= longest:
+        return text
+    gaps = [gap.start() for gap in re.finditer(r"\s", text[: longest + 1])]
+    return text[: gaps[-1] if gaps and gaps[-1] >= longest // 2 else longest].rstrip()

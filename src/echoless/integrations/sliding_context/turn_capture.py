@@ -6,29 +6,35 @@ inside of it.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Final
+from typing import Any, Final
 
 from echoless.core import json_codec as codec
 from echoless.core.errors import EcholessError, UsageError
-from echoless.core.model import Json, Memory, Vector, fingerprint
+from echoless.core.model import Json, Memory, Vector, canonical, fingerprint
+from echoless.core.timestamps import instant
 from echoless.execution.actions import Delete, Member
 from echoless.execution.field_merge import merged
 from echoless.execution.insertions import add, add_with
 from echoless.execution.recovery import recover
-from echoless.integrations.sliding_context import entries, models
-from echoless.integrations.sliding_context.arguments import SUMMARY_CHARS, WINDOW_HOURS, CaptureArgs
-from echoless.integrations.sliding_context.entry_groups import cosine_similarity
-from echoless.integrations.sliding_context.reply import SHORTEST, TurnAction, TurnDecision
-from echoless.integrations.sliding_context.summary import (
+from echoless.execution.rollback import history
+from echoless.integrations.sliding_context import connections
+from echoless.integrations.sliding_context.arguments import WINDOW_HOURS, CaptureArgs
+from echoless.integrations.sliding_context.connections import cosine_similarity
+from echoless.integrations.sliding_context.turn import Turn, is_silent, rule_based_summary
+from echoless.integrations.sliding_context.turn_decision import (
+    LAST,
+    SHORTEST,
+    SUMMARY_CHARS,
+    TurnAction,
+    TurnDecision,
     Warn,
     summarize_turn,
     to_standard_error,
 )
-from echoless.integrations.sliding_context.transcript import is_silent, rule_based_summary
-from echoless.integrations.sliding_context.turn import Turn
 from echoless.models.llm import Complete, Embed
 from echoless.models.llm.registry import as_complete
 from echoless.stores.base import writing_within
@@ -41,6 +47,11 @@ UPDATE_MIN_SIMILARITY: Final = 0.50
 SKIP_MIN_SIMILARITY: Final = 0.30
 WAIT: Final = 30.0
 """Seconds a writer waits for other writers."""
+
+_HOUR: Final = 3600 * 10**9
+_GROUP: Final = "group"
+_ANSWER: Final = "sliding-context turn "
+_STANDING: Final = frozenset({"done", "partly done", "purged"})
 
 _FAILED: Final = "sliding-context: capture failed: "
 
@@ -76,19 +87,9 @@ class Captured:
 
     def to_json(self) -> dict[str, Json]:
         """Returns the result with the keys hosts know; `replaceId` is there for an update only."""
-        replaced: dict[str, Json] = (
-            {} if self.replace_id is None else {"replaceId": self.replace_id}
-        )
-        return {
-            "action": self.action,
-            "summary": self.summary,
-            **replaced,
-            "id": self.id,
-            "run": self.run,
-            "removed": self.removed,
-            "why": self.why,
-            "warnings": list(self.warnings),
-        }
+        data: dict[str, Json] = asdict(self)
+        replaced = data.pop("replace_id")
+        return data if replaced is None else {**data, "replaceId": replaced}
 
 
 @dataclass(slots=True)
@@ -111,7 +112,7 @@ class _Job:
 
     def recent(self) -> list[Memory]:
         """Returns the latest entries of the turn's privacy class."""
-        return entries.recent_entries(
+        return _recent_entries(
             self.store, self.turn, window_hours=self.window_hours, now=self.moment
         )
 
@@ -119,30 +120,24 @@ class _Job:
         """Returns the vector of a text, which is embedded once."""
         if text not in self.vectors:
             length = self.store.dimensions
-            vector = models.vector_of(text, self.embed, "", length)
+            vector = connections.vector_of(text, self.embed, "", length)
             name = self.store.vector_model(vector.dimensions)
             self.vectors[text] = replace(vector, model=name)
         return self.vectors[text]
 
-    def done(
-        self,
-        decision: TurnDecision,
-        *,
-        entry: str | None = None,
-        run: str | None = None,
-        removed: bool = False,
-        why: str = "",
-    ) -> Captured:
-        """Returns the result of this capture."""
+    def done(self, decision: TurnDecision, **more: Any) -> Captured:
+        """Returns the result of this capture.
+
+        Args:
+            decision: What was done with the turn.
+            more: Further fields of the result.
+        """
         return Captured(
             action=decision.action,
             summary=decision.summary,
             replace_id=decision.replace_id,
-            id=entry,
-            run=run,
-            removed=removed,
-            why=why,
             warnings=tuple(self.warnings),
+            **more,
         )
 
 
@@ -199,7 +194,7 @@ def capture(
     moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     job = _Job(turn, store, embed, moment, window_hours, warn or to_standard_error)
     try:
-        entries.insist_on_layout(store)
+        connections.insist_on_layout(store)
         if is_silent(turn.messages):
             return job.done(TurnDecision("skip"), why="the assistant had nothing to say")
         if done := _repeated(job):
@@ -229,7 +224,7 @@ def capture(
 
 def _repeated(job: _Job) -> Captured | None:
     """Returns the result of a turn that is stored already, or None."""
-    stored = entries.stored_as(job.store, job.turn)
+    stored = _stored_as(job.store, job.turn)
     if stored is None:
         return None
     return job.done(TurnDecision("skip"), why=f"the turn is stored already, as {stored}")
@@ -300,14 +295,14 @@ def _store(job: _Job, decision: TurnDecision, recent: Sequence[Memory]) -> Captu
             if entry.id not in known and entry.content == decision.summary:
                 why = f"{entry.id} says it in the same words since just now"
                 return job.done(decision, why=why)
-        entry = entries.new_entry(job.store, job.turn, decision.summary, vector, job.moment)
-        entries.note(job.store, job.turn, entry.id)
+        entry = _new_entry(job.store, job.turn, decision.summary, vector, job.moment)
+        note(job.store, job.turn, entry.id)
         if decision.replace_id is None:
             run = add(job.store, [entry], profile=SLIDING_CONTEXT, why="a turn, summed up")
-            done = job.done(decision, entry=entry.id, run=run)
+            done = job.done(decision, id=entry.id, run=run)
         else:
             done = _replace(job, decision, entry, decision.replace_id)
-        entries.note(job.store, job.turn, entry.id, done.run)
+        note(job.store, job.turn, entry.id, done.run)
         return done
 
 
@@ -317,7 +312,7 @@ def _replace(job: _Job, decision: TurnDecision, entry: Memory, id_: str) -> Capt
     old = store.get([id_]).get(id_)
     if old is None:
         run = add(store, [entry], profile=SLIDING_CONTEXT, why=f"takes the place of {id_}")
-        return job.done(decision, entry=entry.id, run=run, removed=True)
+        return job.done(decision, id=entry.id, run=run, removed=True)
     united, _ = merged(entry, [old], rules=store, removed=True)
     entry = replace(united, created_at=entry.created_at)
     cosine = _cosine(old, entry.vectors[0])
@@ -328,7 +323,7 @@ def _replace(job: _Job, decision: TurnDecision, entry: Memory, id_: str) -> Capt
     if done.failed:
         why = f"{id_} could not be removed, both entries stay: {done.failed[0].reason}"
         job.warn(f"sliding-context: {why}")
-    return job.done(decision, entry=entry.id, run=done.run, removed=not done.failed, why=why)
+    return job.done(decision, id=entry.id, run=done.run, removed=not done.failed, why=why)
 
 
 def run_capture(args: CaptureArgs, turn: Turn, *, warn: Warn | None = None) -> Captured:
@@ -337,12 +332,12 @@ def run_capture(args: CaptureArgs, turn: Turn, *, warn: Warn | None = None) -> C
     Raises:
         EcholessError: As `capture`; also where there is no such table, or a key is missing.
     """
-    with LanceStore(Location(args.db_path, CONTEXT_TABLE), what=models.WHO) as store:
+    with LanceStore(Location(args.db_path, CONTEXT_TABLE), what=connections.WHO) as store:
         return capture(
             turn,
             store=store,
-            complete=as_complete(models.open_model(args)) if args.llm else None,
-            embed=models.open_embed(args, store.dimensions),
+            complete=as_complete(connections.open_model(args)) if args.llm else None,
+            embed=connections.open_embed(args, store.dimensions),
             locale=args.locale,
             max_chars=args.max_chars,
             window_hours=args.window_hours,
@@ -350,3 +345,112 @@ def run_capture(args: CaptureArgs, turn: Turn, *, warn: Warn | None = None) -> C
             prompt=args.prompt,
             warn=warn,
         )
+
+
+# ------------------------------------------------------------------ entries of the table
+
+
+def _recent_entries(
+    store: LanceStore, turn: Turn, *, window_hours: float, now: datetime, limit: int = LAST
+) -> list[Memory]:
+    """Returns the latest entries of the privacy class of a turn, most recent first, ties by id.
+
+    A group chat is a class of its own with its channel; everything else is one class. All rows are
+    read, whatever their order in the table; hidden ones are left out.
+
+    Args:
+        store: The table.
+        turn: The turn.
+        window_hours: How far back, inclusive.
+        now: With an offset.
+        limit: At most so many.
+    """
+    cutoff = int(now.timestamp() * 10**9) - int(window_hours * _HOUR)
+    wanted = _privacy(turn.session_type, turn.channel)
+    hidden = store.ledger.marks()
+    recent = []
+    for entry in store.scan():
+        at = instant(entry.created_at)
+        session_type, _, channel = entry.namespace.partition("/")
+        if at is None or at < cutoff or entry.id in hidden:
+            continue
+        if _privacy(session_type, channel) == wanted:
+            recent.append((-at, entry.id, entry))
+    return [entry for _, _, entry in sorted(recent, key=lambda each: each[:2])[:limit]]
+
+
+def _privacy(session_type: str, channel: str) -> tuple[str, str]:
+    """Returns the privacy class of a session."""
+    return (_GROUP, channel) if session_type.strip().lower() == _GROUP else ("", "")
+
+
+def _stored_as(store: LanceStore, turn: Turn) -> str | None:
+    """Returns the entry a turn became, by its session and range of messages; None without both.
+
+    It may have been replaced since; a run that was undone does not count.
+    """
+    key = _turn_key(turn)
+    if key is None:
+        return None
+    for entry in store.scan():
+        if canonical([entry.extra.get("sessionKey"), entry.extra.get("messageRange")]) == key:
+            return entry.id
+    answer = store.ledger.answer(_ANSWER + key)
+    if answer is None:
+        return None
+    id_ = str(answer["id"])
+    runs = [str(answer["run"])] if "run" in answer else store.ledger.runs_touching(id_)[:1]
+    stands = any(past.status in _STANDING for run in runs for past in history(store.ledger, run))
+    return id_ if stands else None
+
+
+def note(store: LanceStore, turn: Turn, entry: str, run: str | None = None) -> None:
+    """Records which entry a turn becomes; call inside `store.writing()`.
+
+    Args:
+        store: The table.
+        turn: The turn; without a session and a range of messages nothing is noted.
+        entry: Id of the new row.
+        run: The run that added it; None before it did, so that a crash in between is no repeat.
+    """
+    key = _turn_key(turn)
+    if key is not None:
+        answer: dict[str, Json] = {"id": entry} if run is None else {"id": entry, "run": run}
+        with store.ledger.transaction():
+            store.ledger.keep_answer(_ANSWER + key, answer)
+
+
+def _turn_key(turn: Turn) -> str | None:
+    """Returns the key of a turn, or None without a session or a range of messages."""
+    ends = [turn.message_range.get(key) for key in ("startId", "endId")]
+    known = turn.session_key and all(ends)
+    return canonical([turn.session_key, turn.message_range]) if known else None
+
+
+def _new_entry(
+    store: LanceStore, turn: Turn, summary: str, vector: Vector, now: datetime
+) -> Memory:
+    """Returns the row a turn becomes; columns an older table does not have are left out."""
+    extra: dict[str, Json] = {
+        "sessionKey": turn.session_key,
+        "hasToolCalls": turn.called_tools,
+        "hasDecision": turn.has_decision,
+        "sessionFile": turn.session_file,
+    }
+    if turn.message_range:
+        extra["messageRange"] = dict(turn.message_range)
+    if turn.telegram_message_ids:
+        extra["telegramMessageIds"] = sorted(set(turn.telegram_message_ids))
+    columns = {column for place in store.layout.places for column in place.columns}
+    seconds, rest = divmod(int(now.timestamp() * 1000), 1000)  # the table holds milliseconds
+    created_at = f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
+    created_at += f".{rest:03d}Z" if rest else "Z"
+    return Memory(
+        id=str(uuid.uuid4()),
+        content=summary,
+        namespace=f"{turn.session_type}/{turn.channel}".rstrip("/"),
+        tags=tuple(dict.fromkeys(turn.topics)) if "topics" in columns else (),
+        created_at=created_at,
+        vectors=(vector,),
+        extra={key: value for key, value in extra.items() if key in columns},
+    )

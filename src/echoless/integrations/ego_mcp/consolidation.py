@@ -1,28 +1,44 @@
-"""Pairs of memories so near to each other that the agent should look at them. Reads only.
+"""The consolidation of ego-mcp: pairs of memories to look at, and the merge of two.
 
 All pairs with a recent member are compared, by the true cosine of their stored vectors and nothing
-else: neither age nor importance nor a lexical index has a say in which pairs are offered.
+else: neither age nor importance nor a lexical index has a say in which pairs are offered. To look
+writes nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from heapq import nsmallest
 from typing import Final
 
 from echoless.blocking.similarities import DECIMALS
-from echoless.blocking.vector_join.exact_join import pairs_above
 from echoless.core.errors import UsageError
 from echoless.core.model import Json, Memory
+from echoless.core.profiles import EGO
 from echoless.core.run_notes import Tally
 from echoless.core.secrets import uncut
+from echoless.core.settings import Choices, resolve
+from echoless.execution.plan import Plan
 from echoless.matching.runner import kept_apart
-from echoless.models.encoders.vectorizer import MemoryVectoriser
+from echoless.models.llm import Embed
 from echoless.stores.base import Protects, Store
+from echoless.workflows.consolidation import merge_pairs
+from echoless.workflows.consolidation.merge_pairs import CALLER, Merged, keep_both
 from echoless.workflows.consolidation.recency import recent_first, window_of
+from echoless.workflows.retrieval.vector_similarity import close_pairs
+
+__all__ = [
+    "ConsolidationStats",
+    "MergeCandidate",
+    "Merged",
+    "keep_both",
+    "merge_memories",
+    "plan_merge",
+    "run",
+]
 
 SNIPPET: Final = 100
 """Characters of a memory that are shown."""
@@ -57,13 +73,7 @@ class MergeCandidate:
 
     def to_dict(self) -> dict[str, Json]:
         """Returns the five fields by name."""
-        return {
-            "memory_a_id": self.memory_a_id,
-            "memory_b_id": self.memory_b_id,
-            "distance": self.distance,
-            "snippet_a": self.snippet_a,
-            "snippet_b": self.snippet_b,
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,20 +99,16 @@ class ConsolidationStats:
 
     def to_dict(self) -> dict[str, Json]:
         """Returns the four counters and the candidates."""
-        return {
-            "replay_events": self.replay_events,
-            "coactivation_updates": self.coactivation_updates,
-            "link_updates": self.link_updates,
-            "refreshed_memories": self.refreshed_memories,
-            "merge_candidates": [each.to_dict() for each in self.merge_candidates],
-        }
+        data: dict[str, Json] = asdict(self)
+        del data["skipped"]
+        return data | {"merge_candidates": [each.to_dict() for each in self.merge_candidates]}
 
 
 def run(
     store: Store,
     *,
     window: float | None = None,
-    window_hours: float = 24,
+    window_hours: float = 24.0,
     max_replay_events: int = 100,
     merge_threshold: float = 0.10,
     max_merge_candidates: int = 5,
@@ -181,16 +187,90 @@ def _near(
 ) -> Iterator[tuple[float, str, str]]:
     """Yields all pairs nearer than the threshold; the tally takes what cannot be compared."""
     floor = max(-1.0, 1.0 - threshold - _SLACK)
-    for matrix in MemoryVectoriser().matrices(memories, tally):
-        for i, j, cosine in pairs_above(matrix.rows, floor):
-            owners = zip(matrix.owners[i].tolist(), matrix.owners[j].tolist(), strict=True)
-            for (one, other), similarity in zip(owners, cosine.tolist(), strict=True):
-                distance = round(1.0 - similarity, DECIMALS)
-                if distance < threshold:
-                    yield distance, memories[one].id, memories[other].id
+    for one, other, cosine in close_pairs(memories, floor, tally):
+        distance = round(1.0 - cosine, DECIMALS)
+        if distance < threshold:
+            yield distance, one.id, other.id
 
 
 def _snippet(memory: Memory) -> str:
     """Returns the first characters of a memory; a private one is not quoted."""
     text = memory.content
     return HIDDEN_TEXT if memory.namespace == PRIVATE else text[: uncut(text, SNIPPET)]
+
+
+def merge_memories(
+    store: Store,
+    keep_id: str,
+    remove_id: str,
+    merged_content: str | None = None,
+    *,
+    embed: Embed | None = None,
+    by: str = CALLER,
+) -> Merged:
+    """Merges two memories: the kept one takes over what the other knows; the other is removed.
+
+    The replacement is written and read back before anything is removed, and `undo` takes all of it
+    back.
+
+    Args:
+        store: The store of both.
+        keep_id: Stays.
+        remove_id: Goes.
+        merged_content: A text for the one that stays; its own by default.
+        embed: Gives the vector of that text; needed with `merged_content`.
+        by: Who wrote it, for the history.
+
+    Raises:
+        InputError: A memory is not there.
+        UsageError: The two may not be merged, or the new text loses a fact.
+        EncoderError: The text could not be embedded; nothing was written.
+        PlanRefused: A record changed meanwhile, or did not read back; nothing was lost.
+    """
+    _check_mergeable(store, keep_id)
+    return merge_pairs.merge_memories(
+        store,
+        keep_id,
+        remove_id,
+        merged_content,
+        embed=embed,
+        action="delete",
+        by=by,
+        settings=resolve(Choices(profile=EGO.name)),
+    )
+
+
+def plan_merge(
+    store: Store,
+    keep_id: str,
+    remove_id: str,
+    merged_content: str | None = None,
+    *,
+    embed: Embed | None = None,
+    by: str = CALLER,
+) -> Plan:
+    """Returns the plan that `merge_memories` carries out; arguments and errors as there."""
+    _check_mergeable(store, keep_id)
+    return merge_pairs.plan_merge(
+        store,
+        keep_id,
+        remove_id,
+        merged_content,
+        embed=embed,
+        action="delete",
+        by=by,
+        settings=resolve(Choices(profile=EGO.name)),
+    )
+
+
+def _check_mergeable(store: Store, keep_id: str) -> None:
+    """Checks the kept memory: a protected or pinned one takes part in no merge of ego-mcp.
+
+    Raises:
+        UsageError: It is one.
+    """
+    for memory in store.get([keep_id]).values():
+        if memory.pinned:
+            raise UsageError(f"{memory.id} is pinned and is not merged.")
+        if isinstance(store, Protects) and (why := store.protected(memory)):
+            raise UsageError(f"{memory.id} is protected and is not merged: {why}.")

