@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PRODUCT := $(VENV)/.product
 READY := $(VENV)/.ready
 MEMORY_SERVER := $(VENV)/memory-server/installed.json
 AXE := $(VENV)/axe-core/installed.json
@@ -18,7 +19,7 @@ GROUPS_PIP := 'pip>=25.1'
 help: ## List the targets.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: $(READY) ## Import the sample, find what is said twice, hide it, search, and go back.
+demo: $(PRODUCT) ## Import the sample, find what is said twice, hide it, search, and go back.
 	@$(BIN)/python -m echoless.cli.demo
 
 test: $(READY) $(MEMORY_SERVER) $(AXE) browser ## Run the tests.
@@ -92,11 +93,17 @@ $(TRAINING)/.ready:
 clean: ## Remove what was made.
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-$(READY): pyproject.toml constraints.txt constraints-hashes.txt
+# What a user installs, 300 MB; the tools of the contributors come on top of it, 2.2 GB more.
+$(PRODUCT): pyproject.toml constraints.txt constraints-hashes.txt
 	@test -d $(VENV) || $(PYTHON) -c 'import sys; sys.exit("echoless needs Python 3.11 or newer, this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12") if sys.version_info < (3, 11) else None'
 	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	@echo "Setting up $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints-hashes.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+$(READY): $(PRODUCT)
+	@echo "Adding what the tests need ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(GROUPS_PIP)
-	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[use]' --group dev
-	@touch $(READY)
+	@$(BIN)/python -m pip install --quiet -c constraints.txt --group dev
+	@touch $@
