@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PRODUCT := $(VENV)/.product
 READY := $(VENV)/.ready
 MEMORY_SERVER := $(VENV)/memory-server/installed.json
 AXE := $(VENV)/axe-core/installed.json
@@ -13,19 +14,38 @@ DATA ?= ../shared/data
 # The first pip that reads dependency groups.
 GROUPS_PIP := 'pip>=25.1'
 
-.PHONY: demo browser test lint types layers budgets fuzz faults site hashes train check bench clean help
+VERSIONS ?= 3.11 3.12 3.13
+
+.PHONY: demo browser test tools versions coverage lint types layers budgets fuzz faults site hashes train check bench clean help
 
 help: ## List the targets.
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: $(READY) ## Import the sample, find what is said twice, hide it, search, and go back.
+demo: $(PRODUCT) ## Import the sample, find what is said twice, hide it, search, and go back.
 	@$(BIN)/python -m echoless.cli.demo
 
-test: $(READY) $(MEMORY_SERVER) $(AXE) browser ## Run the tests.
-	$(BIN)/python -m pytest -n $(WORKERS)
+# Each worker begins with one half of the tests in their order, so that it starts a server or a browser once.
+test: tools ## Run the tests.
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+tools: $(READY) $(MEMORY_SERVER) $(AXE) browser ## What the tests start besides Python.
 
 browser: $(READY) ## Make sure there is a Chromium for the tests: root on Debian gets it, others are told.
 	@$(BIN)/python -m tests.web.browser
+
+versions: ## On each of Python 3.11 to 3.13 that is here: the package alone, its demo, a part of the tests.
+	@for each in $(VERSIONS); do \
+		python$$each --version 2>/dev/null || { echo "python$$each is not here."; continue; }; \
+		python$$each -m venv build/python$$each && \
+		build/python$$each/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+			. pytest pytest-xdist hypothesis tokenizers && \
+		build/python$$each/bin/python -m echoless.cli.demo >/dev/null && \
+		build/python$$each/bin/python -m pytest -n $(WORKERS) tests/clustering tests/matching || exit 1; \
+	done
+
+coverage: $(READY) ## Which lines of execution and stores the tests run; half as long again as the tests of these rooms.
+	$(BIN)/python -m pytest -n $(WORKERS) --cov=echoless.execution --cov=echoless.stores --cov-report=term:skip-covered \
+		tests/execution tests/stores tests/laws
 
 lint: $(READY) ## Style.
 	$(BIN)/ruff check .
@@ -40,12 +60,12 @@ layers: $(READY) ## Top may import down, never up.
 budgets: $(READY) ## Counts of the source that may only fall: benchmarks/budgets.toml.
 	$(BIN)/python -m benchmarks.structure --check
 
-fuzz: $(READY) ## 300 damaged files and messages, other ones for each commit.
-	$(BIN)/python -m benchmarks.fuzz --inputs 300 --jobs 2 --seed "$$(git rev-parse HEAD 2>/dev/null || date +%F)"
+fuzz: $(READY) ## 200 damaged files and messages, other ones for each commit.
+	$(BIN)/python -m benchmarks.fuzz --inputs 200 --jobs 2 --seed "$$(git rev-parse HEAD 2>/dev/null || date +%F)"
 
 # Chroma, LanceDB and shodh-memory take about a second a point: they are left to the long run.
-faults: $(READY) ## About 800 failing and killed file calls, other ones for each commit.
-	$(BIN)/python -m benchmarks.faults --points 600 --workers 2 --stores fast --seed "$$(git rev-parse HEAD 2>/dev/null || date +%F)"
+faults: $(READY) ## Some 300 failing and killed file calls, other ones for each commit.
+	$(BIN)/python -m benchmarks.faults --points 250 --workers 2 --stores fast --seed "$$(git rev-parse HEAD 2>/dev/null || date +%F)"
 
 site: $(SITE)/.ready ## The documentation site, built strictly into build/site.
 	NO_MKDOCS_2_WARNING=1 PYTHONPATH=src $(SITE)/bin/mkdocs build --quiet
@@ -92,11 +112,17 @@ $(TRAINING)/.ready:
 clean: ## Remove what was made.
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
-$(READY): pyproject.toml constraints.txt constraints-hashes.txt
+# What a user installs, 300 MB; the tools of the contributors come on top of it, 2.2 GB more.
+$(PRODUCT): pyproject.toml constraints.txt constraints-hashes.txt
 	@test -d $(VENV) || $(PYTHON) -c 'import sys; sys.exit("echoless needs Python 3.11 or newer, this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12") if sys.version_info < (3, 11) else None'
 	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	@echo "Setting up $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints-hashes.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+$(READY): $(PRODUCT)
+	@echo "Adding what the tests need ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(GROUPS_PIP)
-	@$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[use]' --group dev
-	@touch $(READY)
+	@$(BIN)/python -m pip install --quiet -c constraints.txt --group dev
+	@touch $@

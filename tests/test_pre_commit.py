@@ -18,6 +18,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from echoless import __version__
 from echoless.cli.main import main
 
 MANIFEST = Path(__file__).parents[1] / ".pre-commit-hooks.yaml"
@@ -92,6 +93,24 @@ def test_each_file_is_audited_and_one_with_repetition_fails(
     assert code == 10
     assert "web/CLAUDE.md: 33.33% is redundant, more than the limit of 0%." in said
     assert run("--fail-over", "34%", "AGENTS.md", "web/CLAUDE.md")[0] == 0  # args of a user
+
+
+@pytest.mark.parametrize(
+    ("page", "line"),
+    [("pre-commit.md", "rev: v{}\n"), ("github-action.md", "uses: OWNER/echoless@v{}\n")],
+)
+def test_the_pages_name_the_version_of_today(page: str, line: str) -> None:
+    text = (MANIFEST.parent / "docs" / page).read_text("utf-8")
+    assert line.format(__version__) in text
+
+
+def test_contributors_run_the_programs_of_the_environment_of_make() -> None:
+    """So that a hook and `make lint` are of one version, that of constraints.txt."""
+    written = (MANIFEST.parent / ".pre-commit-config.yaml").read_text("utf-8")
+    (repository,) = yaml.safe_load(written)["repos"]
+    programs = {hook["entry"].split()[0] for hook in repository["hooks"]}
+    assert programs == {".venv/bin/ruff", ".venv/bin/lint-imports"}
+    assert all(hook["language"] == "system" for hook in repository["hooks"])
 
 
 def test_the_entry_is_a_program_of_the_package() -> None:

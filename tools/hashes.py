@@ -1,7 +1,7 @@
 """Write `constraints-hashes.txt`: what echoless needs to run, with the digest of every file of it.
 
 `python tools/hashes.py` asks the package index that pip is set to for each package of the default
-installation (`echoless[use]`), at the version `constraints.txt` names. It needs the packages to be
+installation, at the version `constraints.txt` names. It needs the packages to be
 installed, as they tell what they need. `--check` changes nothing, and ends with code 1 if the
 index names another digest for a file than the list does.
 """
@@ -29,11 +29,10 @@ from packaging.utils import canonicalize_name, parse_sdist_filename, parse_wheel
 ROOT: Final = Path(__file__).parents[1]
 PINS: Final = ROOT / "constraints.txt"
 HASHES: Final = ROOT / "constraints-hashes.txt"
-EXTRA: Final = "use"
 
 _JSON: Final = "application/vnd.pypi.simple.v1+json"  # PEP 691
 _HEAD: Final = """\
-# What `echoless[use]` needs to run, for `pip install --require-hashes -r constraints-hashes.txt`:
+# What `echoless` needs to run, for `pip install --require-hashes -r constraints-hashes.txt`:
 # each package at the version of constraints.txt, with the SHA-256 of every file of that version.
 # Written by `make hashes`.
 """
@@ -71,7 +70,7 @@ def pins(path: Path = PINS) -> dict[str, tuple[str, str]]:
 def needed() -> dict[str, str]:
     """The closure of the default installation on every platform: marker by normalised name."""
     found: dict[str, str] = {}
-    waiting = [("echoless", frozenset({EXTRA}), "")]
+    waiting = [("echoless", frozenset[str](), "")]
     while waiting:
         name, extras, outer = waiting.pop()
         try:

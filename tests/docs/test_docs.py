@@ -249,8 +249,12 @@ def test_commands_give_the_output_shown(page: Path, place: Path) -> None:
             )
 
 
-@pytest.mark.parametrize("page", [*PAGES, *SYSTEMS], ids=named)
-def test_examples_without_output_are_calls_that_exist(page: Path) -> None:
+def test_examples_without_output_are_calls_that_exist() -> None:
+    for page in (*PAGES, *SYSTEMS):
+        _check_examples(page)
+
+
+def _check_examples(page: Path) -> None:
     context = click.Context(main)
     for block, shown in sessions(page):
         for each in shown if is_example_list(shown) else ():
@@ -317,8 +321,17 @@ def printed(page: Path) -> Iterator[tuple[Block, Block | None, str]]:
             yield block, following if shows else None, out.getvalue()
 
 
+def having(language: str = "", name: str = "") -> list[Path]:
+    """Pages that have a block of a language, whose file name begins with a text."""
+    return [
+        page
+        for page in PAGES
+        if any(b.language.startswith(language) and b.name.startswith(name) for b in blocks(page))
+    ]
+
+
 @pytest.mark.usefixtures("asks_a_model")
-@pytest.mark.parametrize("page", PAGES, ids=named)
+@pytest.mark.parametrize("page", having("python"), ids=named)
 def test_python_runs_and_prints_what_is_shown(page: Path, place: Path) -> None:
     with servers(page):
         done = list(printed(page))
@@ -328,12 +341,9 @@ def test_python_runs_and_prints_what_is_shown(page: Path, place: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
+@pytest.mark.parametrize("page", having(name="test_"), ids=named)
 def test_files_that_are_tests_pass(page: Path, place: Path) -> None:
     """Plug-ins shown in the docs pass the shipped conformance suites, as installed packages."""
-    tests = [block for block in blocks(page) if block.name.startswith("test_")]
-    if not tests:
-        return
     for block in blocks(page):
         if block.name:
             write_file(block)
@@ -365,6 +375,7 @@ def _install(folder: Path) -> None:
 # ------------------------------------------------------------------ links, laws, errors
 
 
+@cache
 def slugs(page: Path) -> set[str]:
     """Anchors GitHub makes of the headings of a page."""
     text = _BLOCK.sub("", page.read_text("utf-8"))
@@ -372,16 +383,21 @@ def slugs(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("page", ALL_PAGES, ids=named)
-def test_relative_links_resolve(page: Path) -> None:
-    text = _BLOCK.sub("", page.read_text("utf-8"))
-    for target in re.findall(r"\]\(([^)\s]+)\)", text):
-        if re.match(r"[a-z]+:", target):
-            continue
+def test_relative_links_resolve() -> None:
+    for page, target in links():
         path, _, anchor = target.partition("#")
         linked = (page.parent / path).resolve() if path else page
         assert linked.exists(), f"{named(page)} links to {target}"
         assert not anchor or anchor in slugs(linked), f"{named(page)} links to {target}"
+
+
+def links() -> Iterator[tuple[Path, str]]:
+    """Relative links of all pages, each with its page."""
+    for page in ALL_PAGES:
+        text = _BLOCK.sub("", page.read_text("utf-8"))
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            if not re.match(r"[a-z]+:", target):
+                yield page, target
 
 
 def test_every_page_is_on_the_map() -> None:
@@ -393,10 +409,12 @@ def test_every_page_is_on_the_map() -> None:
             assert re.search(rf"[ :]{re.escape(place)}$", navigation, re.MULTILINE), place
 
 
-@pytest.mark.parametrize("page", ALL_PAGES[1:], ids=named)
-def test_a_page_is_short(page: Path) -> None:
-    if page.relative_to(DOCS).as_posix() not in LONG:
-        assert len(page.read_text("utf-8").splitlines()) <= 150
+def test_each_page_is_short() -> None:
+    lines = {
+        page.relative_to(DOCS).as_posix(): len(page.read_text("utf-8").splitlines())
+        for page in ALL_PAGES[1:]
+    }
+    assert {page: each for page, each in lines.items() if each > 150 and page not in LONG} == {}
 
 
 @pytest.mark.parametrize("page", sorted((DOCS / "concepts").glob("*.md")), ids=named)
@@ -429,11 +447,11 @@ def test_every_error_is_documented_with_its_exit_code() -> None:
         assert f"| `{kind.__name__}` | {kind.exit_code} |" in text, kind.__name__
 
 
-@pytest.mark.parametrize("page", ALL_PAGES, ids=named)
-def test_tests_and_results_that_a_page_names_are_there(page: Path) -> None:
-    text = page.read_text("utf-8")
-    for place in re.findall(r"`((?:tests|benchmarks/results)/[\w/]+\.\w+)(?:::\w+)?`", text):
-        assert "NAME" in place or (ROOT / place).is_file(), f"{named(page)} names {place}"
+def test_tests_and_results_that_a_page_names_are_there() -> None:
+    form = re.compile(r"`((?:tests|benchmarks/results)/[\w/]+\.\w+)(?:::\w+)?`")
+    for page in ALL_PAGES:
+        for place in form.findall(page.read_text("utf-8")):
+            assert "NAME" in place or (ROOT / place).is_file(), f"{named(page)} names {place}"
 
 
 def test_no_page_names_a_folder_of_one_machine() -> None:

@@ -13,13 +13,20 @@ SOURCE = ROOT / "src/echoless"
 STEPS = re.findall(r"`([\w/]+\.py)(?:: ([\w.]+))?`", PAGE)
 
 
-@pytest.mark.parametrize(("file", "name"), STEPS, ids=[":".join(step) for step in STEPS])
-def test_a_step_of_a_walk_is_in_the_source(file: str, name: str) -> None:
-    found = [path for path in SOURCE.rglob("*.py") if path.as_posix().endswith(f"/{file}")]
-    assert found, file
-    last = name.rpartition(".")[2]
-    text = "".join(path.read_text("utf-8") for path in found)
-    assert not last or re.search(rf"(?:def|class) {last}\b", text), (file, name)
+def test_each_step_of_a_walk_is_in_the_source() -> None:
+    source = {path.as_posix(): path.read_text("utf-8") for path in SOURCE.rglob("*.py")}
+    assert len(STEPS) > 50
+    for file, name in STEPS:
+        texts = [text for path, text in source.items() if path.endswith(f"/{file}")]
+        assert texts, file
+        last = name.rpartition(".")[2]
+        assert not last or re.search(rf"(?:def|class) {last}\b", "".join(texts)), (file, name)
+
+
+def test_the_map_has_every_package() -> None:
+    text = (ROOT / "docs/contributing/index.md").read_text("utf-8")
+    packages = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+    assert packages == set(re.findall(r"^\| \d \| `(\w+)` \|", text, re.MULTILINE))
 
 
 @pytest.mark.parametrize(("walk", "most"), [("dedup STORE --apply", 45), ("remember", 30)])

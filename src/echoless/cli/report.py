@@ -27,6 +27,7 @@ from echoless.cli.group_view import (
     evidence_line,
     group_blocks,
     more,
+    off_blocks,
     skipped_blocks,
     text_of,
 )
@@ -118,17 +119,18 @@ def comparison_blocks(second: ThresholdComparison | None) -> Iterator[Block]:
     yield Gap()
 
 
-def answer_block(report: Report) -> Block:
-    """Returns how much is repetition, in one sentence."""
+def answer_blocks(report: Report) -> Iterator[Block]:
+    """Yields what the audit did without, if anything, then how much is repetition."""
+    yield from off_blocks(report.off)
     copies, inside, whole = report.answer.partition(" in ")
-    return say(strong(copies), inside + whole)
+    yield say(strong(copies), inside + whole)
 
 
 def _summary(report: Report) -> Iterator[Block]:
     """Yields the figures of the whole store."""
     counts = report.counts
     yield Heading(f"Audit of {report.url}")
-    yield answer_block(report)
+    yield from answer_blocks(report)
     if report.unasked:
         yield say(report.unasked)
     yield Gap()

@@ -175,14 +175,19 @@ class MissingExtra(EcholessError):
 
     exit_code = 7
 
-    def __init__(self, what: str, extra: str) -> None:
-        """Makes the message, which names the extra to install.
+    def __init__(self, what: str, extra: str = "", *, package: str = "") -> None:
+        """Makes the message, which names what to install.
 
         Args:
-            what: The thing that needs it, as a subject ("The encoder 'use'").
-            extra: Name of the optional dependency group.
+            what: The thing that needs it, as a subject ("The encoder 'openai'").
+            extra: Name of the optional dependency group; empty for a package of the default
+                installation.
+            package: That package, which may be missing on a platform that it has no wheel for.
         """
-        super().__init__(f"{what} needs the extra \"{extra}\": pip install 'echoless[{extra}]'")
+        need = f"the extra \"{extra}\": pip install 'echoless[{extra}]'"
+        super().__init__(
+            f"{what} needs {need if extra else f'the package {package}: pip install {package}'}"
+        )
         self.extra = extra
 
 

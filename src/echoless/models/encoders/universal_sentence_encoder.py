@@ -76,7 +76,7 @@ class UniversalSentenceEncoder:
             UsageError: An argument was given.
         """
         refuse_argument("encoder", "use", argument)
-        require_module(MODULE, "The encoder 'use'", "use")
+        require_module(MODULE, "The encoder 'use'", package=PACKAGE)
         self._loaded: _Model | None = None
         self._pace = Pace()
         self._turn = Lock()  # one call at a time has all the threads, and the model's own memory

@@ -32,6 +32,7 @@ from echoless.core.runtime import compiled
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.core.versions import edition
 from echoless.matching.pair_model.network import learned
+from echoless.matching.runner import left_off
 from echoless.models.encoders.calibration import own_digest
 from echoless.stores.base import (
     Contexts,
@@ -160,6 +161,7 @@ class _IncrementalAudit:
                 action=profile.action,
                 pages=(),
                 settings=settings_json(settings),
+                off=left_off(settings),
             )
         if made.pages:
             self._keep(made.pages, before, names)

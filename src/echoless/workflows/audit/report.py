@@ -66,6 +66,7 @@ class Report:
         opinions: How the verifier was asked, as in `--json`; None where there was none.
         taken_over: Pages that were known from an earlier audit.
         settings: What it was made with, as in `--json`.
+        off: What the audit did without, as a sentence; see `matching.runner.left_off`.
     """
 
     url: str
@@ -77,6 +78,7 @@ class Report:
     opinions: Json = None
     taken_over: int = 0
     settings: Mapping[str, Json] = field(default_factory=dict)
+    off: str = ""
 
     @cached_property
     def groups(self) -> Sequence[ReportedGroup]:
@@ -238,6 +240,7 @@ class Report:
         held, left_out = self.counts["held"], self.counts["left_out"]
         remarks = (
             self.unasked,
+            self.off,
             f"About {number(self.wasted_tokens)} of {number(self.tokens)} tokens are wasted.",
             self.marked and f"Earlier runs hid {number(self.marked)}.",
             first and "to_pandas() has every member of every group.",
@@ -282,6 +285,7 @@ def audit(findings: Findings) -> Report:
         elsewhere={reason: ids for reason, ids in gone.items() if ids},
         opinions=findings.opinions.to_json() if findings.opinions else None,
         settings=settings_json(findings.settings),
+        off=findings.off,
     )
     on_pages = set(report.tally.notes)
     told = tuple(note for note in findings.tally.notes if note not in on_pages)

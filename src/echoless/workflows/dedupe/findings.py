@@ -24,6 +24,7 @@ from echoless.core.overlaps import Overlap
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Settings
 from echoless.core.wording import count
+from echoless.matching.runner import left_off
 from echoless.stores.base import Unites
 
 if TYPE_CHECKING:
@@ -130,6 +131,11 @@ class Findings:
     parts: Mapping[str, Part] = field(default_factory=dict)
     in_context: Mapping[str, Memory] = field(default_factory=dict)
     overlaps: tuple[Overlap, ...] = ()
+
+    @property
+    def off(self) -> str:
+        """Returns what the run did without, as a sentence; see `matching.runner.left_off`."""
+        return left_off(self.settings)
 
     def as_read(self, id_: str) -> Memory:
         """Returns a memory as the judge read it."""

@@ -241,7 +241,7 @@ def _by_vector(
     if memories and not scores:
         raise NoQueryVector(
             "Searching by vector needs an encoder for the query. Install one with "
-            "pip install 'echoless[use]', name one with --encoder, or use --mode text."
+            "pip install echoless, name one with --encoder, or use --mode text."
         )
     for reason, ids in encoding.skipped.items():
         tally.skip(reason, *(i for i in ids if i != _QUERY))
