@@ -16,12 +16,15 @@ from echoless.blocking.relational.large_joins import LargeJoins
 from echoless.blocking.text_join.approximate_tfidf_join import WordingJoin
 from echoless.blocking.text_join.tfidf_rows import rows_and_clues
 from echoless.blocking.top_k import Pairs, together
-from echoless.blocking.vector_join.exact_join import Join, in_order_of_rows
-from echoless.blocking.vector_join.lsh_join import MISS, planes_for, signature_bits
+from echoless.blocking.vector_join.exact_join import Join, Work, in_order_of_rows
+from echoless.blocking.vector_join.hyperplane_join import (
+    MISS,
+    layout_for,
+    planes_for,
+    signature_bits,
+)
 from echoless.blocking.vector_join.planner import Choice, similar_pairs
 from echoless.blocking.vector_join.projections import Frame, cut, random_planes, widest_angle
-from echoless.blocking.vector_join.random_hyperplanes import layout_for
-from echoless.blocking.vector_join.work_counts import Work
 
 Rows = NDArray[np.float32]
 

@@ -23,8 +23,8 @@ from echoless.blocking.relational.daft_engine import DaftEngine
 from echoless.blocking.relational.duckdb_engine import DuckDbEngine
 from echoless.blocking.relational.large_joins import LargeJoins, joins_for
 from echoless.blocking.text_join import approximate_tfidf_join
-from echoless.blocking.vector_join import lsh_join, planner, top_k
-from echoless.blocking.vector_join.top_k import kept_partners
+from echoless.blocking.top_k import kept_partners
+from echoless.blocking.vector_join import hyperplane_join, planner, top_k
 from echoless.core.errors import MissingExtra
 from echoless.core.model import Vector
 from echoless.core.run_notes import Tally
@@ -62,7 +62,7 @@ def test_rows_that_have_seen_enough_of_a_crowd_are_passed_over_as_in_memory(
     seed: int, engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     joins = LargeJoins(engine=ENGINES[engine](), block=300, window=4)
-    for module in (lsh_join, top_k, vector_bands):
+    for module in (hyperplane_join, top_k, vector_bands):
         monkeypatch.setattr(module, "SEEN_ENOUGH", 8)
     work = check_vectors(vectors(seed, 900, 100, 100, 0), joins, 6)
     assert work.crowded > 50

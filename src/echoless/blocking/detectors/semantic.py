@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Final
 
 from echoless.blocking.detector import Card, DetectorOptions, Proposed
 from echoless.blocking.detector_options import count_setting, flag_setting, refuse_unknown
-from echoless.blocking.vector_join.random_hyperplanes import Layout, layout
-from echoless.blocking.vector_join.work_counts import Work
 from echoless.core.model import Candidate, Memory, candidate
 from echoless.core.optional import lazy_module
 from echoless.core.run_notes import Tally
@@ -29,12 +27,14 @@ if TYPE_CHECKING:  # they bring in numpy
     import numpy as np
 
     from echoless.blocking.known_pairs import KnownPairs
-    from echoless.blocking.vector_join import lsh_join, memory_pairs, planner
+    from echoless.blocking.vector_join import exact_join, hyperplane_join, memory_pairs, planner
     from echoless.blocking.vector_join.exact_join import Hits, Join
+    from echoless.blocking.vector_join.hyperplane_join import Layout
     from echoless.blocking.vector_join.planner import BandJoin
 else:
     np = lazy_module("numpy")
-    lsh_join = lazy_module("echoless.blocking.vector_join.lsh_join")
+    exact_join = lazy_module("echoless.blocking.vector_join.exact_join")
+    hyperplane_join = lazy_module("echoless.blocking.vector_join.hyperplane_join")
     memory_pairs = lazy_module("echoless.blocking.vector_join.memory_pairs")
     planner = lazy_module("echoless.blocking.vector_join.planner")
 
@@ -69,7 +69,7 @@ class SemanticDetector:
             options: `threshold` None means each model's own operating point. Settings: `exact`
                 (true or false) misses no pair however many vectors there are, see
                 `vector_join.planner`; `lsh` (true or false) compares `LSH_FROM` memories and more
-                by random hyperplanes in any case, see `vector_join.random_hyperplanes`; `lsh_bits`
+                by random hyperplanes in any case, see `vector_join.hyperplane_join`; `lsh_bits`
                 (0 to 20) is the number of planes of a table, 0 takes what costs least.
 
         Raises:
@@ -146,7 +146,9 @@ class SemanticDetector:
         threshold = self._threshold(matrix, tally)
         tables = self._tables(matrix, threshold, tally)
         if tables is not None:
-            yield from lsh_join.pairs_sharing(matrix.rows, threshold, tables, inclusive=inclusive)
+            yield from hyperplane_join.pairs_sharing(
+                matrix.rows, threshold, tables, inclusive=inclusive
+            )
             return
 
         def chosen(join: Join) -> planner.Choice:
@@ -163,7 +165,7 @@ class SemanticDetector:
                 return choice
             return replace(choice, known=memory_pairs.known_rows(matrix, known))
 
-        work = Work(pulse=self._options.pulse)
+        work = exact_join.Work(pulse=self._options.pulse)
         with self._band_join(size) as banded:
             yield from planner.similar_pairs(
                 matrix.rows,
@@ -192,7 +194,7 @@ class SemanticDetector:
         size, dimensions = matrix.rows.shape
         if not self._lsh or size < LSH_FROM:
             return None
-        tables = layout(threshold, dimensions, size, bits=self._bits or None)
+        tables = hyperplane_join.layout(threshold, dimensions, size, bits=self._bits or None)
         if tables is not None:
             tally.note(
                 f"semantic: {size:,} vectors were compared by random hyperplanes ({tables.tables} "

@@ -1,6 +1,6 @@
 """The join of vectors by bands of sign bits, as relational steps over files.
 
-The same buckets, the same filter by signatures and the same cosines as `vector_join.lsh_join`, so
+The same buckets, the same filter by signatures and the same cosines as `hyperplane_join`, so
 the same pairs. Only what is larger than a few numbers a row goes to files: the bands, and pairs.
 
 A bucket of very many rows that say the same is joined in windows of its places: a row that has seen
@@ -20,13 +20,12 @@ from numpy.typing import NDArray
 
 from echoless.blocking.relational.engine import BandQuery, Engine
 from echoless.blocking.relational.row_files import RowWriter, mapped, read_rows, save, write_rows
+from echoless.blocking.top_k import before_enough
 from echoless.blocking.vector_join.dense_limits import DENSE, SEEN_ENOUGH
-from echoless.blocking.vector_join.exact_join import Hits, Join, in_order_of_rows, some_of
-from echoless.blocking.vector_join.lsh_join import keys_and_signatures, signature_bits
+from echoless.blocking.vector_join.exact_join import Hits, Join, Work, in_order_of_rows, some_of
+from echoless.blocking.vector_join.hyperplane_join import keys_and_signatures, signature_bits
 from echoless.blocking.vector_join.planner import Choice, pays_off
 from echoless.blocking.vector_join.projections import blocks
-from echoless.blocking.vector_join.top_k import before_enough
-from echoless.blocking.vector_join.work_counts import Work
 from echoless.core.threads import in_order
 
 Ints = NDArray[np.int64]

@@ -26,16 +26,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.blocking.vector_join.equal_rows import copies_of, each_once, unfolded, within
-from echoless.blocking.vector_join.exact_join import KERNELS, Hits, Join, product_pairs, row_norms
-from echoless.blocking.vector_join.known_join import KnownHits, renewed_pairs
-from echoless.blocking.vector_join.lsh_join import (
+from echoless.blocking.vector_join.exact_join import (
+    KERNELS,
+    Hits,
+    Join,
+    KnownHits,
+    Work,
+    product_pairs,
+    renewed_pairs,
+    row_norms,
+)
+from echoless.blocking.vector_join.hyperplane_join import (
     MISS,
+    Layout,
     bucket_pairs,
+    layout_for,
     planes_for,
     signature_bits,
     tables_of,
 )
-from echoless.blocking.vector_join.prefilters import PrefixSieve
+from echoless.blocking.vector_join.prefix_join import PrefixSieve, scan_pairs
 from echoless.blocking.vector_join.projections import (
     SAMPLE,
     Directions,
@@ -47,9 +57,6 @@ from echoless.blocking.vector_join.projections import (
     random_planes,
     widest_angle,
 )
-from echoless.blocking.vector_join.random_hyperplanes import Layout, layout_for
-from echoless.blocking.vector_join.tiled_scan import scan_pairs
-from echoless.blocking.vector_join.work_counts import Work
 from echoless.core.runtime import compiled
 
 Method = Literal["product", "prefix", "bands"]
@@ -73,6 +80,9 @@ _START: Final = 0.8e9
 
 _THINKING: Final = 0.3e9
 """Nanoseconds below which a product ends before another method is chosen."""
+
+_WORTH_A_MISS: Final = 2e9
+"""Nanoseconds that `bands`, which may miss pairs, must save against the best exact method."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +160,8 @@ def choose(join: Join, *, exact: bool = False, recall: float = RECALL) -> Choice
     """Returns the cheapest method for a join.
 
     Costs are nanoseconds of a machine with two cores (`benchmarks/results/speed_join.md`); only
-    their proportions matter. The cost of a coordinate lies between processors that multiply bytes
-    and others (`register_kernels.DOTS`), so that both choose the same: the pairs found must not
-    depend on the machine. Nor do they depend on whether the kernels are installed; where the choice
+    their proportions matter. The pairs found must not depend on the machine, so the choice looks
+    at the rows alone, not at the processor, nor at whether the kernels are installed; where it
     depends on whether they are loaded already, it is between exact methods.
 
     Args:
@@ -226,7 +235,7 @@ def _prefix_options(join: Join, held: Floats, directions: Directions) -> Iterato
 def _prefix_cost(count: int, dimensions: int, planes: int) -> float:
     """Returns what `prefix` costs where no pair passes its filter."""
     rows = count * (0.01 * dimensions * planes + 2.0 * planes)
-    return _START + rows + _pairs(count) * (0.01 + 0.003 * planes)
+    return _START + rows + _pairs(count) * (0.1 + 0.03 * planes)
 
 
 def _pairs(count: int) -> float:
@@ -264,7 +273,7 @@ def _band_options(
         through = float((apart * signature <= most).mean())
         cost = _START + count * planes * (0.01 * dimensions + 1.2) + count * layout.tables * 30.0
         cost += _pairs(count) * (shared * layout.tables * 3.0 + 60.0 * through)
-        yield _Option(cost, partial(_banded, centre, layout, most, cost))
+        yield _Option(cost + _WORTH_A_MISS, partial(_banded, centre, layout, most, cost))
 
 
 def _banded(centre: Floats, layout: Layout, most: int, cost: float) -> Choice:
