@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from echoless.blocking.detector_options import Gate
     from echoless.blocking.known_pairs import KnownPairs
     from echoless.blocking.top_k import Pairs
-    from echoless.blocking.vector_join.planner import BandJoin
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +62,11 @@ class WordingRows(Protocol):
 
 
 class Joins(Protocol):
-    """Joins for partitions that do not fit in memory, with the pairs of those in memory."""
+    """A join for partitions that do not fit in memory, with the pairs of that in memory."""
 
     @property
     def least(self) -> int:
         """Returns the rows of a partition from which they are used."""
-        ...
-
-    def bands(self, rows: int) -> AbstractContextManager[BandJoin]:
-        """Provides the join of so many vectors by bands of sign bits."""
         ...
 
     def wording(

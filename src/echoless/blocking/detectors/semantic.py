@@ -10,7 +10,6 @@ one memory is found in the other) is proposed too, with the same lower similarit
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -30,7 +29,6 @@ if TYPE_CHECKING:  # they bring in numpy
     from echoless.blocking.vector_join import exact_join, hyperplane_join, memory_pairs, planner
     from echoless.blocking.vector_join.exact_join import Hits, Join
     from echoless.blocking.vector_join.hyperplane_join import Layout
-    from echoless.blocking.vector_join.planner import BandJoin
 else:
     np = lazy_module("numpy")
     exact_join = lazy_module("echoless.blocking.vector_join.exact_join")
@@ -166,16 +164,9 @@ class SemanticDetector:
             return replace(choice, known=memory_pairs.known_rows(matrix, known))
 
         work = exact_join.Work(pulse=self._options.pulse)
-        with self._band_join(size) as banded:
-            yield from planner.similar_pairs(
-                matrix.rows,
-                threshold,
-                inclusive=inclusive,
-                most=most,
-                choice=chosen,
-                work=work,
-                banded=banded,
-            )
+        yield from planner.similar_pairs(
+            matrix.rows, threshold, inclusive=inclusive, most=most, choice=chosen, work=work
+        )
         if known is not None and work.folded:
             known.measured_with = None
         if work.crowded and most is not None:
@@ -183,11 +174,6 @@ class SemanticDetector:
                 f"semantic: {work.crowded:,} memories have more than {most} partners; for each the "
                 "closest and the best survivors among them were looked at."
             )
-
-    def _band_join(self, rows: int) -> AbstractContextManager[BandJoin | None]:
-        """Provides the join of bands for large partitions; None for the one in memory."""
-        joins = self._options.joins
-        return nullcontext() if joins is None or rows < joins.least else joins.bands(rows)
 
     def _tables(self, matrix: Matrix, threshold: float, tally: Tally) -> Layout | None:
         """Returns the hash tables to use, if the profile wants them and they save work."""

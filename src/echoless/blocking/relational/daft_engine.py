@@ -9,9 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from echoless.blocking.relational.engine import EVERY, BandQuery, Given, Result
+from echoless.blocking.relational.engine import Given, Result
 from echoless.core.errors import UsageError
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.threads import in_order
@@ -77,42 +75,6 @@ class DaftEngine:
         """Returns the name for notes and results."""
         return "daft on ray" if self._cluster else "daft"
 
-    def bucket_sizes(self, bands: Path) -> tuple[int, int]:
-        """Returns how many pairs share a bucket, and the largest bucket; see `Engine`."""
-        held = (
-            _read(bands, "bucket").groupby("bucket").agg(daft.col("bucket").count().alias("held"))
-        )
-        held = held.with_column("held", daft.col("held").cast(daft.DataType.int64()))
-        pairs = (daft.col("held") * (daft.col("held") - 1)).sum().alias("pairs")
-        sizes = held.agg(pairs, daft.col("held").max().alias("largest")).to_pydict()
-        return (sizes["pairs"][0] or 0) // 2, sizes["largest"][0] or 0
-
-    def place_bands(self, bands: Path, into: Path) -> None:
-        """Writes placed bands; see `Engine`."""
-        _write(_placed(_read(bands), "bucket"), into)
-
-    def band_candidates(self, bands: Path, into: Path, query: BandQuery) -> None:
-        """Writes pairs of rows that share a bucket; see `Engine`."""
-        words = [f"w{word}" for word in range(query.words)]
-        earlier = later = _read(bands, "bucket", "row", *words)
-        if query.low is not None:
-            earlier, later = _window(_read(bands), query, words)
-        left = earlier.select("bucket", daft.col("row").alias("one"), *words)
-        right = later.select(
-            "bucket",
-            daft.col("row").alias("other"),
-            *(daft.col(word).alias(f"other_{word}") for word in words),
-            *(["cut"] if query.low is not None else []),
-        )
-        pairs = left.join(right, on="bucket").where(daft.col("one") < daft.col("other"))
-        if query.low is not None:
-            pairs = pairs.where(daft.col("one") < daft.col("cut"))
-        apart = _apart()(
-            *(daft.col(word) for word in words), *(daft.col(f"other_{word}") for word in words)
-        )
-        pairs = pairs.where(apart <= daft.lit(query.most_bits)).select("one", "other")
-        _write(_in_blocks(pairs, "other", query.block), into, by_block=True)
-
     def place_clues(self, clues: Path, into: Path, block: int) -> None:
         """Writes placed clues; see `Engine`."""
         frame = _read(clues)
@@ -166,37 +128,3 @@ def _placed(frame: daft.DataFrame, key: str) -> daft.DataFrame:
 def _in_blocks(frame: daft.DataFrame, row: str, block: int) -> daft.DataFrame:
     """Returns a frame with the number of the block that a column of rows lies in."""
     return frame.with_column("block", daft.col(row) // daft.lit(block))
-
-
-def _window(
-    bands: daft.DataFrame, query: BandQuery, words: list[str]
-) -> tuple[daft.DataFrame, daft.DataFrame]:
-    """Returns the rows of a window of places, and the rows that want partners among them."""
-    place, row = daft.col("place"), daft.col("row")
-    earlier = bands.where((place >= daft.lit(query.low or 0)) & (place < daft.lit(query.high)))
-    firsts = earlier.groupby("bucket").agg(row.min().alias("first"))
-    later = bands.select("bucket", "row", *words).join(firsts, on="bucket")
-    if query.cuts is None:
-        later = later.with_column("cut", daft.lit(EVERY))
-    else:
-        later = later.join(_read(query.cuts), on="row", how="left")
-        later = later.with_column("cut", daft.col("cut").fill_null(EVERY))
-    first = daft.col("first")
-    return earlier, later.where((first < row) & (first < daft.col("cut")))
-
-
-def _apart() -> Callable[..., daft.Expression]:
-    """Returns a function of columns: how many bits of two signatures differ."""
-    as_column = daft.func.batch(return_dtype=daft.DataType.int64())
-    column: Callable[..., daft.Expression] = as_column(_apart_bits)
-    return column
-
-
-def _apart_bits(*columns: daft.Series) -> daft.Series:
-    """Returns how many bits differ between the first half of the columns and the second."""
-    arrays = [column.to_arrow().to_numpy(zero_copy_only=False) for column in columns]
-    half = len(arrays) // 2
-    bits = np.zeros(len(arrays[0]), dtype=np.int64)
-    for one, other in zip(arrays[:half], arrays[half:], strict=True):
-        bits += np.bitwise_count((one ^ other).view(np.uint64))
-    return daft.Series.from_numpy(bits)

@@ -147,7 +147,7 @@ def add_up(tile: Any, queries: Any, row: int, sums: Any) -> None:
 @njit(nogil=True)
 def any_reaches(sums: Any, limit: Any) -> Any:
     """Returns whether any sum reaches a limit."""
-    reached = 0
+    reached: Any = 0
     for lane in range(LANES):
         reached += np.int32(sums[lane] >= limit)
     return reached > 0

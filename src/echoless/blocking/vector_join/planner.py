@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, pi, sqrt
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,23 +129,6 @@ class Choice:
                     f"threshold are found with a probability of {self.expected_recall:.4f}, closer "
                     "ones more often"
                 )
-
-
-class BandJoin(Protocol):
-    """A way to do the join of the method `bands`."""
-
-    def __call__(
-        self, join: Join, chosen: Choice, most: int | None, work: Work
-    ) -> Iterator[Hits] | None:
-        """Returns hits by rising j, then i; None if buckets hold half of all pairs or more.
-
-        Args:
-            join: Rows and threshold.
-            chosen: Layout, frame and bits of `bands`.
-            most: Partners before it that a row needs (`kept_partners`); None for all.
-            work: Takes the counts.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +274,6 @@ def similar_pairs(
     most: int | None = None,
     choice: Choice | Callable[[Join], Choice] = choose,
     work: Work | None = None,
-    banded: BandJoin | None = None,
 ) -> Iterator[Hits]:
     """Yields pairs i < j with cosine at or above a threshold, each once.
 
@@ -305,7 +287,6 @@ def similar_pairs(
             rows are equal, their pairs with the first of them. None for every pair.
         choice: The method, or a function that chooses it before the work begins.
         work: Takes the counts.
-        banded: Does the join of `bands`; in memory by default.
 
     Yields:
         Hits in a fixed order; arrays are never empty. Cosines are those of
@@ -319,17 +300,17 @@ def similar_pairs(
     if len(rows) < 2:
         return
     chosen = choice if isinstance(choice, Choice) else choice(join)
-    star, bands = most is not None, banded or _banded_in_memory
+    star = most is not None
     foldable = len(rows) >= FOLD_FROM and (star or chosen.method != "product")
     copies = copies_of(rows) if foldable else None
     if copies is None or int(copies.sizes.max()) < FOLD_FROM:
-        yield from _by(chosen, join, most, work, bands)
+        yield from _by(chosen, join, most, work)
         return
     work.folded += len(rows) - len(copies.first)
     chosen = replace(chosen, known=None)
     yield from _filled(within(join, copies, star=star))
     once = replace(join, rows=each_once(rows, copies), norms=join.norms[copies.first])
-    for hits in _by(chosen, once, most, work, bands):
+    for hits in _by(chosen, once, most, work):
         yield from _filled(unfolded(copies, hits, star=star))
 
 
@@ -339,36 +320,19 @@ def _filled(hits: Hits) -> Iterator[Hits]:
         yield hits
 
 
-def _by(
-    chosen: Choice, join: Join, most: int | None, work: Work, banded: BandJoin
-) -> Iterator[Hits]:
+def _by(chosen: Choice, join: Join, most: int | None, work: Work) -> Iterator[Hits]:
     """Yields the hits of a join by the chosen method, or by `product` where it does not pay."""
     if chosen.known is not None:
         yield from renewed_pairs(join, chosen.known, most, work)
         return
     if chosen.method == "bands":
-        hits = banded(join, chosen, most, work)
-        if hits is not None:
-            yield from hits
+        assert chosen.layout is not None
+        assert chosen.frame is not None
+        tables = tables_of(join, chosen.frame, chosen.layout)
+        if tables.comparisons < _pairs(len(join.rows)) / 2:
+            yield from bucket_pairs(join, tables, chosen.most_bits, most, work)
             return
     elif chosen.sieve is not None and compiled():
         yield from scan_pairs(join, chosen.sieve.laid(join), most, work)
         return
     yield from product_pairs(join, most, work)
-
-
-def pays_off(comparisons: int, rows: int) -> bool:
-    """Returns whether so many pairs that share a bucket are fewer than half of all pairs."""
-    return comparisons < _pairs(rows) / 2
-
-
-def _banded_in_memory(
-    join: Join, chosen: Choice, most: int | None, work: Work
-) -> Iterator[Hits] | None:
-    """Returns the hits of `bands` by tables in memory; see `BandJoin`."""
-    assert chosen.layout is not None
-    assert chosen.frame is not None
-    tables = tables_of(join, chosen.frame, chosen.layout)
-    if not pays_off(tables.comparisons, len(join.rows)):
-        return None
-    return bucket_pairs(join, tables, chosen.most_bits, most, work)
