@@ -36,10 +36,8 @@ import psutil
 from benchmarks.data import _SYLLABLES, _vocabulary
 from benchmarks.measure import RESULTS, origin
 from benchmarks.speed.side_by_side import Line, numbers, table
-from echoless.blocking.detector_options import Gate
-from echoless.blocking.relational.daft_engine import DaftEngine
-from echoless.blocking.relational.duckdb_engine import DuckDbEngine
-from echoless.blocking.relational.engine import Engine
+from echoless.blocking.detector import Gate
+from echoless.blocking.relational.engines import DaftEngine, DuckDbEngine, Engine
 from echoless.blocking.relational.large_joins import LargeJoins
 from echoless.blocking.text_join.approximate_tfidf_join import WordingJoin
 from echoless.blocking.text_join.shingling import load_for

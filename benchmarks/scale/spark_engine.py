@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from echoless.blocking.relational.engine import Given, Result
+from echoless.blocking.relational.engines import Given, Result
 from echoless.core.threads import in_order
 
 

@@ -6,10 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from echoless.blocking.detector_options import Gate
-from echoless.blocking.relational.daft_engine import DaftEngine
-from echoless.blocking.relational.duckdb_engine import DuckDbEngine
-from echoless.blocking.relational.engine import Engine
+from echoless.blocking.detector import Gate
+from echoless.blocking.relational.engines import DaftEngine, DuckDbEngine, Engine
 from echoless.blocking.relational.large_joins import LargeJoins
 from echoless.blocking.text_join.approximate_tfidf_join import WordingJoin
 from echoless.blocking.text_join.tfidf_rows import rows_and_clues

@@ -19,8 +19,7 @@ from echoless.blocking import pair_budget
 from echoless.blocking.candidates import Preference, candidates, open_vectors
 from echoless.blocking.detectors import lexical
 from echoless.blocking.relational import large_joins, wording
-from echoless.blocking.relational.daft_engine import DaftEngine
-from echoless.blocking.relational.duckdb_engine import DuckDbEngine
+from echoless.blocking.relational.engines import DaftEngine, DuckDbEngine
 from echoless.blocking.relational.large_joins import LargeJoins, joins_for
 from echoless.blocking.text_join import approximate_tfidf_join
 from echoless.blocking.top_k import kept_partners
@@ -73,7 +72,7 @@ def test_daft_sends_nothing_to_its_makers() -> None:
 import threading, urllib.request
 asked = []
 urllib.request.urlopen = lambda url, **_: asked.append(url)
-from echoless.blocking.relational.daft_engine import DaftEngine
+from echoless.blocking.relational.engines import DaftEngine
 DaftEngine()
 import daft
 daft.from_pydict({"a": [1]}).collect()

@@ -13,8 +13,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from echoless.blocking.detector import Card, DetectorOptions, Proposed
-from echoless.blocking.detector_options import count_setting, flag_setting, refuse_unknown
+from echoless.blocking.detector import (
+    Card,
+    DetectorOptions,
+    Proposed,
+    count_setting,
+    flag_setting,
+    refuse_unknown,
+)
 from echoless.core.model import Candidate, Memory, candidate
 from echoless.core.optional import lazy_module
 from echoless.core.run_notes import Tally

@@ -10,8 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from echoless.blocking.relational.duckdb_engine import DuckDbEngine
-from echoless.blocking.relational.engine import Engine
+from echoless.blocking.relational.engines import DuckDbEngine, Engine
 from echoless.blocking.relational.wording import RelationalWording
 from echoless.core.optional import is_installed
 
