@@ -51,8 +51,8 @@ CARD: Final = Card(
     finds="the same fact in other words, in another order or in another language",
     misses="paraphrases a model does not see; it cannot tell 8080 from 8081 and leaves that to the "
     "judge",
-    cost="one encoding a memory, kept in a cache; then n²/2 products, and from some ten thousand "
-    "vectors on near-linear by bands of sign bits",
+    cost="one encoding a memory, kept in a cache; then n²/2 products, and from some fifty "
+    "thousand vectors on near-linear by bands of sign bits",
 )
 
 _NO_VECTORISER: Final = (
