@@ -140,9 +140,7 @@ def _terms() -> float:
 
 def _looked_at(laid: Laid) -> float:
     """Pairs a second, of rows of which none pass."""
-    from echoless.blocking.vector_join.register_kernels import LANES
-
-    from echoless.blocking.vector_join.bit_kernels import Rows, scan
+    from echoless.blocking.vector_join.bit_kernels import LANES, Rows, scan
 
     rows, repeats = ROWS, 4
     none = Rows(
