@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from benchmarks.measure import keep
 from echoless.blocking.vector_join.exact_join import Hits, pairs_above
-from echoless.blocking.vector_join.lsh_join import pairs_sharing
-from echoless.blocking.vector_join.random_hyperplanes import Layout, layout
+from echoless.blocking.vector_join.hyperplane_join import Layout, layout, pairs_sharing
 
 DIMENSIONS = (384, 768)
 THRESHOLDS = (0.85, 0.90, 0.95)

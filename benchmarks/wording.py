@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks.data import stream
 from benchmarks.measure import keep
-from echoless.blocking.detector_options import Gate
+from echoless.blocking.detector import Gate
 from echoless.blocking.detectors.lexical import DEFAULT_THRESHOLD
 from echoless.blocking.text_join.approximate_tfidf_join import WordingJoin
 from echoless.blocking.text_join.shingling import load_for

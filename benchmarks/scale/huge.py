@@ -1,16 +1,13 @@
-"""One huge partition in memory and by relational steps: `python -m benchmarks.scale huge`.
+"""Texts of one huge partition, in memory and on engines: `python -m benchmarks.scale huge`.
 
     --sizes 100000,1000000     memories
-    --parts vectors,texts      the join of vectors, of texts
     --engines memory,duckdb    memory (the join of one machine), duckdb, daft, ray, spark
     --python ray=/venv/python  the interpreter of an engine whose library lies elsewhere
-    --dims 384                 components of a vector
     --most 30                  partners kept of a memory
     --patience 1800            seconds after which an engine is stopped
     --keep                     adds to the lines of earlier results
     --memory 12000             MB of an engine beyond which it is stopped
 
-Vectors: unit length, 5 % near an earlier one (cosine .95 to .99), 2 % just below the threshold.
 Texts: 12 to 28 words, one in ten repeats an earlier one with some words replaced. Each engine runs
 in a process of its own, from files to pairs in memory. A digest of all pairs and similarities must
 be that of the join in memory. Peak memory is the proportional set size of the process and its
@@ -29,7 +26,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,20 +36,15 @@ import psutil
 from benchmarks.data import _SYLLABLES, _vocabulary
 from benchmarks.measure import RESULTS, origin
 from benchmarks.speed.side_by_side import Line, numbers, table
-from benchmarks.speed.vectors import write
-from echoless.blocking.detector_options import Gate
-from echoless.blocking.relational.daft_engine import DaftEngine
-from echoless.blocking.relational.duckdb_engine import DuckDbEngine
-from echoless.blocking.relational.engine import Engine
+from echoless.blocking.detector import Gate
+from echoless.blocking.relational.engines import DaftEngine, DuckDbEngine, Engine
 from echoless.blocking.relational.large_joins import LargeJoins
 from echoless.blocking.text_join.approximate_tfidf_join import WordingJoin
 from echoless.blocking.text_join.shingling import load_for
 from echoless.blocking.text_join.tfidf_rows import rows_and_clues
 from echoless.blocking.top_k import together
-from echoless.blocking.vector_join.exact_join import Join, in_order_of_rows
-from echoless.blocking.vector_join.planner import Choice, choose, similar_pairs
 
-THRESHOLD = 0.95
+PART = "texts"
 NAMES = 50_000
 WORDING = 0.25
 MODULE = "benchmarks.scale.huge"
@@ -77,12 +69,10 @@ def main(argv: Sequence[str]) -> None:
         lines = [json.loads(line) for line in results.read_text("utf-8").splitlines()]
     for size in numbers(options.sizes):
         with tempfile.TemporaryDirectory(dir=options.folder or None) as folder:
-            for part in options.parts.split(","):
-                known = _known(lines, size, part)
-                for line in _part(size, part, Path(folder), engines, options, known):
-                    lines.append({**line, "command": command})
-                    print(json.dumps(line), flush=True)
-                    _store(options.store, lines)
+            for line in _size(size, Path(folder), engines, options, _known(lines, size)):
+                lines.append({**line, "command": command})
+                print(json.dumps(line), flush=True)
+                _store(options.store, lines)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -92,10 +82,8 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--sizes", default="100000,1000000")
-    parser.add_argument("--parts", default="vectors,texts")
     parser.add_argument("--engines", default="memory,duckdb")
     parser.add_argument("--python", action="append", default=[], metavar="ENGINE=PATH")
-    parser.add_argument("--dims", type=int, default=384)
     parser.add_argument("--most", type=int, default=30)
     parser.add_argument("--patience", type=float, default=1800.0)
     parser.add_argument("--memory", type=int, default=12_000)
@@ -103,7 +91,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--keep", action="store_true", help="add to the lines of earlier results")
     parser.add_argument("--store", default="scale_huge", help="results/NAME; empty stores nothing")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--part", default="", help=argparse.SUPPRESS)
     parser.add_argument("--engine", default="", help=argparse.SUPPRESS)
     return parser
 
@@ -127,37 +114,33 @@ def texts_of(count: int, *, seed: int = 20261122) -> list[str]:
     return [" ".join([vocabulary[word] for word in row.tolist()]) for row in rows]
 
 
-def _known(lines: Sequence[Line], size: int, part: str) -> str | None:
+def _known(lines: Sequence[Line], size: int) -> str | None:
     """The digest of the join in memory, where it ran before."""
-    wanted = size, part, "memory"
+    wanted = size, PART, "memory"
     same = [line for line in lines if (line["n"], line["part"], line["engine"]) == wanted]
     return same[-1].get("digest") if same else None
 
 
-def _part(
+def _size(
     size: int,
-    part: str,
     folder: Path,
     pythons: dict[str, str],
     options: argparse.Namespace,
     expected: str | None,
 ) -> Iterator[Line]:
-    data = folder / part
-    if part == "vectors":
-        write(data, "planted", size, options.dims, THRESHOLD)
-    else:
-        data.write_text("\n".join(texts_of(size)), "utf-8")
+    data = folder / PART
+    data.write_text("\n".join(texts_of(size)), "utf-8")
     for engine in options.engines.split(","):
-        line = _child(engine, part, folder, pythons.get(engine, sys.executable), options)
+        line = _child(engine, folder, pythons.get(engine, sys.executable), options)
         if engine == "memory":
             expected = line.get("digest")
         same = line.get("digest") == expected if "digest" in line and expected else None
-        yield {"n": size, "part": part, "engine": engine, **line, "same": same}
+        yield {"n": size, "part": PART, "engine": engine, **line, "same": same}
     data.unlink()
 
 
-def _child(engine: str, part: str, folder: Path, python: str, options: argparse.Namespace) -> Line:
-    command = [python, "-m", MODULE, "--child", "--engine", engine, "--part", part]
+def _child(engine: str, folder: Path, python: str, options: argparse.Namespace) -> Line:
+    command = [python, "-m", MODULE, "--child", "--engine", engine]
     command += ["--folder", str(folder), "--most", str(options.most)]
     with (folder / "errors").open("w+") as errors:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
@@ -221,9 +204,8 @@ def _measured(options: argparse.Namespace) -> Line:
     joins = None
     if options.engine != "memory":
         joins = LargeJoins(engine=_engine(options.engine, folder), folder=folder)
-    part = _vectors if options.part == "vectors" else _texts
     start = time.perf_counter()
-    columns = part(folder / options.part, options.most, joins)
+    columns = _texts(folder / PART, options.most, joins)
     wall = time.perf_counter() - start
     digest = hashlib.sha256()
     for column in columns:
@@ -244,20 +226,6 @@ def _engine(name: str, folder: Path) -> Engine:
 
         return SparkEngine(folder)
     return DaftEngine(address="local" if name == "ray" else None)
-
-
-def _vectors(path: Path, most: int, joins: LargeJoins | None) -> tuple[Any, Any, Any]:
-    rows = np.load(path, mmap_mode="c")
-
-    def chosen(join: Join) -> Choice:
-        choice = choose(join)
-        if choice.method != "bands":
-            sys.exit(f"so few vectors are joined by {choice.method}, which no engine does")
-        return choice
-
-    with nullcontext() if joins is None else joins.bands(len(rows)) as banded:
-        pairs = similar_pairs(rows, THRESHOLD, most=most, choice=chosen, banded=banded)
-        return in_order_of_rows([*pairs])
 
 
 def _texts(path: Path, most: int, joins: LargeJoins | None) -> tuple[Any, Any, Any]:

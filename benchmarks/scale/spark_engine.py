@@ -9,12 +9,12 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from echoless.blocking.relational.engine import BandQuery, Given, Result
+from echoless.blocking.relational.engines import Given, Result
 from echoless.core.threads import in_order
 
 
 class SparkEngine:
-    """The steps on Spark in local mode; buckets beyond the first window are not joined."""
+    """The steps on Spark in local mode."""
 
     name = "spark"
 
@@ -34,28 +34,6 @@ class SparkEngine:
         session = session.config("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
         self._spark: Any = session.getOrCreate()
         self._spark.sparkContext.setLogLevel("ERROR")
-
-    def bucket_sizes(self, bands: Path) -> tuple[int, int]:
-        self._see("bands", bands)
-        row = self._spark.sql(
-            "SELECT sum(held * (held - 1) DIV 2), max(held) "
-            "FROM (SELECT count(*) AS held FROM bands GROUP BY bucket)"
-        ).first()
-        return int(row[0] or 0), int(row[1] or 0)
-
-    def place_bands(self, bands: Path, into: Path) -> None:
-        raise NotImplementedError
-
-    def band_candidates(self, bands: Path, into: Path, query: BandQuery) -> None:
-        self._see("bands", bands)
-        words = range(query.words)
-        apart = " + ".join(f"bit_count(a.w{word} ^ b.w{word})" for word in words)
-        frame = self._spark.sql(
-            f"SELECT b.row DIV {query.block} AS block, a.row AS one, b.row AS other "
-            f"FROM bands a JOIN bands b ON a.bucket = b.bucket AND a.row < b.row "
-            f"WHERE {apart} <= {query.most_bits}"
-        )
-        frame.write.partitionBy("block").parquet(str(into))
 
     def place_clues(self, clues: Path, into: Path, block: int) -> None:
         self._see("clues", clues)

@@ -28,15 +28,14 @@ import numpy as np
 from benchmarks.speed import audit_limits
 from benchmarks.speed.side_by_side import Line, numbers, store, table
 from benchmarks.speed.vectors import write
-from echoless.blocking.vector_join.exact_join import Join, row_norms
+from echoless.blocking.vector_join.exact_join import Join, Work, row_norms
 from echoless.blocking.vector_join.planner import Choice, choose, similar_pairs
-from echoless.blocking.vector_join.prefilters import (
+from echoless.blocking.vector_join.prefix_join import (
     STEPS,
     Laid,
     Steps,
     laid_out,
 )
-from echoless.blocking.vector_join.work_counts import Work
 from echoless.core.runtime import workers
 
 ROUNDS = 5
@@ -141,8 +140,7 @@ def _terms() -> float:
 
 def _looked_at(laid: Laid) -> float:
     """Pairs a second, of rows of which none pass."""
-    from echoless.blocking.vector_join.bit_kernels import Rows, scan
-    from echoless.blocking.vector_join.register_kernels import LANES
+    from echoless.blocking.vector_join.bit_kernels import LANES, Rows, scan
 
     rows, repeats = ROWS, 4
     none = Rows(
@@ -201,8 +199,8 @@ def _parts(rows: Any, threshold: float, exact: bool, machine: dict[str, float]) 
 def _of_way(
     join: Join, chosen: Choice, machine: dict[str, float]
 ) -> dict[str, tuple[float, float]]:
-    from echoless.blocking.vector_join import lsh_join as banding
-    from echoless.blocking.vector_join.tiled_scan import scan_pairs
+    from echoless.blocking.vector_join import hyperplane_join as banding
+    from echoless.blocking.vector_join.prefix_join import scan_pairs
 
     size, dimensions = join.rows.shape
     if chosen.frame is not None and chosen.layout is not None:

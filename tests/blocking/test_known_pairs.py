@@ -9,9 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from echoless.blocking.known_pairs import Look, matched, packed, rising, unpacked
-from echoless.blocking.vector_join.exact_join import Join, product_pairs, row_norms
-from echoless.blocking.vector_join.known_join import KnownHits, renewed_pairs
-from echoless.blocking.vector_join.work_counts import Work
+from echoless.blocking.vector_join.exact_join import (
+    Join,
+    KnownHits,
+    Work,
+    product_pairs,
+    renewed_pairs,
+    row_norms,
+)
 
 LOOK = Look(
     basis="model@1 8 0.8",

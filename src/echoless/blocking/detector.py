@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from echoless.core.errors import UsageError
 from echoless.core.model import Candidate, JsonObject, Memory
 from echoless.core.run_notes import Tally
 from echoless.models.encoders.base import Vectoriser
@@ -15,10 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from echoless.blocking.detector_options import Gate
     from echoless.blocking.known_pairs import KnownPairs
     from echoless.blocking.top_k import Pairs
-    from echoless.blocking.vector_join.planner import BandJoin
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,31 @@ class Card:
     cost: str
     threshold: float | None = None
     inclusive: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A threshold that decides which similarities are proposed.
+
+    Attributes:
+        threshold: 0 to 1.
+        inclusive: Whether a similarity equal to the threshold passes.
+    """
+
+    threshold: float
+    inclusive: bool = True
+
+    def passes(self, similarity: float) -> bool:
+        """Returns whether a pair of this similarity is proposed."""
+        if self.inclusive:
+            return similarity >= self.threshold
+        return similarity > self.threshold
+
+    def passing(self, similarities: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Returns which of several similarities pass, as an array of the same shape."""
+        if self.inclusive:
+            return similarities >= self.threshold
+        return similarities > self.threshold
 
 
 def no_pulse() -> None:
@@ -63,15 +88,11 @@ class WordingRows(Protocol):
 
 
 class Joins(Protocol):
-    """Joins for partitions that do not fit in memory, with the pairs of those in memory."""
+    """A join for partitions that do not fit in memory, with the pairs of that in memory."""
 
     @property
     def least(self) -> int:
         """Returns the rows of a partition from which they are used."""
-        ...
-
-    def bands(self, rows: int) -> AbstractContextManager[BandJoin]:
-        """Provides the join of so many vectors by bands of sign bits."""
         ...
 
     def wording(
@@ -104,6 +125,89 @@ class DetectorOptions:
     pulse: Callable[[], None] = field(default=no_pulse, compare=False)
     memories: int = field(default=0, compare=False)
     joins: Joins | None = field(default=None, compare=False)
+
+
+def check_threshold(name: str, options: DetectorOptions) -> None:
+    """Checks that a threshold lets neither every pair nor none through.
+
+    An inclusive threshold lies in (0, 1], a strict one (similarity > threshold) in [0, 1).
+
+    Raises:
+        UsageError: It is out of range or not finite.
+    """
+    given = options.threshold
+    if given is None:
+        return
+    if options.inclusive:
+        fine, allowed = 0.0 < given <= 1.0, "above 0 and at most 1"
+    else:
+        fine, allowed = 0.0 <= given < 1.0, "at least 0 and below 1 (the comparison is strict)"
+    if not (math.isfinite(given) and fine):
+        raise UsageError(
+            f"The threshold of the detector {name!r} is {given}; it has to be {allowed}. "
+            "Higher means stricter matching."
+        )
+
+
+def gate_for(name: str, options: DetectorOptions, default: float) -> Gate:
+    """Returns the gate of a detector.
+
+    Args:
+        name: The detector, for messages.
+        options: What it is made with.
+        default: Its own threshold, used when the options give none.
+
+    Raises:
+        UsageError: The threshold is out of range.
+    """
+    check_threshold(name, options)
+    given = default if options.threshold is None else options.threshold
+    return Gate(given, options.inclusive)
+
+
+def refuse_unknown(name: str, options: DetectorOptions, *known: str) -> None:
+    """Checks that a detector has all given settings, so that a misspelt one is not ignored.
+
+    Raises:
+        UsageError: A setting is unknown; the message lists those there are.
+    """
+    unknown = sorted(set(options.settings) - set(known))
+    if unknown:
+        have = ", ".join(known) or "none"
+        raise UsageError(
+            f"The detector {name!r} has no setting {unknown[0]!r}. Settings it has: {have}."
+        )
+
+
+def flag_setting(name: str, options: DetectorOptions, key: str, *, default: bool) -> bool:
+    """Returns a setting that is true or false.
+
+    Raises:
+        UsageError: It is neither true nor false.
+    """
+    value = options.settings.get(key, default)
+    if not isinstance(value, bool):
+        raise UsageError(
+            f"The setting {key!r} of the detector {name!r} is true or false: {value!r}"
+        )
+    return value
+
+
+def count_setting(
+    name: str, options: DetectorOptions, key: str, *, default: int, least: int, most: int
+) -> int:
+    """Returns a whole-number setting from `least` to `most`, both included.
+
+    Raises:
+        UsageError: It is not a whole number or out of range.
+    """
+    value = options.settings.get(key, default)
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise UsageError(
+            f"The setting {key!r} of the detector {name!r} is a whole number "
+            f"from {least} to {most}: {value!r}"
+        )
+    return value
 
 
 class Detector(Protocol):

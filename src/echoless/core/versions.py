@@ -34,7 +34,7 @@ class Stage(NamedTuple):
 STAGES: Final[dict[StageName, Stage]] = {
     "matching": Stage(10),
     "noise": Stage(4, ("matching",)),
-    "blocking": Stage(2),
+    "blocking": Stage(3),
     "audit": Stage(16, ("matching", "noise", "blocking")),
 }
 """Verdicts of the rules with the facts of a text (`matching`), junk of a text (`noise`), proposed

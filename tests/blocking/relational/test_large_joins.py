@@ -18,13 +18,11 @@ from echoless import Memory, open_store
 from echoless.blocking import pair_budget
 from echoless.blocking.candidates import Preference, candidates, open_vectors
 from echoless.blocking.detectors import lexical
-from echoless.blocking.relational import large_joins, vector_bands, wording
-from echoless.blocking.relational.daft_engine import DaftEngine
-from echoless.blocking.relational.duckdb_engine import DuckDbEngine
+from echoless.blocking.relational import large_joins, wording
+from echoless.blocking.relational.engines import DaftEngine, DuckDbEngine
 from echoless.blocking.relational.large_joins import LargeJoins, joins_for
 from echoless.blocking.text_join import approximate_tfidf_join
-from echoless.blocking.vector_join import lsh_join, planner, top_k
-from echoless.blocking.vector_join.top_k import kept_partners
+from echoless.blocking.top_k import kept_partners
 from echoless.core.errors import MissingExtra
 from echoless.core.model import Vector
 from echoless.core.run_notes import Tally
@@ -32,41 +30,11 @@ from echoless.core.settings import Choices, Settings, resolve
 from echoless.workflows.dedupe.pipeline import find, plan
 from tests.blocking.relational.equal_joins import (
     ENGINES,
-    banded,
     check_texts,
-    check_vectors,
     texts,
-    vectors,
 )
 
-SMALL = LargeJoins(block=40, window=4)
-
-
-@settings(max_examples=8)
-@given(
-    seed=st.integers(0, 9_999),
-    near=st.integers(0, 60),
-    crowd=st.integers(0, 25),
-    copies=st.integers(0, 30),
-    most=st.sampled_from([None, 1, 4, 30]),
-)
-def test_vectors_have_the_pairs_of_the_join_in_memory(
-    seed: int, near: int, crowd: int, copies: int, most: int | None
-) -> None:
-    check_vectors(vectors(seed, 300, near, crowd, copies), SMALL, most)
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("seed", [1, 2])
-def test_rows_that_have_seen_enough_of_a_crowd_are_passed_over_as_in_memory(
-    seed: int, engine: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    joins = LargeJoins(engine=ENGINES[engine](), block=300, window=4)
-    for module in (lsh_join, top_k, vector_bands):
-        monkeypatch.setattr(module, "SEEN_ENOUGH", 8)
-    work = check_vectors(vectors(seed, 900, 100, 100, 0), joins, 6)
-    assert work.crowded > 50
-    assert work.verified < 100 * 99 / 4  # of a crowd half the pairs are not even compared
+SMALL = LargeJoins(block=40)
 
 
 @settings(max_examples=8)
@@ -94,12 +62,6 @@ def test_words_of_very_many_texts_are_read_as_far_as_in_memory(
     assert pairs.cut > 300
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_crowded_bucket_without_any_near_pair_gives_none(engine: str) -> None:
-    joins = LargeJoins(engine=ENGINES[engine](), block=40, window=4)
-    check_vectors(vectors(0, 300, 0, 0, 0), joins, 4)
-
-
 def test_texts_without_n_grams_give_no_pair() -> None:
     assert len(check_texts(["", " "], SMALL, 4).one) == 0
 
@@ -110,7 +72,7 @@ def test_daft_sends_nothing_to_its_makers() -> None:
 import threading, urllib.request
 asked = []
 urllib.request.urlopen = lambda url, **_: asked.append(url)
-from echoless.blocking.relational.daft_engine import DaftEngine
+from echoless.blocking.relational.engines import DaftEngine
 DaftEngine()
 import daft
 daft.from_pydict({"a": [1]}).collect()
@@ -184,12 +146,11 @@ def test_a_plan_is_the_same_whether_partitions_are_joined_in_memory_or_on_files(
 ) -> None:
     monkeypatch.setattr(lexical, "EXACT_UP_TO", 1)
     monkeypatch.setattr(pair_budget, "WHOLE_UP_TO", 1)
-    monkeypatch.setattr(planner, "choose", banded)
     with open_store(f"sqlite:///{tmp_path / 'memories.db'}", create=True) as store:
         with store.writing():
             store.put([*stored(300, 5, 64)])
         usual = find(store, chosen_settings())
-        joins = LargeJoins(folder=tmp_path / "joins", block=40, window=4)
+        joins = LargeJoins(folder=tmp_path / "joins", block=40)
         on_files = find(store, chosen_settings(), joins=joins)
         assert len(usual.groups) > 10
         assert on_files.groups == usual.groups
@@ -204,15 +165,14 @@ def test_a_large_partition_has_the_candidates_of_the_joins_in_memory(
 ) -> None:
     memories = {memory.id: memory for memory in stored(20_500, 6, 64)}
     copies = {id_: (id_,) for id_ in memories}
-    monkeypatch.setattr(planner, "choose", banded)
-    bands: list[int] = []
-    place = DuckDbEngine.bucket_sizes
+    placed: list[int] = []
+    place = DuckDbEngine.place_clues
 
-    def counted(self: DuckDbEngine, path: Path) -> tuple[int, int]:
-        bands.append(1)
-        return place(self, path)
+    def counted(self: DuckDbEngine, clues: Path, into: Path, block: int) -> None:
+        placed.append(1)
+        place(self, clues, into, block)
 
-    monkeypatch.setattr(DuckDbEngine, "bucket_sizes", counted)
+    monkeypatch.setattr(DuckDbEngine, "place_clues", counted)
     signals = []
     for joins in (None, LargeJoins(least=20_000)):
         tally = Tally()
@@ -222,7 +182,7 @@ def test_a_large_partition_has_the_candidates_of_the_joins_in_memory(
             memories, copies, given, tally, lambda *_: None, vectoriser, Preference(), joins
         )
         signals.append((list(found.signals.items()), found.left_out, found.notes, told(tally)))
-    assert len(bands) == 1
+    assert len(placed) == 1
     assert signals[0] == signals[1]
     assert len(signals[0][0]) > 2_000
 

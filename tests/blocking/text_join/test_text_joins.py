@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from echoless.blocking.detector import BulkDetector
-from echoless.blocking.detector_options import Gate
+from echoless.blocking.detector import BulkDetector, Gate
 from echoless.blocking.detectors import DetectorOptions, lexical, open_detector
 from echoless.blocking.text_join import shingling
 from echoless.blocking.text_join import tfidf_join as ngram_index

@@ -14,13 +14,13 @@ from echoless.core.errors import LimitReached, ModelError, ModelUnavailable, Usa
 from echoless.core.llm_limits import Limits
 from echoless.models.llm import Answer, Passing, Prompt
 from echoless.models.llm.budget import MINUTE
-from echoless.models.llm.ordered_map import asked_in_order
 from echoless.models.llm.retrying_model import (
     FIRST,
     MOST,
     PATIENCE,
     RETRIES,
     GovernedModel,
+    asked_in_order,
     backoff,
 )
 from echoless.models.llm.server_model import asked_to_wait
@@ -332,7 +332,7 @@ def test_an_interruption_does_not_wait_for_what_is_on_its_way() -> None:
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("echoless.models.llm.ordered_map.Thread.join", lambda _thread: interrupt())
+        patch.setattr("echoless.models.llm.retrying_model.Thread.join", lambda _thread: interrupt())
         with pytest.raises(KeyboardInterrupt):
             asked_in_order(ask, range(4), 2)
     release.set()

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from echoless import Findings, Memory, audit, find, open_store, plan
 from echoless.blocking import candidate_cache as looks
 from echoless.blocking import known_pairs, pair_budget
-from echoless.blocking.vector_join.work_counts import Work
+from echoless.blocking.vector_join.exact_join import Work
 from echoless.core import text_facts_cache as readings
 from echoless.core.model import Vector
 from echoless.core.own_folders import CACHE as FOLDER

@@ -4,6 +4,8 @@ Importing this package loads neither numpy nor rapidfuzz; `open_detector` loads 
 needs.
 """
 
+from __future__ import annotations
+
 from echoless.blocking.detector import (
     BulkDetector,
     Card,
@@ -12,8 +14,10 @@ from echoless.blocking.detector import (
     Pairwise,
     Proposed,
     Steady,
+    check_threshold,
 )
-from echoless.blocking.detectors.registry import all_detectors, open_detector
+from echoless.core import plugins
+from echoless.core.errors import UsageError
 
 __all__ = [
     "BulkDetector",
@@ -26,3 +30,36 @@ __all__ = [
     "all_detectors",
     "open_detector",
 ]
+
+
+def open_detector(name: str, options: DetectorOptions) -> Detector:
+    """Returns a detector by its name.
+
+    Args:
+        name: As in profiles and flags, for example `lexical`.
+        options: Threshold, strictness, settings. An inclusive threshold lies in (0, 1], a strict
+            one in [0, 1); None takes the detector's own.
+
+    Raises:
+        UsageError: No detector has that name, the threshold is out of range, or a setting is
+            unknown.
+    """
+    loaded = plugins.load("detectors", name)
+    if not callable(loaded):
+        raise UsageError(
+            f"The entry point of the detector {name!r} is not callable; it has to name a class or "
+            "function that takes DetectorOptions."
+        )
+    check_threshold(name, options)
+    detector: Detector = loaded(options)
+    return detector
+
+
+def all_detectors() -> tuple[tuple[str, Card], ...]:
+    """Returns name and card of every installed detector, sorted by name.
+
+    Each is made with default options, so a detector must not need an encoder before `detect`.
+    """
+    return tuple(
+        (name, open_detector(name, DetectorOptions()).card) for name in plugins.names("detectors")
+    )

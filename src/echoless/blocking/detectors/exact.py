@@ -7,8 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from echoless.blocking.detector import Card, DetectorOptions, Proposed
-from echoless.blocking.detector_options import gate_for, refuse_unknown
+from echoless.blocking.detector import Card, DetectorOptions, Proposed, gate_for, refuse_unknown
 from echoless.blocking.equal_values import by_id, cut_short, fold, pairs_within, stars
 from echoless.core.model import Candidate, Memory
 from echoless.core.run_notes import Tally

@@ -10,8 +10,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.blocking.detector import Card, DetectorOptions, Proposed
-from echoless.blocking.detector_options import count_setting, gate_for, refuse_unknown
+from echoless.blocking.detector import (
+    Card,
+    DetectorOptions,
+    Proposed,
+    count_setting,
+    gate_for,
+    refuse_unknown,
+)
 from echoless.blocking.equal_values import by_id
 from echoless.blocking.similarities import DECIMALS, LEXICAL_THRESHOLD
 from echoless.blocking.text_join.approximate_tfidf_join import LOOKED_AT, WordingJoin

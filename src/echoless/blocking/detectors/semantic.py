@@ -10,14 +10,17 @@ one memory is found in the other) is proposed too, with the same lower similarit
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from echoless.blocking.detector import Card, DetectorOptions, Proposed
-from echoless.blocking.detector_options import count_setting, flag_setting, refuse_unknown
-from echoless.blocking.vector_join.random_hyperplanes import Layout, layout
-from echoless.blocking.vector_join.work_counts import Work
+from echoless.blocking.detector import (
+    Card,
+    DetectorOptions,
+    Proposed,
+    count_setting,
+    flag_setting,
+    refuse_unknown,
+)
 from echoless.core.model import Candidate, Memory, candidate
 from echoless.core.optional import lazy_module
 from echoless.core.run_notes import Tally
@@ -29,12 +32,13 @@ if TYPE_CHECKING:  # they bring in numpy
     import numpy as np
 
     from echoless.blocking.known_pairs import KnownPairs
-    from echoless.blocking.vector_join import lsh_join, memory_pairs, planner
+    from echoless.blocking.vector_join import exact_join, hyperplane_join, memory_pairs, planner
     from echoless.blocking.vector_join.exact_join import Hits, Join
-    from echoless.blocking.vector_join.planner import BandJoin
+    from echoless.blocking.vector_join.hyperplane_join import Layout
 else:
     np = lazy_module("numpy")
-    lsh_join = lazy_module("echoless.blocking.vector_join.lsh_join")
+    exact_join = lazy_module("echoless.blocking.vector_join.exact_join")
+    hyperplane_join = lazy_module("echoless.blocking.vector_join.hyperplane_join")
     memory_pairs = lazy_module("echoless.blocking.vector_join.memory_pairs")
     planner = lazy_module("echoless.blocking.vector_join.planner")
 
@@ -47,8 +51,8 @@ CARD: Final = Card(
     finds="the same fact in other words, in another order or in another language",
     misses="paraphrases a model does not see; it cannot tell 8080 from 8081 and leaves that to the "
     "judge",
-    cost="one encoding a memory, kept in a cache; then n²/2 products, and from some ten thousand "
-    "vectors on near-linear by bands of sign bits",
+    cost="one encoding a memory, kept in a cache; then n²/2 products, and from some fifty "
+    "thousand vectors on near-linear by bands of sign bits",
 )
 
 _NO_VECTORISER: Final = (
@@ -69,7 +73,7 @@ class SemanticDetector:
             options: `threshold` None means each model's own operating point. Settings: `exact`
                 (true or false) misses no pair however many vectors there are, see
                 `vector_join.planner`; `lsh` (true or false) compares `LSH_FROM` memories and more
-                by random hyperplanes in any case, see `vector_join.random_hyperplanes`; `lsh_bits`
+                by random hyperplanes in any case, see `vector_join.hyperplane_join`; `lsh_bits`
                 (0 to 20) is the number of planes of a table, 0 takes what costs least.
 
         Raises:
@@ -146,7 +150,9 @@ class SemanticDetector:
         threshold = self._threshold(matrix, tally)
         tables = self._tables(matrix, threshold, tally)
         if tables is not None:
-            yield from lsh_join.pairs_sharing(matrix.rows, threshold, tables, inclusive=inclusive)
+            yield from hyperplane_join.pairs_sharing(
+                matrix.rows, threshold, tables, inclusive=inclusive
+            )
             return
 
         def chosen(join: Join) -> planner.Choice:
@@ -163,17 +169,10 @@ class SemanticDetector:
                 return choice
             return replace(choice, known=memory_pairs.known_rows(matrix, known))
 
-        work = Work(pulse=self._options.pulse)
-        with self._band_join(size) as banded:
-            yield from planner.similar_pairs(
-                matrix.rows,
-                threshold,
-                inclusive=inclusive,
-                most=most,
-                choice=chosen,
-                work=work,
-                banded=banded,
-            )
+        work = exact_join.Work(pulse=self._options.pulse)
+        yield from planner.similar_pairs(
+            matrix.rows, threshold, inclusive=inclusive, most=most, choice=chosen, work=work
+        )
         if known is not None and work.folded:
             known.measured_with = None
         if work.crowded and most is not None:
@@ -182,17 +181,12 @@ class SemanticDetector:
                 "closest and the best survivors among them were looked at."
             )
 
-    def _band_join(self, rows: int) -> AbstractContextManager[BandJoin | None]:
-        """Provides the join of bands for large partitions; None for the one in memory."""
-        joins = self._options.joins
-        return nullcontext() if joins is None or rows < joins.least else joins.bands(rows)
-
     def _tables(self, matrix: Matrix, threshold: float, tally: Tally) -> Layout | None:
         """Returns the hash tables to use, if the profile wants them and they save work."""
         size, dimensions = matrix.rows.shape
         if not self._lsh or size < LSH_FROM:
             return None
-        tables = layout(threshold, dimensions, size, bits=self._bits or None)
+        tables = hyperplane_join.layout(threshold, dimensions, size, bits=self._bits or None)
         if tables is not None:
             tally.note(
                 f"semantic: {size:,} vectors were compared by random hyperplanes ({tables.tables} "

@@ -12,8 +12,15 @@ from numpy.typing import NDArray
 from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
 
-from echoless.blocking.detector import Card, DetectorOptions, Proposed
-from echoless.blocking.detector_options import Gate, flag_setting, gate_for, refuse_unknown
+from echoless.blocking.detector import (
+    Card,
+    DetectorOptions,
+    Gate,
+    Proposed,
+    flag_setting,
+    gate_for,
+    refuse_unknown,
+)
 from echoless.blocking.equal_values import by_id
 from echoless.blocking.top_k import Partners, proposed
 from echoless.core.model import Candidate, Memory, candidate

@@ -1,4 +1,4 @@
-"""The joins of detectors for partitions beyond memory, on an engine of relational steps."""
+"""The join of texts for partitions beyond memory, on an engine of relational steps."""
 
 from __future__ import annotations
 
@@ -10,11 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from echoless.blocking.relational.duckdb_engine import DuckDbEngine
-from echoless.blocking.relational.engine import Engine
-from echoless.blocking.relational.vector_bands import WINDOW, RelationalBands
+from echoless.blocking.relational.engines import DuckDbEngine, Engine
 from echoless.blocking.relational.wording import RelationalWording
-from echoless.blocking.vector_join.planner import BandJoin
 from echoless.core.optional import is_installed
 
 BYTES_OF_A_MEMORY: Final = 3_800
@@ -30,7 +27,7 @@ MOST_BLOCKS: Final = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LargeJoins:
-    """Joins on files in place of joins in memory; a `detector.Joins`.
+    """A join of texts on files in place of that in memory; a `detector.Joins`.
 
     Attributes:
         engine: Runs the relational steps.
@@ -39,7 +36,6 @@ class LargeJoins:
         least: Rows from which a join is done on files.
         block: Rows whose candidates are compared at a time; what fits the number of rows by
             default.
-        window: Places of a bucket in its first window.
 
     Raises:
         MissingExtra: No engine is given, and the extra `scale` is not installed.
@@ -49,17 +45,6 @@ class LargeJoins:
     folder: Path | None = None
     least: int = 0
     block: int | None = None
-    window: int = WINDOW
-
-    @contextmanager
-    def bands(self, rows: int) -> Iterator[BandJoin]:
-        """Provides the join of vectors by bands of sign bits.
-
-        Args:
-            rows: How many vectors there are.
-        """
-        with self._working_folder() as folder:
-            yield RelationalBands(self.engine, folder, self._block_of(rows), self.window)
 
     @contextmanager
     def wording(self, texts: Iterable[str], n: int, count: int) -> Iterator[RelationalWording]:

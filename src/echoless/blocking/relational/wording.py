@@ -16,8 +16,8 @@ from typing import Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.blocking.detector_options import Gate
-from echoless.blocking.relational.engine import Engine
+from echoless.blocking.detector import Gate
+from echoless.blocking.relational.engines import Engine
 from echoless.blocking.relational.row_files import (
     Column,
     RowWriter,

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.blocking.detector_options import Gate
+from echoless.blocking.detector import Gate
 from echoless.blocking.text_join.shingling import in_order, loops_loaded, ranges, starts_of
 from echoless.blocking.text_join.tfidf_join import cosines_of
 from echoless.blocking.text_join.tfidf_rows import Clues, TermRows, lengths_of, smooth_idf

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.blocking.detector_options import Gate
+from echoless.blocking.detector import Gate
 from echoless.blocking.similarities import DECIMALS
 from echoless.blocking.text_join.shingling import chunks, in_order, loops_loaded, ranges
 from echoless.blocking.text_join.tfidf_rows import TermRows

@@ -1,4 +1,4 @@
-"""Compiled loops over bit signatures, imported only where `echoless.core.runtime` allows it.
+"""Compiled loops of the vector joins, imported only where `echoless.core.runtime` allows it.
 
 Each loop ends when its room for hits is full, and returns where to continue, so memory stays
 bounded whatever the data. None of them allocates, so a thread may run them without the
@@ -12,15 +12,15 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
 
-from echoless.blocking.vector_join.register_kernels import (
-    LANES,
-    QUERIES,
-    dots,
-    products,
-)
 from echoless.core.kernel_cache import njit
+
+LANES: Final = 128
+"""Rows of a tile: their first terms lie side by side, then their second, as registers load them."""
+
+QUERIES: Final = 4
+"""Rows compared with a tile at a time; each value read from the tile serves all of them."""
 
 GROUP: Final = 4
 """Tiles that are compared with one row after another while they stay in the first-level cache."""
@@ -114,38 +114,55 @@ def hit(rows: Any, other: int, row: int) -> Any:
 # ------------------------------------------------------------------ a tile and a row
 
 
-def any_passes(tile: Any, queries: Any, row: int, told: Any) -> Any:
-    """Returns which of the `QUERIES` queries from `row` on have a row of the tile that passes.
+@njit(nogil=True, fastmath=True)
+def add_up(tile: Any, queries: Any, row: int, sums: Any) -> None:
+    """Writes the sums of `QUERIES` queries with all rows of a tile.
 
-    A bit for each, the first query's lowest; `told` takes, for each query, a bit of every row of
-    the tile.
+    Terms are whole numbers of such a size that sums are exact in float32, in any order.
+
+    Args:
+        tile: Shape (1 + terms, LANES), float32: the first values of the sums, then term by term;
+            an even number of terms.
+        queries: Shape (rows, 1 + terms), float32: the limit of each query, then its terms.
+        row: The first of the queries.
+        sums: Shape (QUERIES, LANES), float32: takes the sums.
     """
-    raise NotImplementedError  # compiled code takes one of those below
+    one, two, three, four = sums[0], sums[1], sums[2], sums[3]
+    for lane in range(LANES):
+        begin = tile[0, lane]
+        one[lane], two[lane], three[lane], four[lane] = begin, begin, begin, begin
+    for term in range(1, queries.shape[1], 2):
+        a, b = queries[row, term], queries[row, term + 1]
+        c, d = queries[row + 1, term], queries[row + 1, term + 1]
+        e, f = queries[row + 2, term], queries[row + 2, term + 1]
+        g, h = queries[row + 3, term], queries[row + 3, term + 1]
+        here, after = tile[term], tile[term + 1]
+        for lane in range(LANES):
+            one[lane] += a * here[lane] + b * after[lane]
+            two[lane] += c * here[lane] + d * after[lane]
+            three[lane] += e * here[lane] + f * after[lane]
+            four[lane] += g * here[lane] + h * after[lane]
 
 
-def _any_short(tile: Any, queries: Any, row: int, told: Any) -> Any:
-    return products(tile, queries, row, told)
-
-
-def _any_whole(tile: Any, queries: Any, row: int, told: Any) -> Any:
-    return dots(tile, queries, row, told)
-
-
-@overload(any_passes, jit_options={"nogil": True})
-def _choose_any(tile: Any, queries: Any, row: int, told: Any) -> Any:  # noqa: ARG001
-    return _any_short if isinstance(tile.dtype, types.Float) else _any_whole
+@njit(nogil=True)
+def any_reaches(sums: Any, limit: Any) -> Any:
+    """Returns whether any sum reaches a limit."""
+    reached: Any = 0
+    for lane in range(LANES):
+        reached += np.int32(sums[lane] >= limit)
+    return reached > 0
 
 
 # ------------------------------------------------------------------ rows against all before them
 
 
 @njit(nogil=True)
-def sift(told: Any, before: int, row: int, rows: Any, found: Any, hits: int) -> Any:
+def sift(sums: Any, limit: Any, before: int, row: int, rows: Any, found: Any, hits: int) -> Any:
     """Collects the hits of a row in one tile.
 
     Args:
-        told: Shape (LANES / 64,), uint64: a bit for each row of the tile that passed, the first
-            row's lowest.
+        sums: Shape (LANES,), float32: of the row with each row of the tile.
+        limit: Sum from which on two rows are compared in full.
         before: First row of the tile.
         row: The row that is compared with those before it.
         rows: See `Rows`.
@@ -155,17 +172,10 @@ def sift(told: Any, before: int, row: int, rows: Any, found: Any, hits: int) -> 
     Returns:
         How many hits `found` holds now.
     """
-    for w in range(told.shape[0]):
-        passed, first = told[w], before + 64 * w
-        while passed:
-            lowest = passed & (~passed + np.uint64(1))
-            other = first + int(popcount(lowest - np.uint64(1)))
-            passed ^= lowest
-            if other >= row:
-                break
-            if hit(rows, other, row):
-                found[0, hits], found[1, hits] = other, row
-                hits += 1
+    for lane in range(min(LANES, row - before)):
+        if sums[lane] >= limit and hit(rows, before + lane, row):
+            found[0, hits], found[1, hits] = before + lane, row
+            hits += 1
     return hits
 
 
@@ -174,7 +184,7 @@ def scan(tiles: Any, queries: Any, rows: Any, span: Any, position: Any, found: A
     """Collects the hits of the rows of a span with all rows before them.
 
     Args:
-        tiles: As `prefilters.Laid.tiles`, like `queries`.
+        tiles: As `prefix_join.Laid.tiles`, like `queries`.
         queries: All rows.
         rows: See `Rows`.
         span: First row, and the one after the last.
@@ -186,7 +196,7 @@ def scan(tiles: Any, queries: Any, rows: Any, span: Any, position: Any, found: A
     """
     hits, first, last = 0, span[0], span[1]
     group, row = position[0], position[1]
-    told = np.empty((QUERIES, LANES // 64), dtype=np.uint64)
+    sums = np.empty((QUERIES, LANES), dtype=np.float32)
     while group * GROUP * LANES < last:
         row = max(row, first, group * GROUP * LANES + 1)
         while row < last:
@@ -197,10 +207,11 @@ def scan(tiles: Any, queries: Any, rows: Any, span: Any, position: Any, found: A
                 wanted |= int(rows.enough == 0 or rows.seen[row + q] < rows.enough) << q
             stop = min((group + 1) * GROUP, (min(row + QUERIES, last) + LANES - 2) // LANES)
             for at in range(group * GROUP, stop if wanted else 0):
-                passed = wanted & any_passes(tiles[at], queries, row, told)
+                add_up(tiles[at], queries, row, sums)
                 for q in range(QUERIES):
-                    if passed >> q & 1:
-                        hits = sift(told[q], at * LANES, row + q, rows, found, hits)
+                    limit = queries[row + q, 0]
+                    if wanted >> q & 1 and any_reaches(sums[q], limit):
+                        hits = sift(sums[q], limit, at * LANES, row + q, rows, found, hits)
             row += QUERIES
         group, row = group + 1, first
     return hits, -1, -1

@@ -7,17 +7,17 @@ computed again in 64 bits, and that value is compared and reported.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from math import isqrt
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from echoless.blocking.detector import no_pulse
 from echoless.blocking.similarities import DECIMALS
-from echoless.blocking.vector_join.top_k import before_enough, kept_partners
-from echoless.blocking.vector_join.work_counts import Work
+from echoless.blocking.top_k import before_enough, kept_partners
 from echoless.core.optional import lazy_module
 from echoless.core.runtime import compiled
 
@@ -38,8 +38,43 @@ _CELL: Final = 4 + 1 + 24
 KERNELS: Final = "echoless.blocking.vector_join.bit_kernels"
 """Module of the compiled loops, which is slow to load."""
 
+_BLOCK: Final = 4096
+"""Rows compared at a time with those that are asked for, or whose lengths are computed."""
+
 _UNIT_ROUNDOFF: Final = 2.0**-24
 """Of float32."""
+
+
+@dataclass(slots=True)
+class Work:
+    """Counters of one join, for reports and for tests that count instead of timing.
+
+    Attributes:
+        compared: Pairs that were compared by a filter.
+        verified: Pairs whose cosine was computed.
+        crowded: Rows with more partners than were asked for.
+        folded: Rows that were compared as one with equal rows.
+        pulse: Called between blocks of work; an exception it raises ends the join.
+    """
+
+    compared: int = 0
+    verified: int = 0
+    crowded: int = 0
+    folded: int = 0
+    pulse: Callable[[], None] = field(default=no_pulse, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownHits:
+    """Hits of an earlier join.
+
+    Attributes:
+        hits: All those among the rows that are not asked for, in any order.
+        asked: Shape (some rows,), int64, ascending: rows whose hits are not known.
+    """
+
+    hits: Hits
+    asked: NDArray[np.int64]
 
 
 def pairs_above(
@@ -114,6 +149,38 @@ def product_pairs(join: Join, most: int | None, work: Work) -> Iterator[Hits]:
         work.crowded += len(crowded)
         if len(wanted[0]):
             yield wanted
+
+
+def renewed_pairs(join: Join, known: KnownHits, most: int | None, work: Work) -> Iterator[Hits]:
+    """Yields the hits of `exact_join.product_pairs`, by rising j, then i.
+
+    Args:
+        join: Rows and threshold.
+        known: Hits that need not be looked for.
+        most: Partners before it a row needs (`kept_partners`); None for all.
+        work: Takes the counts.
+    """
+    asked = known.asked
+    is_asked = np.zeros(len(join.rows), dtype=np.bool_)
+    is_asked[asked] = True
+    inverse = join.inverse[asked, None]
+    unit = join.rows[asked] * inverse
+    parts = [known.hits]
+    for start in range(0, len(join.rows) if len(asked) else 0, _BLOCK):
+        work.pulse()
+        product = join.unit(start, _BLOCK) @ unit.T
+        flat = np.flatnonzero(product >= join.floor)
+        row, partner = flat // len(asked) + start, asked[flat % len(asked)]
+        # a pair of two asked rows is met twice, and each row meets itself
+        once = ~is_asked[row] | (row < partner)
+        one, other = row[once], partner[once]
+        work.compared += product.size
+        work.verified += len(one)
+        parts += join.confirmed(np.minimum(one, other), np.maximum(one, other))
+    wanted, crowded = some_of(in_order_of_rows(parts), most)
+    work.crowded += crowded
+    if len(wanted[0]):
+        yield wanted
 
 
 def some_of(hits: Hits, most: int | None) -> tuple[Hits, int]:
@@ -240,7 +307,7 @@ def row_norms(rows: NDArray[np.float32]) -> NDArray[np.float64]:
     Raises:
         ValueError: A row is zero or not finite.
     """
-    return _norms(rows, 4096)
+    return _norms(rows, _BLOCK)
 
 
 def _norms(rows: NDArray[np.float32], block: int) -> NDArray[np.float64]:

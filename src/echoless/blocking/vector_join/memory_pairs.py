@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from echoless.blocking.detector import Proposed
 from echoless.blocking.known_pairs import KnownPairs
-from echoless.blocking.vector_join.exact_join import Hits, cosines, row_norms
-from echoless.blocking.vector_join.known_join import KnownHits
+from echoless.blocking.vector_join.exact_join import Hits, KnownHits, cosines, row_norms
 from echoless.models.encoders.base import Matrix
 
 

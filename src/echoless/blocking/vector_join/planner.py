@@ -20,22 +20,32 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf, pi, sqrt
-from typing import Final, Literal, Protocol
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from echoless.blocking.vector_join.equal_rows import copies_of, each_once, unfolded, within
-from echoless.blocking.vector_join.exact_join import KERNELS, Hits, Join, product_pairs, row_norms
-from echoless.blocking.vector_join.known_join import KnownHits, renewed_pairs
-from echoless.blocking.vector_join.lsh_join import (
+from echoless.blocking.vector_join.exact_join import (
+    KERNELS,
+    Hits,
+    Join,
+    KnownHits,
+    Work,
+    product_pairs,
+    renewed_pairs,
+    row_norms,
+)
+from echoless.blocking.vector_join.hyperplane_join import (
     MISS,
+    Layout,
     bucket_pairs,
+    layout_for,
     planes_for,
     signature_bits,
     tables_of,
 )
-from echoless.blocking.vector_join.prefilters import PrefixSieve
+from echoless.blocking.vector_join.prefix_join import PrefixSieve, scan_pairs
 from echoless.blocking.vector_join.projections import (
     SAMPLE,
     Directions,
@@ -47,9 +57,6 @@ from echoless.blocking.vector_join.projections import (
     random_planes,
     widest_angle,
 )
-from echoless.blocking.vector_join.random_hyperplanes import Layout, layout_for
-from echoless.blocking.vector_join.tiled_scan import scan_pairs
-from echoless.blocking.vector_join.work_counts import Work
 from echoless.core.runtime import compiled
 
 Method = Literal["product", "prefix", "bands"]
@@ -73,6 +80,9 @@ _START: Final = 0.8e9
 
 _THINKING: Final = 0.3e9
 """Nanoseconds below which a product ends before another method is chosen."""
+
+_WORTH_A_MISS: Final = 2e9
+"""Nanoseconds that `bands`, which may miss pairs, must save against the best exact method."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,23 +131,6 @@ class Choice:
                 )
 
 
-class BandJoin(Protocol):
-    """A way to do the join of the method `bands`."""
-
-    def __call__(
-        self, join: Join, chosen: Choice, most: int | None, work: Work
-    ) -> Iterator[Hits] | None:
-        """Returns hits by rising j, then i; None if buckets hold half of all pairs or more.
-
-        Args:
-            join: Rows and threshold.
-            chosen: Layout, frame and bits of `bands`.
-            most: Partners before it that a row needs (`kept_partners`); None for all.
-            work: Takes the counts.
-        """
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class _Option:
     """A choice by its cost, completed only if it is the cheapest: drawing its planes is slow."""
@@ -150,9 +143,8 @@ def choose(join: Join, *, exact: bool = False, recall: float = RECALL) -> Choice
     """Returns the cheapest method for a join.
 
     Costs are nanoseconds of a machine with two cores (`benchmarks/results/speed_join.md`); only
-    their proportions matter. The cost of a coordinate lies between processors that multiply bytes
-    and others (`register_kernels.DOTS`), so that both choose the same: the pairs found must not
-    depend on the machine. Nor do they depend on whether the kernels are installed; where the choice
+    their proportions matter. The pairs found must not depend on the machine, so the choice looks
+    at the rows alone, not at the processor, nor at whether the kernels are installed; where it
     depends on whether they are loaded already, it is between exact methods.
 
     Args:
@@ -226,7 +218,7 @@ def _prefix_options(join: Join, held: Floats, directions: Directions) -> Iterato
 def _prefix_cost(count: int, dimensions: int, planes: int) -> float:
     """Returns what `prefix` costs where no pair passes its filter."""
     rows = count * (0.01 * dimensions * planes + 2.0 * planes)
-    return _START + rows + _pairs(count) * (0.01 + 0.003 * planes)
+    return _START + rows + _pairs(count) * (0.1 + 0.03 * planes)
 
 
 def _pairs(count: int) -> float:
@@ -264,7 +256,7 @@ def _band_options(
         through = float((apart * signature <= most).mean())
         cost = _START + count * planes * (0.01 * dimensions + 1.2) + count * layout.tables * 30.0
         cost += _pairs(count) * (shared * layout.tables * 3.0 + 60.0 * through)
-        yield _Option(cost, partial(_banded, centre, layout, most, cost))
+        yield _Option(cost + _WORTH_A_MISS, partial(_banded, centre, layout, most, cost))
 
 
 def _banded(centre: Floats, layout: Layout, most: int, cost: float) -> Choice:
@@ -282,7 +274,6 @@ def similar_pairs(
     most: int | None = None,
     choice: Choice | Callable[[Join], Choice] = choose,
     work: Work | None = None,
-    banded: BandJoin | None = None,
 ) -> Iterator[Hits]:
     """Yields pairs i < j with cosine at or above a threshold, each once.
 
@@ -296,7 +287,6 @@ def similar_pairs(
             rows are equal, their pairs with the first of them. None for every pair.
         choice: The method, or a function that chooses it before the work begins.
         work: Takes the counts.
-        banded: Does the join of `bands`; in memory by default.
 
     Yields:
         Hits in a fixed order; arrays are never empty. Cosines are those of
@@ -310,17 +300,17 @@ def similar_pairs(
     if len(rows) < 2:
         return
     chosen = choice if isinstance(choice, Choice) else choice(join)
-    star, bands = most is not None, banded or _banded_in_memory
+    star = most is not None
     foldable = len(rows) >= FOLD_FROM and (star or chosen.method != "product")
     copies = copies_of(rows) if foldable else None
     if copies is None or int(copies.sizes.max()) < FOLD_FROM:
-        yield from _by(chosen, join, most, work, bands)
+        yield from _by(chosen, join, most, work)
         return
     work.folded += len(rows) - len(copies.first)
     chosen = replace(chosen, known=None)
     yield from _filled(within(join, copies, star=star))
     once = replace(join, rows=each_once(rows, copies), norms=join.norms[copies.first])
-    for hits in _by(chosen, once, most, work, bands):
+    for hits in _by(chosen, once, most, work):
         yield from _filled(unfolded(copies, hits, star=star))
 
 
@@ -330,36 +320,19 @@ def _filled(hits: Hits) -> Iterator[Hits]:
         yield hits
 
 
-def _by(
-    chosen: Choice, join: Join, most: int | None, work: Work, banded: BandJoin
-) -> Iterator[Hits]:
+def _by(chosen: Choice, join: Join, most: int | None, work: Work) -> Iterator[Hits]:
     """Yields the hits of a join by the chosen method, or by `product` where it does not pay."""
     if chosen.known is not None:
         yield from renewed_pairs(join, chosen.known, most, work)
         return
     if chosen.method == "bands":
-        hits = banded(join, chosen, most, work)
-        if hits is not None:
-            yield from hits
+        assert chosen.layout is not None
+        assert chosen.frame is not None
+        tables = tables_of(join, chosen.frame, chosen.layout)
+        if tables.comparisons < _pairs(len(join.rows)) / 2:
+            yield from bucket_pairs(join, tables, chosen.most_bits, most, work)
             return
     elif chosen.sieve is not None and compiled():
         yield from scan_pairs(join, chosen.sieve.laid(join), most, work)
         return
     yield from product_pairs(join, most, work)
-
-
-def pays_off(comparisons: int, rows: int) -> bool:
-    """Returns whether so many pairs that share a bucket are fewer than half of all pairs."""
-    return comparisons < _pairs(rows) / 2
-
-
-def _banded_in_memory(
-    join: Join, chosen: Choice, most: int | None, work: Work
-) -> Iterator[Hits] | None:
-    """Returns the hits of `bands` by tables in memory; see `BandJoin`."""
-    assert chosen.layout is not None
-    assert chosen.frame is not None
-    tables = tables_of(join, chosen.frame, chosen.layout)
-    if not pays_off(tables.comparisons, len(join.rows)):
-        return None
-    return bucket_pairs(join, tables, chosen.most_bits, most, work)

@@ -7,13 +7,13 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from echoless.blocking.candidates import expired
-from echoless.blocking.vector_join.random_hyperplanes import Layout, layout
 from echoless.clustering import survivor
 from echoless.core.groups import Group, Membership
 from echoless.core.model import Json, Judged, Memory
+from echoless.core.optional import lazy_module
 from echoless.core.profiles import LLM_MEMORY, DetectorUse
 from echoless.core.run_notes import Progress
 from echoless.core.settings import Settings
@@ -29,6 +29,12 @@ from echoless.workflows.dedupe.pipeline import find, plan_groups
 from echoless.workflows.owner_tools import SHARED, STRATEGIES, OwnerRefusal
 from echoless.workflows.pairs.threshold_comparison import compare_with_judge
 from echoless.workflows.tool_answers import Answer, groups_answer, held_pairs, merged_answer
+
+if TYPE_CHECKING:  # it brings in numpy
+    from echoless.blocking.vector_join import hyperplane_join
+    from echoless.blocking.vector_join.hyperplane_join import Layout
+else:
+    hyperplane_join = lazy_module("echoless.blocking.vector_join.hyperplane_join")
 
 BITS: Final = 8
 """Planes of a table of hyperplanes; the number of tables follows from the threshold."""
@@ -111,7 +117,7 @@ def preview(
     tables = None
     if arguments.use_lsh and most >= LSH_FROM:
         dimensions = taking_part[0].vectors[0].dimensions
-        tables = layout(arguments.similarity_threshold, dimensions, most, bits=BITS)
+        tables = hyperplane_join.layout(arguments.similarity_threshold, dimensions, most, bits=BITS)
     settings = _settings(arguments, len(taking_part), lsh=tables is not None)
     findings = find(store, settings, only={m.id for m in taking_part}, progress=progress)
     groups = _ranked(findings, arguments.order)

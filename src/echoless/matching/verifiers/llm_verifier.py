@@ -20,10 +20,8 @@ from echoless.models.llm.anthropic import AnthropicModel
 from echoless.models.llm.base import Prompt
 from echoless.models.llm.budget import Spent
 from echoless.models.llm.openai import OpenAIModel
-from echoless.models.llm.ordered_map import asked_in_order
-from echoless.models.llm.prompt_text import fenced, objects_with
-from echoless.models.llm.prompts import wording
-from echoless.models.llm.retrying_model import RETRIES, GovernedModel
+from echoless.models.llm.prompt_text import fenced, objects_with, wording
+from echoless.models.llm.retrying_model import RETRIES, GovernedModel, asked_in_order
 
 _WORDS: Final[Mapping[str, Says]] = {
     "same": Says.SAME,

@@ -11,8 +11,8 @@ with numpy otherwise; `exact_product` for few, 20 bits by 20, in 64-bit floating
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -39,11 +39,8 @@ _BITS: Final = 20
 
 _PROBE_ROWS: Final = 16
 
-_CONTRIB: Final = "com.microsoft"
-"""Operators of ONNX Runtime itself."""
-
-_FLOAT, _UINT8, _INT8 = 1, 2, 3
-"""Types of numbers in a file of ONNX."""
+_GRAPH: Final = "byte_layer.onnx"
+"""A layer as ONNX Runtime reads it, weights being inputs; written by `training/byte_layer.py`."""
 
 
 class ByteLayer:
@@ -85,10 +82,14 @@ class ByteLayer:
             bulk: Whether many rows are to come, so that loading ONNX Runtime pays off. The result
                 is the same.
         """
-        if bulk and self._session is not None:
-            made: NDArray[np.float32] = self._session.run(None, {"rows": rows})[0]
-            return made
+        if bulk and self._is_exact_in_bulk:
+            return self._in_bulk(rows)
         return self._plain(rows)
+
+    def _in_bulk(self, rows: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Returns the same by ONNX Runtime."""
+        made: NDArray[np.float32] = _session().run(None, {"rows": rows, **self._inputs})[0]
+        return made
 
     def _plain(self, rows: NDArray[np.uint8]) -> NDArray[np.float32]:
         """Returns the same by numpy: 32-bit floating point is exact for these sums."""
@@ -105,30 +106,39 @@ class ByteLayer:
         return self._weights.astype(np.float32)
 
     @cached_property
-    def _session(self) -> onnxruntime.InferenceSession | None:
-        """Returns the layer in ONNX Runtime; None where that is absent or gives other bits."""
+    def _inputs(self) -> dict[str, NDArray[np.generic]]:
+        """Returns the inputs of the graph that are the same for all rows."""
+        zero = np.array(self.zero, dtype=np.uint8)
+        return {"weights": self._weights, "scale": self._scale, "zero": zero, "bias": self._bias}
+
+    @cached_property
+    def _is_exact_in_bulk(self) -> bool:
+        """Returns whether ONNX Runtime is installed and gives the same bits as numpy."""
         if not is_installed(RUNTIME):
-            return None
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        # a fused kernel may round once where two steps round twice
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        options.log_severity_level = 4
-        model = _model(self._weights, self.zero, self._scale, self._bias)
+            return False
         source = np.random.default_rng(3)
         shape = (_PROBE_ROWS, len(self._weights))
         extremes = (source.integers(0, 2, shape) * BYTE).astype(np.uint8)
         common = source.integers(0, BYTE + 1, shape).astype(np.uint8)
         try:
-            session = onnxruntime.InferenceSession(
-                model, options, providers=["CPUExecutionProvider"]
+            return all(
+                np.array_equal(self._in_bulk(rows), self._plain(rows))
+                for rows in (extremes, common)
             )
-            for rows in (extremes, common):
-                if not np.array_equal(session.run(None, {"rows": rows})[0], self._plain(rows)):
-                    return None
         except (RuntimeError, ValueError, ImportError, AttributeError):
-            return None
-        return session
+            return False
+
+
+@cache
+def _session() -> onnxruntime.InferenceSession:
+    """Returns the graph of a layer in ONNX Runtime, on one thread."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    # a fused kernel may round once where two steps round twice
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    graph = files(__package__).joinpath(_GRAPH).read_bytes()
+    return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
 
 def exact_product(rows: NDArray[np.float64], weights: ExactWeights) -> NDArray[np.float64]:
@@ -166,65 +176,3 @@ def _powers(largest: NDArray[np.float64]) -> NDArray[np.float64]:
     _, exponents = np.frexp(np.asarray(largest, dtype=np.float64))
     powers: NDArray[np.float64] = np.ldexp(1.0, exponents - _BITS)
     return powers
-
-
-# ------------------------------------------------------------------ the file format of ONNX
-
-
-def _model(
-    weights: NDArray[np.int8], zero: int, scale: NDArray[np.float32], bias: NDArray[np.float32]
-) -> bytes:
-    """Returns an ONNX model of one `ByteLayer`.
-
-    Written by hand, as the package `onnx` is not among the dependencies. Source of the field
-    numbers: onnx/onnx.proto3 of ONNX 1.17.
-    """
-    inner, columns = weights.shape
-    names = ("rows", "weights", "one", "scale", "zero", "", "bias")
-    layer = _node("MatMulIntegerToFloat", names, "shifted") + _text(7, _CONTRIB)
-    graph = _bytes(1, layer) + _bytes(1, _node("Relu", ("shifted",), "made"))
-    graph += _text(2, "layer")
-    graph += _bytes(5, _tensor("weights", _INT8, weights.shape, weights.tobytes()))
-    graph += _bytes(5, _tensor("zero", _UINT8, (), bytes([zero])))
-    graph += _bytes(5, _tensor("one", _FLOAT, (), np.float32(1).tobytes()))
-    graph += _bytes(5, _tensor("scale", _FLOAT, scale.shape, scale.tobytes()))
-    graph += _bytes(5, _tensor("bias", _FLOAT, bias.shape, bias.tobytes()))
-    graph += _bytes(11, _value("rows", _UINT8, inner)) + _bytes(12, _value("made", _FLOAT, columns))
-    sets = _bytes(8, _text(1, "") + _number(2, 13)) + _bytes(8, _text(1, _CONTRIB) + _number(2, 1))
-    return _number(1, 8) + _bytes(7, graph) + sets
-
-
-def _node(operator: str, inputs: tuple[str, ...], output: str) -> bytes:
-    return b"".join(_text(1, name) for name in inputs) + _text(2, output) + _text(4, operator)
-
-
-def _tensor(name: str, kind: int, shape: Sequence[int], data: bytes) -> bytes:
-    sizes = b"".join(_number(1, size) for size in shape)
-    return sizes + _number(2, kind) + _text(8, name) + _bytes(9, data)
-
-
-def _value(name: str, kind: int, columns: int) -> bytes:
-    """Returns the description of a matrix with any number of rows."""
-    sizes = _bytes(1, _text(2, "count")) + _bytes(1, _number(1, columns))
-    return _text(1, name) + _bytes(2, _bytes(1, _number(1, kind) + _bytes(2, sizes)))
-
-
-def _text(field: int, text: str) -> bytes:
-    return _bytes(field, text.encode())
-
-
-def _bytes(field: int, data: bytes) -> bytes:
-    return _varint(field << 3 | 2) + _varint(len(data)) + data
-
-
-def _number(field: int, number: int) -> bytes:
-    return _varint(field << 3) + _varint(number)
-
-
-def _varint(number: int) -> bytes:
-    made = bytearray()
-    while number > 0x7F:
-        made.append(number & 0x7F | 0x80)
-        number >>= 7
-    made.append(number)
-    return bytes(made)

@@ -1,13 +1,24 @@
-"""Texts to and from a model: the fence around memories, hidden instructions, JSON in answers."""
+"""Texts to and from a model: prompts, the fence around memories, hidden instructions, JSON."""
 
 from __future__ import annotations
 
 import json
 import re
 import unicodedata
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
 from typing import Final
 
+from echoless.core.choices import LOCALES
+from echoless.core.errors import UsageError
 from echoless.core.model import Json, JsonObject
+
+PROMPTS: Final = "prompts"
+"""Folder of the prompts, one file each, by language."""
+
+_DIGITS: Final = 8
 
 TAG: Final = "memories"
 
@@ -37,6 +48,38 @@ _SPEAKS: Final = re.compile(
     r"|指示[^。\n]{0,6}(?:無視|忘れ)",
     re.IGNORECASE,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A prompt in one language.
+
+    Attributes:
+        text: The instruction.
+        version: `name/locale@` and the first digits of the SHA-256 of the file.
+    """
+
+    text: str
+    version: str
+
+
+@cache
+def wording(name: str, locale: str) -> Wording:
+    """Returns the prompt of a name in a language.
+
+    Args:
+        name: `opinion`, `merge` or `summary`.
+        locale: `de`, `en` or `ja`.
+
+    Raises:
+        UsageError: There is no prompt in that language.
+    """
+    if locale not in LOCALES:
+        raise UsageError(f"Unknown locale {locale!r}. Known: {', '.join(sorted(LOCALES))}.")
+    raw = files(__package__).joinpath(PROMPTS, locale, f"{name}.txt").read_bytes()
+    digits = sha256(raw.replace(b"\r\n", b"\n")).hexdigest()[:_DIGITS]
+    text = raw.decode("utf-8").replace("\r\n", "\n").strip()
+    return Wording(text, f"{name}/{locale}@{digits}")
 
 
 def fenced(value: Json) -> str:

@@ -1,18 +1,22 @@
-"""Language model with retries, limits and a running total."""
+"""Language model with retries, limits and a running total, and many questions to it at a time."""
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final
+from threading import Event, Lock, Thread
+from typing import Final, TypeVar
 
 from echoless.core.errors import ModelError, ModelUnavailable
 from echoless.core.llm_limits import Limits
 from echoless.core.masking import Veil
 from echoless.models.llm.base import Answer, Model, Passing, Prompt
 from echoless.models.llm.budget import Governor, Reserved, Spent
+
+Q = TypeVar("Q")
+A = TypeVar("A")
 
 RETRIES: Final = 4
 
@@ -138,3 +142,48 @@ def backoff(attempt: int, chance: float) -> float:
         chance: From 0 to 1.
     """
     return float(min(MOST, FIRST * 2.0 ** min(attempt, 10))) * (1 - _JITTER * chance)
+
+
+def asked_in_order(ask: Callable[[Q], A], questions: Sequence[Q], workers: int) -> list[A]:
+    """Returns the answer to each question, in order.
+
+    An interruption does not wait for open requests, which may take minutes with retries. For that
+    the threads are daemons, which those of a pool are not.
+
+    Args:
+        ask: Called from several threads.
+        questions: Any number.
+        workers: How many are on their way at a time, from 1.
+
+    Raises:
+        Exception: What `ask` raised, of the first question that did; no further one is begun then.
+    """
+    if workers == 1 or len(questions) < 2:
+        return [ask(question) for question in questions]
+    answers: dict[int, A] = {}
+    failures: dict[int, Exception] = {}
+    places, turn, stop = iter(range(len(questions))), Lock(), Event()
+
+    def work() -> None:
+        while not stop.is_set():
+            with turn:
+                place = next(places, None)
+            if place is None:
+                return
+            try:
+                answers[place] = ask(questions[place])
+            except Exception as problem:  # noqa: BLE001 - raised again where it was asked for
+                failures[place] = problem
+                stop.set()
+
+    threads = [Thread(target=work, daemon=True) for _ in range(min(workers, len(questions)))]
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            thread.join()
+    finally:
+        stop.set()
+    if failures:
+        raise failures[min(failures)]
+    return [answers[place] for place in range(len(questions))]

@@ -22,9 +22,8 @@ from echoless.core.errors import LimitReached, ModelError, ModelUnavailable, Usa
 from echoless.core.model import Json
 from echoless.core.run_notes import Tally
 from echoless.models.llm.base import Model, Prompt
-from echoless.models.llm.ordered_map import asked_in_order
-from echoless.models.llm.prompt_text import fenced, objects_with
-from echoless.models.llm.prompts import wording
+from echoless.models.llm.prompt_text import fenced, objects_with, wording
+from echoless.models.llm.retrying_model import asked_in_order
 from echoless.workflows.consolidation.fact_check import LostFacts, added_facts, lost_facts
 
 LONGEST: Final = 20_000

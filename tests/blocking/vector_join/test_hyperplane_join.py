@@ -7,8 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from echoless.blocking.vector_join.exact_join import Hits, pairs_above
-from echoless.blocking.vector_join.lsh_join import pairs_sharing
-from echoless.blocking.vector_join.random_hyperplanes import MOST_TABLES, layout
+from echoless.blocking.vector_join.hyperplane_join import MOST_TABLES, layout, pairs_sharing
 
 
 def pairs(hits: list[Hits]) -> dict[tuple[int, int], float]:
