@@ -6,7 +6,7 @@ from echoless.core.errors import PlanRefused, UsageError
 from echoless.core.settings import Choices, resolve
 from echoless.execution.executor import apply
 from echoless.execution.plan import Plan
-from echoless.stores.base import Protects, Store
+from echoless.stores.base import Store
 from echoless.workflows.consolidation import merge_pairs as uniting
 from echoless.workflows.consolidation.merge_pairs import CALLER, Embed, Merged, keep_both
 
@@ -64,7 +64,7 @@ def plan_merge(
     for memory in store.get([keep_id]).values():
         if memory.pinned:
             raise UsageError(f"{memory.id} is pinned and is not merged.")
-        if isinstance(store, Protects) and (why := store.protected(memory)):
+        if why := store.protected(memory):
             raise UsageError(f"{memory.id} is protected and is not merged: {why}.")
     return uniting.plan_merge(
         store,

@@ -21,7 +21,7 @@ from echoless.core.run_notes import Tally
 from echoless.core.secrets import uncut
 from echoless.matching.runner import kept_apart
 from echoless.models.encoders.vectorizer import MemoryVectoriser
-from echoless.stores.base import Protects, Store
+from echoless.stores.base import Store
 from echoless.workflows.consolidation.recency import recent_first, window_of
 
 SNIPPET: Final = 100
@@ -168,7 +168,7 @@ def _pairs(
     parts: dict[str, list[Memory]] = {}
     for id_ in sorted(memories):
         memory = memories[id_]
-        if id_ not in hidden and not (isinstance(store, Protects) and store.protected(memory)):
+        if id_ not in hidden and not store.protected(memory):
             parts.setdefault(memory.namespace, []).append(memory)
     for part in parts.values():
         for distance, a, b in _near(part, threshold, tally):

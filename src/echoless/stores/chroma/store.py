@@ -12,18 +12,17 @@ import json
 from collections import Counter
 from collections.abc import Collection as Ids
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from threading import RLock
 from typing import ClassVar, Final, Self, cast
 
 from echoless.core.errors import StoreError, StoreReadOnly, UsageError
 from echoless.core.json_codec import floats_to_bytes
 from echoless.core.model import Json, Memory
 from echoless.stores import expiration, files
-from echoless.stores.base import ALL, Head, OwnerView, Scope
+from echoless.stores.base import ALL, Head, OwnerView, Scope, StoreKind
 from echoless.stores.chroma import folder as folders
 from echoless.stores.chroma import layout as layouts
 from echoless.stores.chroma import record as records
@@ -50,11 +49,11 @@ STALE_CLIENT: Final = (
 )
 
 
-class ChromaStore(MovesHidden):
+class ChromaStore(StoreKind, MovesHidden):
     """Memories in one collection."""
 
     summary: ClassVar[str] = "a collection of Chroma, ego-mcp's or any with a map (extra: chroma)"
-    holds_ledger: Final = False
+    takes_map = True
 
     def __init__(self, folder: Path, collection: str, asked: FieldMap, hide: Hiding = "") -> None:
         """Wraps a collection that exists; use `open` or `create`."""
@@ -66,18 +65,17 @@ class ChromaStore(MovesHidden):
         if len(collection) > _LONGEST_NAME:
             digest = hashlib.sha256(collection.encode()).hexdigest()[:8]
             name = f"{collection[:_LONGEST_NAME]}-{digest}"
-        self._sidecar = Sidecar(folder.with_name(f"{folder.name}.{name}"))
+        sidecar = Sidecar(folder.with_name(f"{folder.name}.{name}"))
+        super().__init__(sidecar)
         self._copy: Path | None = None
         self._state: folders.State = {}
         self._client: Client | None = None
         self._collection: Collection | None = None
         self._layout: layouts.Layout | None = None
-        self._turn = RLock()
-        self._writing = False
         self._changed = False
         self._links: LinkIndex | None = None
         self._written: folders.State = {}
-        self._exact = ExactVectors(self._sidecar)
+        self._exact = ExactVectors(sidecar)
         self._lexical = LexicalIndex(folder.parent)
         self._location = Location(folder, collection, asked, hide)
         self.url = f"chroma:///{self._location}"
@@ -312,34 +310,35 @@ class ChromaStore(MovesHidden):
     # ------------------------------------------------------------------ writing
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Holds the writer's lock, with the library's client open on the folder itself."""
-        with self._turn:
-            if self._writing:
-                yield
-                return
-            if not folders.may_write(self._folder):
-                raise StoreReadOnly(
-                    f"{self._folder} may not be written. Check the permissions of the folder and "
-                    "its files; nothing was changed."
-                )
-            self._its_layout()
-            with ExitStack() as stack:
-                stack.enter_context(exclusive(self._folder))
-                folders.take_back(self._folder)
-                stack.enter_context(self._sidecar.writing())
-                # whoever undoes a run reads the fields it wrote, whether the map is named or not
-                if self._asked_map and _remembered(self.ledger) != self._asked_map:
-                    with self.ledger.transaction():
-                        self.ledger.set_fact(_MAP_FACT, json.dumps(dict(self._asked_map.columns)))
-                self._close_client()
-                self._writing = True
-                try:
-                    self._open()
-                    yield
-                finally:
-                    self._close_client()
-                    self._writing = False
+    def _locked(self) -> Iterator[None]:
+        """Locks the whole folder against other writers.
+
+        Raises:
+            StoreReadOnly: It may not be written.
+        """
+        if not folders.may_write(self._folder):
+            raise StoreReadOnly(
+                f"{self._folder} may not be written. Check the permissions of the folder and its "
+                "files; nothing was changed."
+            )
+        self._its_layout()
+        with exclusive(self._folder):
+            folders.take_back(self._folder)
+            yield
+
+    @contextmanager
+    def _opened_for_writing(self) -> Iterator[None]:
+        """Opens the library's client on the folder itself."""
+        # whoever undoes a run reads the fields it wrote, whether the map is named or not
+        if self._asked_map and _remembered(self.ledger) != self._asked_map:
+            with self.ledger.transaction():
+                self.ledger.set_fact(_MAP_FACT, json.dumps(dict(self._asked_map.columns)))
+        self._close_client()
+        try:
+            self._open()
+            yield
+        finally:
+            self._close_client()
 
     def unfinished(self) -> tuple[Path, ...]:
         """Returns the database or the sidecar, where a writer was stopped in the middle."""
@@ -423,7 +422,7 @@ class ChromaStore(MovesHidden):
     def close(self) -> None:
         """Closes client and sidecar, and removes the copy."""
         self._close_client()
-        self._sidecar.close()
+        super().close()
 
 
 def _located(location: str) -> Location:

@@ -9,6 +9,7 @@ from typing import ClassVar
 from echoless.core.errors import UsageError
 from echoless.core.model import Json, canonical
 from echoless.stores import expiration
+from echoless.stores.base import Capabilities
 from echoless.stores.ledger import Mark
 from echoless.stores.qdrant.folder import collections_in, first_payload
 from echoless.stores.qdrant.layout import MEM0, Layout, is_mem0
@@ -21,6 +22,7 @@ class Mem0QdrantStore(QdrantStore):
     """Memories of mem0."""
 
     summary: ClassVar[str] = "mem0's memories in Qdrant, a folder or a server (extra: qdrant)"
+    capabilities = Capabilities(hides=True)
     scheme: ClassVar[str] = "mem0"
     usual: ClassVar[str] = "mem0"
 

@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
-from threading import RLock
 from typing import ClassVar, Final, Self
 
 from echoless.core.errors import (
@@ -25,8 +24,9 @@ from echoless.core.errors import (
 )
 from echoless.core.model import Memory
 from echoless.core.own_folders import make_own
+from echoless.core.sqlite import Database
 from echoless.stores import expiration, files
-from echoless.stores.base import ALL, Scope
+from echoless.stores.base import ALL, Scope, StoreKind
 from echoless.stores.exact_vectors import ExactVectors
 from echoless.stores.field_map import PLAIN, FieldMap
 from echoless.stores.files import exclusive, speaking_of
@@ -59,7 +59,7 @@ class _Passed:
     elsewhere: int = 0
 
 
-class QdrantStore(BesideSidecar):
+class QdrantStore(StoreKind, BesideSidecar):
     """Memories in any collection, with a map of its payload."""
 
     summary: ClassVar[str] = (
@@ -69,8 +69,7 @@ class QdrantStore(BesideSidecar):
     usual: ClassVar[str] = ""
     """Name of the collection that is opened where several are there and none is named."""
 
-    holds_ledger: Final = False
-    profile: Final = "safe"
+    takes_map = True
 
     def __init__(self, place: Place, layout: Layout, points: FolderPoints | ServerPoints | None):
         """Wraps a collection; use `open` or `create`.
@@ -85,17 +84,18 @@ class QdrantStore(BesideSidecar):
         self._points = points
         base = place.sidecar_base
         named = base.with_name(f"{base.name}.echoless")
-        self._sidecar = Sidecar(base, path=named) if place.folder else Sidecar(named, path=named)
-        self._turn = RLock()
-        self._writing = False
+        sidecar = Sidecar(base if place.folder else named, path=named)
+        super().__init__(sidecar)
         self._opened = ExitStack()
         self._passed = _Passed()
         self._stale: set[str] = set()
         self._links: LinkIndex | None = None
         self._linked_at = ""
-        self._exact = ExactVectors(self._sidecar)
+        self._exact = ExactVectors(sidecar)
         self._exact.needed = place.folder is None
         self.url = place.url(self.scheme)
+        of_server = place.folder is None and has_filter(layout)
+        self.capabilities = replace(self.capabilities, partitioned=of_server)
 
     # ------------------------------------------------------------------ opening
 
@@ -221,11 +221,6 @@ class QdrantStore(BesideSidecar):
         }
         return replace(point, dense=dense)
 
-    @property
-    def partitioned(self) -> bool:
-        """Returns whether the points of some namespaces are asked for: of a server, by a key."""
-        return isinstance(self._points, ServerPoints) and has_filter(self._layout)
-
     def _scanned(self, names: Collection[str] | None, *, vectors: bool) -> Iterator[Point]:
         """Yields the points of some namespaces, or all."""
         points = self._points
@@ -282,9 +277,7 @@ class QdrantStore(BesideSidecar):
 
     def namespaces(self) -> Mapping[str, int]:
         """Returns the number of memories by namespace."""
-        return dict(
-            sorted(Counter(memory.namespace for memory in self._all(vectors=False)).items())
-        )
+        return dict(sorted(Counter(m.namespace for m in self._all(vectors=False)).items()))
 
     def linking(self, ids: Collection[str]) -> set[str]:
         """Returns the ids of the memories with a link to one of these.
@@ -331,27 +324,23 @@ class QdrantStore(BesideSidecar):
     # ------------------------------------------------------------------ writing
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Holds the writer's lock and, of a folder, Qdrant's own lock too."""
-        with self._turn:
-            if self._writing:
-                yield
-                return
-            base = self._place.sidecar_base
-            with speaking_of(base):
-                if self._place.folder is None:
-                    make_own(base.parent)
-                else:
-                    base.parent.mkdir(parents=True, exist_ok=True)
-            with exclusive(base), self._sidecar.writing(), ExitStack() as opened:
-                if self._points is not None:
-                    opened.enter_context(self._points.writing())
-                self._opened = opened
-                self._writing = True
-                try:
-                    yield
-                finally:
-                    self._writing = False
+    def _locked(self) -> Iterator[None]:
+        base = self._place.sidecar_base
+        with speaking_of(base):
+            if self._place.folder is None:
+                make_own(base.parent)
+            else:
+                base.parent.mkdir(parents=True, exist_ok=True)
+        with exclusive(base):
+            yield
+
+    @contextmanager
+    def _opened_for_writing(self) -> Iterator[None]:
+        """Holds Qdrant's own lock of a folder too."""
+        with ExitStack() as self._opened:
+            if self._points is not None:
+                self._opened.enter_context(self._points.writing())
+            yield
 
     def shaped(self, memory: Memory) -> Memory:
         """Returns a new memory with an id of Qdrant's form."""
@@ -509,24 +498,8 @@ class QdrantStore(BesideSidecar):
 
     # ------------------------------------------------------------------ files
 
-    def integrity(self) -> list[str]:
-        """Returns what is wrong with the file of a folder, one sentence each."""
-        points = self._points
-        return points.database.faults() if isinstance(points, FolderPoints) else []
-
-    def unfinished(self) -> tuple[Path, ...]:
-        """Returns the file or the sidecar, where a writer was stopped in the middle."""
-        points = self._points
-        own: tuple[Path, ...] = ()
-        if isinstance(points, FolderPoints) and points.database.unfinished:
-            own = (points.path,)
-        return (*own, *super().unfinished())
-
-    def take_back(self) -> None:
-        """Undoes stopped writes on the files themselves."""
-        if isinstance(self._points, FolderPoints):
-            self._points.database.heal()
-        super().take_back()
+    def _databases(self) -> tuple[Database, ...]:
+        return (self._points.database,) if isinstance(self._points, FolderPoints) else ()
 
     def close(self) -> None:
         """Closes the collection and the sidecar."""

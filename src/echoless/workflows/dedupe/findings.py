@@ -23,7 +23,7 @@ from echoless.core.optional import lazy_module
 from echoless.core.overlaps import Overlap
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Settings
-from echoless.stores.base import Unites
+from echoless.stores.base import Store
 
 if TYPE_CHECKING:
     import pandas
@@ -114,7 +114,7 @@ class Findings:
     tally: Tally
     opinions: Heard | None = None
     settled: Mapping[tuple[str, str], Verdict] = field(default_factory=dict)
-    rules: Unites | None = None
+    rules: Store | None = None
     judged: tuple[Judged, ...] = ()
     retained: Mapping[str, str] = field(default_factory=dict)
     copies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
