@@ -1,4 +1,4 @@
-"""One record of a collection as a memory, and a memory back into its record.
+"""The metadata keys of a collection, and one of its records as a memory and back.
 
 Writing starts from the record as it was and changes only the keys whose fields changed, so that a
 memory that is read and written again gives the same record.
@@ -17,10 +17,16 @@ from echoless.core.json_codec import json_text
 from echoless.core.model import Json, JsonObject, Memory, Vector, canonical
 from echoless.core.text import unreadable
 from echoless.stores import column_values as values
-from echoless.stores.chroma.layout import FIELDS, OWN, Layout
 from echoless.stores.expiration import promised, shown
-from echoless.stores.live.mem0 import namespace_of, no_owners, owners_of
+from echoless.stores.field_map import PLAIN, PRESETS, FieldMap
+from echoless.stores.live.mem0 import SCOPES, namespace_of, no_owners, owners_of
 from echoless.stores.scope import Head, owned
+
+OWN: Final = "echoless."
+"""Prefix of the metadata keys for fields the owner's layout has no key for."""
+
+FIELDS: Final = tuple(name for name in PLAIN if name != "content")
+"""Fields stored in metadata; with a map `content` may be one too."""
 
 _METADATA: Final = f"{OWN}metadata"
 _EXTRA: Final = f"{OWN}extra"
@@ -31,6 +37,86 @@ _INTEGERS: Final = 2**63
 _RESERVED: Final = ("#", "$", "chroma:", OWN)
 _HEAD: Final = ("namespace", "created_at")
 _CLASSES: Final = ("public", "private")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The place of each field in the records of a collection.
+
+    Attributes:
+        profile: Name of the profile the store proposes.
+        map: Metadata key by field.
+        model: Name of the vectors' model where a record does not state one.
+        privacy: Key of a boolean that splits memories into the namespaces `private` and `public`;
+            empty where there is none.
+        link: A link in the owner's form, with empty values.
+        owners: Keys whose values together are the namespace; empty where it is one key.
+        digest: Key of the MD5 of the text, which follows the text; empty for none.
+        derived: Keys made of the text by the owner, and dropped when the text changes.
+        expires: Key of the day from which on the owner hides a record; empty for none.
+    """
+
+    profile: str
+    map: FieldMap
+    model: str
+    privacy: str = ""
+    link: JsonObject | None = None
+    owners: tuple[str, ...] = ()
+    digest: str = ""
+    derived: tuple[str, ...] = ()
+    expires: str = ""
+
+    def key(self, name: str) -> str:
+        """Returns the metadata key of a field."""
+        return self.map.columns.get(name, OWN + name)
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """Returns the keys that hold fields."""
+        fields = (*map(self.key, FIELDS), *self.map.columns.values())
+        own = (self.privacy, *self.owners, self.digest, *self.derived)
+        return frozenset({*fields, *own} - {""})
+
+
+def general(field_map: FieldMap, model: str) -> Layout:
+    """Returns the layout of any collection, with a map.
+
+    Raises:
+        UsageError: The map names a field that has a place of its own.
+    """
+    return Layout("safe", field_map.only(("content", *FIELDS), "a Chroma collection"), model)
+
+
+def mem0(model: str) -> Layout:
+    """Returns the layout of a collection of mem0 2.2 (`mem0/memory/main.py`)."""
+    return Layout(
+        "safe",
+        FieldMap({k: v for k, v in PRESETS["mem0"].columns.items() if k != "namespace"}),
+        model,
+        owners=SCOPES,
+        digest="hash",
+        derived=("text_lemmatized",),
+        expires="expiration_date",
+    )
+
+
+def is_mem0(field_map: FieldMap) -> bool:
+    """Returns whether a map is that of mem0."""
+    return field_map == PRESETS["mem0"]
+
+
+def model_of(collection: str, configuration: Mapping[str, Json]) -> str:
+    """Returns the name of the model that made a collection's vectors.
+
+    Chroma keeps the name of its own embedding functions. Of any other nothing is known; then the
+    collection gives the name, so that vectors of two collections are never compared.
+    """
+    used = configuration.get("embedding_function")
+    if isinstance(used, Mapping) and used.get("type") == "known":
+        settings = used.get("config")
+        named = settings.get("model_name") if isinstance(settings, Mapping) else None
+        return ":".join(str(each) for each in (used.get("name"), named) if each)
+    return f"chroma:{collection}"
 
 
 @dataclass(frozen=True, slots=True)

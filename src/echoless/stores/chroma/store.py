@@ -16,20 +16,19 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import ClassVar, Final, Self, cast
+from typing import TYPE_CHECKING, ClassVar, Final, Self, cast
 
 from echoless.core.errors import StoreError, StoreReadOnly, UsageError
 from echoless.core.json_codec import floats_to_bytes
 from echoless.core.model import Json, Memory
 from echoless.stores import expiration, files
 from echoless.stores.base import ALL, Head, OwnerView, Scope, StoreKind
+from echoless.stores.chroma import ego
 from echoless.stores.chroma import folder as folders
-from echoless.stores.chroma import layout as layouts
 from echoless.stores.chroma import record as records
-from echoless.stores.chroma.folder import Client, Collection, speaking
-from echoless.stores.chroma.lexical import LexicalIndex
-from echoless.stores.chroma.record import Record
-from echoless.stores.chroma.writes import Writes
+from echoless.stores.chroma.ego import LexicalIndex
+from echoless.stores.chroma.folder import Collection, Writes, speaking
+from echoless.stores.chroma.record import Layout, Record
 from echoless.stores.exact_vectors import ExactVectors, all_bytes
 from echoless.stores.field_map import FieldMap, Hiding, Location, read_location
 from echoless.stores.files import exclusive
@@ -37,6 +36,9 @@ from echoless.stores.hidden_records import MovesHidden
 from echoless.stores.ledger import Ledger, Mark
 from echoless.stores.link_index import LinkIndex
 from echoless.stores.sidecar import Sidecar
+
+if TYPE_CHECKING:
+    from chromadb.api.client import Client
 
 _ALL: Final = ["embeddings", "documents", "metadatas"]
 _BATCH: Final = 1000
@@ -71,7 +73,7 @@ class ChromaStore(StoreKind, MovesHidden):
         self._state: folders.State = {}
         self._client: Client | None = None
         self._collection: Collection | None = None
-        self._layout: layouts.Layout | None = None
+        self._layout: Layout | None = None
         self._changed = False
         self._links: LinkIndex | None = None
         self._written: folders.State = {}
@@ -95,10 +97,10 @@ class ChromaStore(StoreKind, MovesHidden):
         """
         asked = _located(location)
         folder = folders.existing(asked.path)
-        name = folders.chosen(folder, asked.part, layouts.EGO_COLLECTION)
-        layouts.general(asked.map, "")
+        name = folders.chosen(folder, asked.part, ego.COLLECTION)
+        records.general(asked.map, "")
         store = cls(folder, name, asked.map, asked.hide)
-        if not layouts.is_mem0(asked.map or _remembered(store.ledger)):
+        if not records.is_mem0(asked.map or _remembered(store.ledger)):
             return store
         store.close()
         if asked.hide:
@@ -158,32 +160,33 @@ class ChromaStore(StoreKind, MovesHidden):
         """Returns why ego-mcp protects a memory; other collections protect none."""
         if self._its_layout().profile != "ego":
             return None
-        return layouts.protection(memory, datetime.now(UTC))
+        return ego.protection(memory, datetime.now(UTC))
 
     def notes(self) -> tuple[str, ...]:
         """Returns what went wrong with the lexical index, and which programs to start again."""
         stale = (STALE_CLIENT.format(self._folder),) if self._changed else ()
         return (*self._lexical.notes(), *stale)
 
-    def _its_layout(self) -> layouts.Layout:
+    def _its_layout(self) -> Layout:
         """Returns the layout; the first call finds out which one it is."""
         if self._layout is None:
             configuration = self._open().configuration_json
-            model = layouts.model_of(self._name, configuration)
+            model = records.model_of(self._name, configuration)
             settings = next(
                 (s for i in ("hnsw", "spann") if isinstance(s := configuration.get(i), Mapping)), {}
             )
             self._exact.needed = settings.get("space") == "cosine"  # see `exact_vectors.py`
             asked = self._asked_map or _remembered(self.ledger)
-            if layouts.is_mem0(asked):
-                self._layout = layouts.mem0(model)
+            if records.is_mem0(asked):
+                self._layout = records.mem0(model)
             elif asked:
-                self._layout = layouts.general(asked, model)
+                self._layout = records.general(asked, model)
             else:
                 first = self._ids()[:1]
                 metadata = self._fetch(first)[first[0]][0].metadata if first else None
-                ego = layouts.is_ego(self._name, metadata)
-                self._layout = layouts.ego(model) if ego else layouts.general(FieldMap(), model)
+                is_ego = ego.is_ego(self._name, metadata)
+                plain = records.general(FieldMap(), model)
+                self._layout = ego.layout_of(model) if is_ego else plain
         return self._layout
 
     # ------------------------------------------------------------------ reading
@@ -199,7 +202,8 @@ class ChromaStore(StoreKind, MovesHidden):
                 self._copy = place
             self._client = folders.open_client(place)
             with speaking(place):
-                self._collection = self._client.get_collection(self._name, embedding_function=None)
+                opened = self._client.get_collection(self._name, embedding_function=None)
+            self._collection = cast("Collection", opened)
         return self._collection
 
     def _close_client(self) -> None:
@@ -451,7 +455,7 @@ class Mem0ChromaStore(ChromaStore):
         collection = self._open()
         with speaking(self._folder):
             batch = collection.get(include=["metadatas"])
-        key = layouts.mem0("").expires
+        key = records.mem0("").expires
         held = dict(zip(batch["ids"], batch["metadatas"], strict=True))
         own = {id_: expiration.shown(metadata or {}, key) for id_, metadata in held.items()}
         hidden = [id_ for id_, metadata in held.items() if expiration.is_hidden(metadata or {})]
@@ -499,7 +503,7 @@ def _remembered(ledger: Ledger) -> FieldMap:
     return FieldMap(json.loads(text)) if text else FieldMap()
 
 
-def _prepared(memory: Memory, base: Record, layout: layouts.Layout) -> tuple[Record, bytes]:
+def _prepared(memory: Memory, base: Record, layout: Layout) -> tuple[Record, bytes]:
     """Returns the record and vector to write.
 
     Raises:

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from echoless.core.errors import UsageError
 from echoless.core.model import Json, canonical
 from echoless.stores import expiration
 from echoless.stores.base import Capabilities
+from echoless.stores.field_map import PRESETS, FieldMap
 from echoless.stores.ledger import Mark
+from echoless.stores.live.mem0 import SCOPES
 from echoless.stores.qdrant.folder import collections_in, first_payload
-from echoless.stores.qdrant.layout import MEM0, Layout, is_mem0
 from echoless.stores.qdrant.location import Place
-from echoless.stores.qdrant.points import PointId
+from echoless.stores.qdrant.record import Layout, PointId
 from echoless.stores.qdrant.store import QdrantStore
+
+_MEM0: Final = Layout(
+    map=FieldMap({k: v for k, v in PRESETS["mem0"].columns.items() if k != "namespace"}),
+    owners=SCOPES,
+    digest="hash",
+    derived=("text_lemmatized",),
+    expires="expiration_date",
+)
+"""Payload of mem0 2.2 (`mem0/memory/main.py`)."""
 
 
 class Mem0QdrantStore(QdrantStore):
@@ -38,7 +48,7 @@ class Mem0QdrantStore(QdrantStore):
                 "The fields of mem0's payload are known, so mem0: takes no map. With a map it is "
                 "qdrant:."
             )
-        return MEM0
+        return _MEM0
 
     @classmethod
     def recognises(cls, path: Path) -> bool:
@@ -48,7 +58,9 @@ class Mem0QdrantStore(QdrantStore):
             return False
         named = known.get(cls.usual) or next(iter(known.values()))
         payload = first_payload(path, named)
-        return cls.usual in known if payload is None else is_mem0(payload)
+        if payload is None:
+            return cls.usual in known
+        return all(isinstance(payload.get(key), str) for key in ("data", "hash"))
 
     def hide(self, marks: Sequence[Mark]) -> None:
         """Sets a past day as expiration date, and keeps what stood there in the payload."""

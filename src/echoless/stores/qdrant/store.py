@@ -33,14 +33,10 @@ from echoless.stores.files import exclusive, speaking_of
 from echoless.stores.link_index import LinkIndex
 from echoless.stores.live.record import OWN
 from echoless.stores.qdrant import record as records
-from echoless.stores.qdrant.client import Client
+from echoless.stores.qdrant.client import ServerPoints, filter_among, has_filter
 from echoless.stores.qdrant.folder import FolderPoints, collections_in, make_collection
-from echoless.stores.qdrant.layout import Layout
 from echoless.stores.qdrant.location import Place, read_place
-from echoless.stores.qdrant.namespace_filter import filter_among, has_filter
-from echoless.stores.qdrant.points import Point, PointId, known_ids, point_id
-from echoless.stores.qdrant.record import Space
-from echoless.stores.qdrant.server import ServerPoints
+from echoless.stores.qdrant.record import Layout, Point, PointId, Space, known_ids, point_id
 from echoless.stores.sidecar import BesideSidecar, Sidecar
 
 _IDS: Final = uuid.UUID("5b0a5f3e-6f0c-4c58-9d0f-3a1f0c1f7e11")
@@ -132,7 +128,7 @@ class QdrantStore(StoreKind, BesideSidecar):
     @classmethod
     def _on_server(cls, place: Place, layout: Layout, *, create: bool) -> Self:
         """Opens a collection of a server."""
-        client = Client.of_server(place)
+        client = ServerPoints.at(place)
         try:
             names = client.collections()
             if create and (place.collection or cls.usual) not in names:
@@ -142,7 +138,7 @@ class QdrantStore(StoreKind, BesideSidecar):
                 client.close()
                 return cls(named, layout, None)
             named = replace(place, collection=cls._chosen(place, names))
-            return cls(named, layout, ServerPoints(client.of(named.collection)))
+            return cls(named, layout, client.of(named.collection))
         except BaseException:
             client.close()
             raise
@@ -464,10 +460,10 @@ class QdrantStore(StoreKind, BesideSidecar):
         (size,) = sizes
         folder, keywords = self._place.folder, bool(self._layout.owners)
         if folder is None:
-            client = Client.of_server(self._place)
+            client = ServerPoints.at(self._place)
             try:
                 client.create(size, keywords=keywords)
-                self._points = ServerPoints(client)
+                self._points = client
             except BaseException:
                 client.close()
                 raise
