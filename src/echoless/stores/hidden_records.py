@@ -317,6 +317,12 @@ class MovesHidden(HidesOnRequest):
             if any(link.target in ids for link in each.memory.links)
         }
 
+    def remarks(self) -> tuple[str, ...]:
+        """Returns what else a scan found, and moved memories that are in the store again."""
+        aside = self._aside()
+        back = sorted(self.own_get(aside)) if aside else []
+        return (*super().remarks(), *back_again(back))
+
     # ------------------------------------------------------------------ writing
 
     def put(self, memories: Sequence[Memory]) -> None:
@@ -379,12 +385,6 @@ class MovesHidden(HidesOnRequest):
         with self.transaction():
             self.revealed([memory for memory in known if memory.id not in present])
         table.drop(memory.id for memory in known)
-
-    def written_back(self) -> tuple[str, ...]:
-        """Returns a remark on moved memories another program has written into the store again."""
-        aside = self._aside()
-        back = sorted(self.own_get(aside)) if aside else []
-        return back_again(back)
 
 
 def back_again(ids: Sequence[str]) -> tuple[str, ...]:

@@ -31,7 +31,8 @@ from echoless.integrations.agents.messages import (
 )
 from echoless.stores.base import Scope
 from echoless.stores.live.base import RECHECK
-from echoless.stores.live.mem0 import SCOPES, Mem0Store
+from echoless.stores.live.mem0 import Mem0Store
+from echoless.stores.namespace_labels import OWNERS
 
 __all__ = ["Asked", "GuardedMemory"]
 
@@ -313,7 +314,7 @@ class GuardedMemory:
                     results.append(entry)
             if not any(text_of(message) is not None for message in left) and results:
                 return {"results": results}
-        before = {m.id: m for m in self.memories.owned({k: options[k] for k in SCOPES})}
+        before = {m.id: m for m in self.memories.owned({k: options[k] for k in OWNERS})}
         with self.memories.still():
             done = self._mem0_add(left, infer=infer, **options)
             made: list[Result] = done.get("results", [])

@@ -9,13 +9,13 @@ from typing import Any, Final, TypeAlias
 from echoless.blocking.candidates import MAX_LENGTH
 from echoless.core.model import JsonObject
 from echoless.core.text import is_blank, unreadable
-from echoless.stores.live.mem0 import SCOPES, namespace_of
 from echoless.stores.live.record import is_json
+from echoless.stores.namespace_labels import OWNERS, owned_by
 
 Message: TypeAlias = Mapping[str, Any]
 Messages: TypeAlias = "str | Message | Sequence[Message]"
 
-_OWNERS: Final = frozenset({*SCOPES, "actor_id"})
+_OWNERS: Final = frozenset({*OWNERS, "actor_id"})
 """Keys mem0 takes from its arguments and its messages only."""
 
 
@@ -45,7 +45,7 @@ def scope_of(owners: Mapping[str, object]) -> str | None:
     named = {name: str(owner).strip() for name, owner in owners.items() if owner is not None}
     if not named or any(not owner or len(owner.split()) != 1 for owner in named.values()):
         return None
-    return namespace_of(named)
+    return owned_by(named)
 
 
 def details_of(metadata: Mapping[str, Any] | None, expiration_date: Any) -> JsonObject | None:

@@ -18,22 +18,20 @@ from typing import Final
 from echoless.core.errors import StoreLocked
 from echoless.core.model import Json, JsonObject, Memory
 from echoless.core.timestamps import instant
-from echoless.stores.chroma.record import Layout
-from echoless.stores.field_map import FieldMap
+from echoless.stores.chroma.record import CollectionLayout, keys_of
+from echoless.stores.record_layout import RecordLayout
 
 COLLECTION: Final = "ego_memories"
 _SIGNS: Final = frozenset({"emotion", "timestamp", "linked_ids"})
-_MAP: Final = FieldMap(
-    {
-        "type": "category",
-        "tags": "tags",
-        "importance": "importance",
-        "access_count": "access_count",
-        "created_at": "timestamp",
-        "last_accessed": "last_accessed",
-        "links": "linked_ids",
-    }
-)
+_MAP: Final = {
+    "type": "category",
+    "tags": "tags",
+    "importance": "importance",
+    "access_count": "access_count",
+    "created_at": "timestamp",
+    "last_accessed": "last_accessed",
+    "links": "linked_ids",
+}
 _LINK: Final[JsonObject] = {"target_id": "", "link_type": "", "confidence": 0, "note": ""}
 
 _USUAL_INTENSITY: Final = 0.5
@@ -43,9 +41,10 @@ _SECOND: Final = 10**9
 STALE = "lexical index is stale"
 
 
-def layout_of(model: str) -> Layout:
+def layout_of(model: str) -> CollectionLayout:
     """Returns the layout of the collection of ego-mcp."""
-    return Layout("ego", _MAP, model, "is_private", _LINK)
+    fields = RecordLayout(keys_of(_MAP), privacy="is_private", link=_LINK)
+    return CollectionLayout(fields, model, "ego")
 
 
 def is_ego(collection: str, first: Mapping[str, Json] | None) -> bool:

@@ -28,7 +28,7 @@ from echoless.stores.chroma import folder as folders
 from echoless.stores.chroma import record as records
 from echoless.stores.chroma.ego import LexicalIndex
 from echoless.stores.chroma.folder import Collection, Writes, speaking
-from echoless.stores.chroma.record import Layout, Record
+from echoless.stores.chroma.record import CollectionLayout, Record
 from echoless.stores.exact_vectors import ExactVectors, all_bytes
 from echoless.stores.field_map import FieldMap, Hiding, Location, read_location
 from echoless.stores.files import exclusive
@@ -73,7 +73,7 @@ class ChromaStore(StoreKind, MovesHidden):
         self._state: folders.State = {}
         self._client: Client | None = None
         self._collection: Collection | None = None
-        self._layout: Layout | None = None
+        self._layout: CollectionLayout | None = None
         self._changed = False
         self._links: LinkIndex | None = None
         self._written: folders.State = {}
@@ -167,7 +167,7 @@ class ChromaStore(StoreKind, MovesHidden):
         stale = (STALE_CLIENT.format(self._folder),) if self._changed else ()
         return (*self._lexical.notes(), *stale)
 
-    def _its_layout(self) -> Layout:
+    def _its_layout(self) -> CollectionLayout:
         """Returns the layout; the first call finds out which one it is."""
         if self._layout is None:
             configuration = self._open().configuration_json
@@ -276,10 +276,6 @@ class ChromaStore(StoreKind, MovesHidden):
         """Returns the key by which a scan sorts: the id alone."""
         return 0, memory.id
 
-    def remarks(self) -> tuple[str, ...]:
-        """Returns which hidden memories another program wrote into the collection again."""
-        return self.written_back()
-
     def _moving_url(self) -> str:
         return f"chroma:///{replace(self._location, hide='move')}"
 
@@ -363,10 +359,10 @@ class ChromaStore(StoreKind, MovesHidden):
         for memory in memories:  # refuse before the first change
             base = records.from_native(memory) or present.get(memory.id, (Record(), None))[0]
             record, vector = _prepared(memory, base, layout)
-            if layout.expires and expiration.is_hidden(
+            if layout.fields.expires and expiration.is_hidden(
                 present.get(memory.id, (Record(),))[0].metadata
             ):
-                hidden = expiration.hiding(record.metadata, layout.expires)
+                hidden = expiration.hiding(record.metadata, layout.fields.expires)
                 record = Record(record.document, {**record.metadata, **hidden})
             prepared.append((memory, record, vector))
         with self._opened_anew_on_failure(), self._lexical.step(), speaking(self._folder):
@@ -455,7 +451,7 @@ class Mem0ChromaStore(ChromaStore):
         collection = self._open()
         with speaking(self._folder):
             batch = collection.get(include=["metadatas"])
-        key = records.mem0("").expires
+        key = records.mem0("").fields.expires
         held = dict(zip(batch["ids"], batch["metadatas"], strict=True))
         own = {id_: expiration.shown(metadata or {}, key) for id_, metadata in held.items()}
         hidden = [id_ for id_, metadata in held.items() if expiration.is_hidden(metadata or {})]
@@ -473,14 +469,14 @@ class Mem0ChromaStore(ChromaStore):
         """Sets a past day as expiration date, and keeps what stood there in the record."""
         for id_, metadata in self._metadata(mark.duplicate for mark in marks).items():
             if not expiration.is_hidden(metadata):
-                hidden = expiration.hiding(metadata, self._its_layout().expires)
+                hidden = expiration.hiding(metadata, self._its_layout().fields.expires)
                 self._amend(id_, metadata, {**metadata, **hidden})
 
     def unhide(self, ids: Iterable[str]) -> None:
         """Sets the expiration date back, or takes it away; a day set since stays."""
         for id_, metadata in self._metadata(ids).items():
             if expiration.is_hidden(metadata):
-                shown = expiration.shown(metadata, self._its_layout().expires)
+                shown = expiration.shown(metadata, self._its_layout().fields.expires)
                 self._amend(id_, metadata, shown)
 
     def _metadata(self, ids: Iterable[str]) -> dict[str, dict[str, Json]]:
@@ -503,7 +499,7 @@ def _remembered(ledger: Ledger) -> FieldMap:
     return FieldMap(json.loads(text)) if text else FieldMap()
 
 
-def _prepared(memory: Memory, base: Record, layout: Layout) -> tuple[Record, bytes]:
+def _prepared(memory: Memory, base: Record, layout: CollectionLayout) -> tuple[Record, bytes]:
     """Returns the record and vector to write.
 
     Raises:

@@ -277,9 +277,9 @@ class LanceStore(StoreKind, MovesHidden):
         found = rows.linking(table, self._layout, place, ids)
         return {*found, *self.moved_linking(ids)}
 
-    def remarks(self) -> Sequence[str]:
+    def remarks(self) -> tuple[str, ...]:
         """Returns what the last reading found: cells that cannot be read, rows without an id."""
-        return (*self._oddities.sentences(self._location.table), *self.written_back())
+        return (*self._oddities.sentences(self._location.table), *super().remarks())
 
     def changes(self, since: str) -> tuple[str, Collection[str] | None]:
         """Returns whether the version of the table changed, but not which records did."""

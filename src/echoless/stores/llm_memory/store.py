@@ -242,10 +242,6 @@ class LlmMemoryStore(StoreKind, MovesHidden):
                 ((_HIDDEN, memory.id) for memory in memories),
             )
 
-    def remarks(self) -> tuple[str, ...]:
-        """Returns which hidden memories another program wrote into the file again."""
-        return self.written_back()
-
     def _moving_url(self) -> str:
         return f"llm-memory:///{replace(self._location, hide='expire')}"
 

@@ -27,12 +27,12 @@ from echoless.stores.namespace_labels import by_labels_present
 from echoless.stores.qdrant.location import KEY, Place
 from echoless.stores.qdrant.record import (
     UNNAMED,
-    Layout,
     Point,
     PointId,
     as_point,
     components,
 )
+from echoless.stores.record_layout import RecordLayout
 
 if TYPE_CHECKING:
     import portalocker
@@ -225,17 +225,17 @@ def _batches(items: Sequence[_Item]) -> Iterator[list[_Item]]:
 # those of https://qdrant.tech/documentation/concepts/filtering/.
 
 
-def has_filter(layout: Layout) -> bool:
+def has_filter(layout: RecordLayout) -> bool:
     """Returns whether the namespace is a key of the payload, or made of several."""
-    return bool(layout.owners) or "namespace" in layout.fields
+    return bool(layout.owners) or "namespace" in layout.keys
 
 
-def filter_among(layout: Layout, names: Collection[str]) -> models.Filter | None:
+def filter_among(layout: RecordLayout, names: Collection[str]) -> models.Filter | None:
     """Returns a filter that all points of some namespaces pass; None where all have to be read."""
     if "" in names or not has_filter(layout):  # no condition is met by what cannot be read
         return None
     if not layout.owners:
-        conditions = [_is_one_of(layout.fields["namespace"], names)]
+        conditions = [_is_one_of(layout.keys["namespace"], names)]
         return models.Filter(should=list(conditions))
     either: list[models.Condition] = []
     for labels, labelled in by_labels_present(names, layout.owners).items():

@@ -4,28 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from echoless.core.errors import UsageError
 from echoless.core.model import Json, canonical
 from echoless.stores import expiration
 from echoless.stores.base import Capabilities
-from echoless.stores.field_map import PRESETS, FieldMap
 from echoless.stores.ledger import Mark
-from echoless.stores.live.mem0 import SCOPES
 from echoless.stores.qdrant.folder import collections_in, first_payload
 from echoless.stores.qdrant.location import Place
-from echoless.stores.qdrant.record import Layout, PointId
+from echoless.stores.qdrant.record import PointId
 from echoless.stores.qdrant.store import QdrantStore
-
-_MEM0: Final = Layout(
-    map=FieldMap({k: v for k, v in PRESETS["mem0"].columns.items() if k != "namespace"}),
-    owners=SCOPES,
-    digest="hash",
-    derived=("text_lemmatized",),
-    expires="expiration_date",
-)
-"""Payload of mem0 2.2 (`mem0/memory/main.py`)."""
+from echoless.stores.record_layout import MEM0, RecordLayout
 
 
 class Mem0QdrantStore(QdrantStore):
@@ -37,7 +27,7 @@ class Mem0QdrantStore(QdrantStore):
     usual: ClassVar[str] = "mem0"
 
     @classmethod
-    def layout(cls, place: Place) -> Layout:
+    def layout(cls, place: Place) -> RecordLayout:
         """Returns mem0's layout.
 
         Raises:
@@ -48,7 +38,7 @@ class Mem0QdrantStore(QdrantStore):
                 "The fields of mem0's payload are known, so mem0: takes no map. With a map it is "
                 "qdrant:."
             )
-        return _MEM0
+        return MEM0
 
     @classmethod
     def recognises(cls, path: Path) -> bool:

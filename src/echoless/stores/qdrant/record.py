@@ -6,7 +6,6 @@ that have to change do.
 
 from __future__ import annotations
 
-import hashlib
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,9 +16,9 @@ from echoless.core.json_codec import bytes_to_floats, floats_to_bytes, json_text
 from echoless.core.model import Json, JsonObject, Memory, Vector, canonical
 from echoless.stores import column_values as values
 from echoless.stores.expiration import promised, shown
-from echoless.stores.field_map import FieldMap
 from echoless.stores.live import record as records
-from echoless.stores.live.mem0 import namespace_of, no_owners, owners_of
+from echoless.stores.namespace_labels import no_owners
+from echoless.stores.record_layout import RecordLayout
 from echoless.stores.scope import owned
 
 PointId = int | str
@@ -119,44 +118,6 @@ def components(point: Point, name: str) -> list[float]:
     return bytes_to_floats(data)
 
 
-# ------------------------------------------------------------------ places of fields
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The places of a memory's fields in a payload.
-
-    Attributes:
-        map: Key by field. Fields without one are kept under the key `echoless`.
-        owners: Keys whose values together are the namespace; empty where it is one field or none.
-        digest: Key of the MD5 of the text, which follows the text; empty for none.
-        derived: Keys that are made from the text by the owner, and dropped when the text changes.
-        expires: Key of the day from which on the owner hides a record; empty for none.
-    """
-
-    map: FieldMap
-    owners: tuple[str, ...] = ()
-    digest: str = ""
-    derived: tuple[str, ...] = ()
-    expires: str = ""
-
-    @property
-    def content(self) -> str:
-        """Returns the key of the text."""
-        return self.map.columns["content"]
-
-    @property
-    def fields(self) -> dict[str, str]:
-        """Returns the key by field, without the text."""
-        return {name: key for name, key in self.map.columns.items() if name != "content"}
-
-    @property
-    def taken(self) -> frozenset[str]:
-        """Returns the keys that hold no metadata."""
-        named = (*self.map.columns.values(), *self.owners, self.digest, *self.derived, self.expires)
-        return frozenset({*named, *(("id",) if self.owners else ())} - {""})
-
-
 @dataclass(frozen=True, slots=True)
 class Space:
     """The vectors of a collection.
@@ -199,23 +160,23 @@ def base_of(memory: Memory) -> Point | None:
 # ------------------------------------------------------------------ reading
 
 
-def namespace(payload: Mapping[str, Json], layout: Layout) -> str:
+def namespace(payload: Mapping[str, Json], layout: RecordLayout) -> str:
     """Returns the namespace of a payload: under the key of the map, where that names one.
 
     Without such a key, and without owners, it is what echoless wrote beside the fields.
     """
-    if layout.owners:
-        return namespace_of(payload)
-    key = layout.fields.get("namespace")
-    if key is None:
-        return str((records.own_fields(payload) or {}).get("namespace") or "")
-    try:
-        return str(values.read("namespace", payload.get(key)))
-    except BadRecord:
-        return ""
+    if layout.owners or "namespace" in layout.keys:
+        fields, _ = layout.read(payload, ["namespace"])
+        return str(fields.get("namespace", ""))
+    return str((records.own_fields(payload) or {}).get("namespace") or "")
 
 
-def decode(point: Point, layout: Layout, space: Space) -> Memory | None:
+def _taken(layout: RecordLayout) -> frozenset[str]:
+    """Returns the keys of a payload that hold no metadata."""
+    return layout.taken | {layout.expires, "id" if layout.owners else ""} - {""}
+
+
+def decode(point: Point, layout: RecordLayout, space: Space) -> Memory | None:
     """Returns the memory of a point; None if it has no text.
 
     A value that cannot be read as the field of its key stays in `metadata` as it is, and the field
@@ -233,8 +194,9 @@ def decode(point: Point, layout: Layout, space: Space) -> Memory | None:
     text = payload.get(layout.content)
     if not isinstance(text, str):
         return None
-    fields, unread = _fields(payload, layout)
-    rest = {k: v for k, v in payload.items() if k not in layout.taken or k in unread}
+    fields, used = layout.read(payload)
+    taken = _taken(layout) - ({*layout.keys.values()} - used)  # what cannot be read is metadata
+    rest = {key: value for key, value in payload.items() if key not in taken}
     own = records.own_fields(rest)
     if own is not None:
         rest[records.OWN] = own
@@ -260,19 +222,6 @@ def decode(point: Point, layout: Layout, space: Space) -> Memory | None:
     return owned(promised(whole), whole=not layout.owners)
 
 
-def _fields(payload: Mapping[str, Json], layout: Layout) -> tuple[dict[str, object], set[str]]:
-    """Returns fields by name, and the keys whose value cannot be read as their field."""
-    read: dict[str, object] = {}
-    unread: set[str] = set()
-    for name, key in layout.fields.items():
-        if key in payload:
-            try:
-                read[name] = values.read(name, payload[key])
-            except BadRecord:
-                unread.add(key)
-    return read, unread
-
-
 def _named(own: JsonObject) -> JsonObject:
     """Returns the models of vectors by name that a record states."""
     named = own.get(_MODELS)
@@ -291,7 +240,7 @@ def _vectors(point: Point, space: Space, named: Mapping[str, Json]) -> tuple[Vec
 
 
 def encode(
-    memory: Memory, base: Point | None, old: Memory | None, layout: Layout, space: Space
+    memory: Memory, base: Point | None, old: Memory | None, layout: RecordLayout, space: Space
 ) -> dict[str, Json]:
     """Returns the payload of a memory.
 
@@ -308,6 +257,8 @@ def encode(
     """
     models = _models(memory, space)
     if base is None or old is None:
+        if layout.owners and not memory.namespace and base_of(memory) is None:
+            raise BadRecord(no_owners(memory))
         payload = _whole(memory, layout, models)
         old = Memory(id=memory.id, content="")
     else:
@@ -316,12 +267,7 @@ def encode(
         if memory == replace(old, vectors=memory.vectors) and models == had:
             return payload
         _change(payload, _whole(old, layout, had), _whole(memory, layout, models))
-        if memory.content != old.content:
-            for key in layout.derived:
-                payload.pop(key, None)
-    for name, key in layout.fields.items():
-        if canonical(values.as_json(memory, name)) != canonical(values.as_json(old, name)):
-            values.change(payload, key, name, memory)
+    layout.change(payload, old, memory)
     return payload
 
 
@@ -336,42 +282,25 @@ def _change(payload: dict[str, Json], old: JsonObject, new: JsonObject) -> None:
     }
 
 
-def _whole(memory: Memory, layout: Layout, models: JsonObject) -> dict[str, Json]:
-    """Returns the payload of a new record, without the fields that have a key in the map."""
+def _whole(memory: Memory, layout: RecordLayout, models: JsonObject) -> dict[str, Json]:
+    """Returns the payload of a new record, without what `RecordLayout.change` writes."""
     extra = {k: v for k, v in memory.extra.items() if k != layout.expires}
-    blank = {name: values.default(name) for name in layout.fields}
+    blank = {name: values.default(name) for name in layout.keys}
     plain = replace(memory, vectors=(), extra=extra, **blank)  # type: ignore[arg-type]
     stamps = {"created_at": None, "updated_at": None}
-    payload = records.encode(plain, layout.taken, stamps)
+    payload = records.encode(plain, _taken(layout), stamps)
     own = payload.pop(records.OWN, None)
     own = dict(own) if isinstance(own, Mapping) else {}
-    if layout.owners:
-        payload.update(_owners(memory))
-    elif "namespace" not in layout.fields and memory.namespace:
+    if memory.namespace and not layout.owners and "namespace" not in layout.keys:
         own["namespace"] = memory.namespace
     if models:
         own[_MODELS] = models
     if own:
         payload[records.OWN] = json_text(own)
     payload[layout.content] = memory.content
-    if layout.digest:
-        data = memory.content.encode()
-        payload[layout.digest] = hashlib.md5(data, usedforsecurity=False).hexdigest()
     if layout.expires in memory.extra:
         payload[layout.expires] = memory.extra[layout.expires]
     return payload
-
-
-def _owners(memory: Memory) -> dict[str, Json]:
-    """Returns the owners of a namespace of mem0.
-
-    Raises:
-        BadRecord: It has none.
-    """
-    owners = owners_of(memory.namespace)
-    if not owners and (memory.namespace or base_of(memory) is None):
-        raise BadRecord(no_owners(memory))
-    return dict(owners)
 
 
 def _models(memory: Memory, space: Space) -> dict[str, Json]:

@@ -36,7 +36,8 @@ from echoless.stores.qdrant import record as records
 from echoless.stores.qdrant.client import ServerPoints, filter_among, has_filter
 from echoless.stores.qdrant.folder import FolderPoints, collections_in, make_collection
 from echoless.stores.qdrant.location import Place, read_place
-from echoless.stores.qdrant.record import Layout, Point, PointId, Space, known_ids, point_id
+from echoless.stores.qdrant.record import Point, PointId, Space, known_ids, point_id
+from echoless.stores.record_layout import RecordLayout
 from echoless.stores.sidecar import BesideSidecar, Sidecar
 
 _IDS: Final = uuid.UUID("5b0a5f3e-6f0c-4c58-9d0f-3a1f0c1f7e11")
@@ -67,7 +68,9 @@ class QdrantStore(StoreKind, BesideSidecar):
 
     takes_map = True
 
-    def __init__(self, place: Place, layout: Layout, points: FolderPoints | ServerPoints | None):
+    def __init__(
+        self, place: Place, layout: RecordLayout, points: FolderPoints | ServerPoints | None
+    ):
         """Wraps a collection; use `open` or `create`.
 
         Args:
@@ -126,7 +129,7 @@ class QdrantStore(StoreKind, BesideSidecar):
         return cls(named, layout, FolderPoints(place.folder, (known or {})[named.collection]))
 
     @classmethod
-    def _on_server(cls, place: Place, layout: Layout, *, create: bool) -> Self:
+    def _on_server(cls, place: Place, layout: RecordLayout, *, create: bool) -> Self:
         """Opens a collection of a server."""
         client = ServerPoints.at(place)
         try:
@@ -171,20 +174,21 @@ class QdrantStore(StoreKind, BesideSidecar):
         return place.collection
 
     @classmethod
-    def layout(cls, place: Place) -> Layout:
+    def layout(cls, place: Place) -> RecordLayout:
         """Returns the layout of the collection at a place.
 
         Raises:
             UsageError: The map does not name the text, or names a field that has no key.
         """
-        columns = place.map.only(PLAIN, "a Qdrant collection")
-        if columns.column("content") is None:
+        keys = dict(place.map.only(PLAIN, "a Qdrant collection").columns)
+        content = keys.pop("content", "")
+        if not content:
             raise UsageError(
                 "Say which key of the payload holds the text: --map content=KEY, or "
                 "?map=content:KEY in the URL. A collection of mem0 opens with mem0: instead of "
                 "qdrant:."
             )
-        return Layout(columns)
+        return RecordLayout(keys, content)
 
     @classmethod
     def mapped(cls, location: str, field_map: FieldMap) -> str:
@@ -284,7 +288,7 @@ class QdrantStore(StoreKind, BesideSidecar):
         points = self._points
         if points is None:
             return set()
-        keys = [OWN, *filter(None, [self._layout.map.column("links")])]
+        keys = [OWN, *filter(None, [self._layout.keys.get("links")])]
         if isinstance(points, ServerPoints):
             return LinkIndex(self._linked(keys)).linking(ids)
         if self._links is None or self._linked_at != points.state:

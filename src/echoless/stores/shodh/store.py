@@ -153,10 +153,6 @@ class ShodhStore(StoreKind, MovesHidden):
         """Returns the place, by which a scan sorts."""
         return _place(memory)
 
-    def remarks(self) -> tuple[str, ...]:
-        """Returns which hidden memories another program wrote into the store again."""
-        return self.written_back()
-
     def _moving_url(self) -> str:
         return f"shodh:///{replace(self._location, hide='move')}"
 

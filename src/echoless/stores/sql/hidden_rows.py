@@ -178,10 +178,6 @@ class MovingTable(MovesHidden, TableStore):
         moment = super()._moment(connection)
         return None if moment is None else (moment, HiddenRecords(self.ledger).state())
 
-    def remarks(self) -> tuple[str, ...]:
-        """Returns what the last scan passed over, and which hidden rows are there again."""
-        return (*super().remarks(), *self.written_back())
-
     def notes(self) -> tuple[str, ...]:
         """Returns whose vectors are out of date, and which hidden rows could not leave."""
         if not self._staying:
