@@ -15,23 +15,22 @@ from dataclasses import replace
 from pathlib import Path
 
 from echoless import Memory, apply, find, plan, undo
-from echoless.core.errors import ForeignStore, StoreError, StoreNotFound
+from echoless.core.errors import ForeignStore, StoreNotFound
 from echoless.core.json_codec import memory_from_json, memory_to_json
-from echoless.stores.base import ALL
-from echoless.stores.files import Snapshot, exclusive, read_bytes, replace_bytes
-from echoless.stores.sidecar import Sidecar
+from echoless.stores.base import ALL, Capabilities, StoreKind
+from echoless.stores.files import Snapshot, read_bytes, replace_bytes
+from echoless.stores.sidecar import BesideSidecar, Sidecar
 
 
-class JsonArrayStore:
+class JsonArrayStore(StoreKind, BesideSidecar):
     """One JSON array in a file."""
 
     summary = "one JSON array in a file (example)"
-    profile = "safe"
-    holds_ledger = False
+    capabilities = Capabilities(transactions=True)
 
     def __init__(self, path):
-        self.url, self._path, self._sidecar = f"jsonarray:///{path}", path, Sidecar(path)
-        self._writing, self._staged = False, None
+        super().__init__(Sidecar(path))
+        self.url, self._path, self._staged = f"jsonarray:///{path}", path, None
         self._read()
 
     @classmethod
@@ -53,16 +52,6 @@ class JsonArrayStore:
         """Returns whether a path is opened by this class."""
         return path.is_file() and path.read_bytes()[:1] == b"["
 
-    @property
-    def identity(self):
-        """Returns the name a plan knows this store by."""
-        return self._sidecar.identity
-
-    @property
-    def ledger(self):
-        """Returns the ledger beside the file."""
-        return self._sidecar.ledger
-
     def _read(self):
         self._snapshot = Snapshot.of(self._path)
         try:
@@ -81,34 +70,15 @@ class JsonArrayStore:
             self._read()
         return {id_: self._memories[id_] for id_ in sorted(set(ids)) if id_ in self._memories}
 
-    def count(self, scope=ALL):
-        """Returns how many memories a scope has."""
-        return sum(1 for _ in self.scan(scope))
-
-    def namespaces(self):
-        """Returns the number of memories of each namespace."""
-        names = sorted(m.namespace for m in self._memories.values())
-        return {name: names.count(name) for name in names}
-
     @contextmanager
-    def writing(self):
-        """Holds the lock of the one writer."""
-        if self._writing:
-            yield
-            return
-        with exclusive(self._path), self._sidecar.writing():
-            self._read()
-            self._writing = True
-            try:
-                yield
-            finally:
-                self._writing = False
+    def _opened_for_writing(self):
+        self._read()  # the lock is held
+        yield
 
     @contextmanager
     def transaction(self):
         """Collects changes and writes them at once, or none of them."""
-        if not self._writing:
-            raise StoreError(f"{self.url} is open for reading; write inside store.writing().")
+        self._must_write()
         if self._staged is not None:
             yield
             return
@@ -139,16 +109,6 @@ class JsonArrayStore:
             gone = set(ids)
             self._staged = [m for m in self._staged if m.id not in gone]
             self._memories = {m.id: m for m in self._staged}
-
-    def close(self):
-        """Closes the ledger."""
-        self._sidecar.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *failure):
-        self.close()
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,11 @@ SECRET = "The deploy token is ghp_0123456789abcdefghijABCDEFGHIJ012345."
 class HeadingStore(JsonlStore):
     """Stands for the kind `markdown`: one file, whose namespaces are headings."""
 
+    capabilities = replace(JsonlStore.capabilities, sectioned=True)
+
     @classmethod
     def recognises(cls, path: Path) -> bool:
         return path.suffix == ".md"
-
-    @property
-    def sectioned(self) -> bool:
-        return True
 
 
 class _Entry:

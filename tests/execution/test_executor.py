@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import cast
 
@@ -12,7 +13,7 @@ from echoless import apply, history, open_store, undo
 from echoless.core.errors import StoreError
 from echoless.core.model import Link
 from echoless.core.profiles import ActionKind
-from echoless.stores import Store
+from echoless.stores import Capabilities, Store
 from echoless.stores.ledger import Mark
 from echoless.testing.stores import fill, plan_by_hand, simple, state
 
@@ -83,9 +84,10 @@ class Hiding:
         self.hidden: set[str] = set()
         self.failed = False
 
+    capabilities = Capabilities(hides=True)
+    transaction = nullcontext
+
     def __getattr__(self, name: str) -> object:
-        if name in {"holds_ledger", "transaction"}:
-            raise AttributeError(name)
         return getattr(self._inner, name)
 
     def hide(self, marks: Sequence[Mark]) -> None:

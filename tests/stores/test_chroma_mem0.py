@@ -15,7 +15,7 @@ from echoless import apply, find, open_store, plan, undo
 from echoless.core.errors import StoreError
 from echoless.core.settings import Choices, resolve
 from echoless.execution.actions import Rewrite
-from echoless.stores.base import HidesMarked, Store
+from echoless.stores.base import Store
 from echoless.stores.expiration import HIDDEN_SINCE
 from echoless.testing.stores import plan_by_hand
 from tests.mem0_world import Server, configured, serving
@@ -67,7 +67,7 @@ def test_mem0_stops_seeing_what_is_hidden_until_it_is_undone(
     folder, ids = home
     before = held(folder / "chroma", "mem0")
     with opened_store(folder) as store:
-        assert isinstance(store, HidesMarked)
+        assert store.capabilities.hides
         assert store.namespaces() == {"agent_id=pia&user_id=ann": 1, "user_id=ann": 3}
         assert "'expiration_date', passed over: 1." in store.remarks()[0]  # type: ignore[attr-defined]
         run = apply(store, plan(find(store, settings=SAFE)))
@@ -79,7 +79,7 @@ def test_mem0_stops_seeing_what_is_hidden_until_it_is_undone(
         assert ids[0] in searched(mem0, TEA)
         assert mem0.get(ids[1])["memory"] == TEA.upper()
     with opened_store(folder, mapped=False) as store:  # the map is remembered
-        assert isinstance(store, HidesMarked)
+        assert store.capabilities.hides
         undo(store, run.id)
     assert held(folder / "chroma", "mem0") == before
     with opened(folder, server) as mem0:

@@ -10,7 +10,6 @@ from pathlib import Path
 from echoless import apply, open_store, undo
 from echoless.core.model import Link, Memory
 from echoless.stores.base import Store
-from echoless.stores.visibility import owner_view
 from echoless.testing.hiding import HidingConformance
 from echoless.testing.stores import fill, plan_by_hand, simple
 
@@ -47,7 +46,7 @@ def test_the_sentence_says_that_the_row_stays_and_has_expired(tmp_path: Path) ->
     path = tmp_path / "llm_memory.db"
     fill(f"llm-memory:///{path}", [simple(1, namespace="proj")])
     with open_store(f"llm-memory:///{path}?hide=expire") as store:
-        said = owner_view(store)
+        said = store.owner_view
     assert not said.sees_hidden
     assert "stay in the store with a past date of expiration" in said.sentence
     assert "no longer in the store" not in said.sentence

@@ -15,7 +15,8 @@ from echoless.core.model import VOLATILE, Memory
 from echoless.core.settings import Choices, resolve
 from echoless.ingest import Admitted, Guard
 from echoless.stores.base import Store
-from echoless.stores.live.mem0 import Mem0Store, namespace_of, owners_of
+from echoless.stores.live.mem0 import Mem0Store
+from echoless.stores.namespace_labels import owned_by, owners_of
 from echoless.testing.stores import FULL, StoreConformance, contents
 from tests.mem0_world import Server, opened, serving
 
@@ -57,7 +58,7 @@ class TestConformance(StoreConformance):
         return replace(
             memory,
             id=self.named(memory.id),
-            namespace=memory.namespace if "=" in memory.namespace else namespace_of(owner),
+            namespace=memory.namespace if "=" in memory.namespace else owned_by(owner),
             updated_at=memory.updated_at or memory.created_at,
             vectors=(),
             native=stamped,
@@ -101,7 +102,7 @@ def say(mem0: Mem0, text: str, **more: object) -> str:
 def test_a_namespace_tells_whom_a_memory_belongs_to(
     owners: dict[str, str | None], namespace: str
 ) -> None:
-    assert namespace_of(owners) == namespace
+    assert owned_by(owners) == namespace
     assert owners_of(namespace) == {name: value for name, value in owners.items() if value}
 
 

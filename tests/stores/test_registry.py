@@ -1,4 +1,4 @@
-"""The URL of a store, as a process in another folder has to be given it."""
+"""The URL of a store for a process in another folder, and kinds of other packages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from echoless.core import plugins
+from echoless.core.errors import UsageError
 from echoless.stores import absolute_url, open_store
+from echoless.stores.registry import kinds
 
 
 @pytest.mark.parametrize(
@@ -28,3 +31,28 @@ def test_a_path_becomes_absolute_and_a_server_stays(
     monkeypatch.chdir(tmp_path)
     open_store("agent.db", create=True).close()
     assert absolute_url(given.format(here=tmp_path)) == absolute.format(here=tmp_path)
+
+
+class OldKind:
+    """A kind of store as it was written for echoless 0.2: no parent, every method its own."""
+
+    summary = "of another package"
+
+    @classmethod
+    def recognises(cls, path: Path) -> bool:
+        return True
+
+
+def test_an_outdated_kind_is_refused_by_name_and_hinders_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    real, names = plugins.load, plugins.names("stores")
+    monkeypatch.setattr(plugins, "names", lambda _kind: (*names, "old"))
+    monkeypatch.setattr(plugins, "load", lambda k, n: OldKind if n == "old" else real(k, n))
+    with pytest.raises(UsageError, match=r"'old'.* inherit echoless\.stores\.StoreKind"):
+        open_store(f"old:///{tmp_path}")
+    assert kinds().keys() == set(names)
+    assert "'old'" in caplog.text
+    (tmp_path / "memories.jsonl").write_text('{"id": "1", "content": "a"}\n', "utf-8")
+    with open_store(tmp_path / "memories.jsonl") as store:
+        assert store.count() == 1

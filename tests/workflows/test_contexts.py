@@ -14,7 +14,7 @@ from echoless.core.model import Memory, Pair, Verdict, fingerprint
 from echoless.core.settings import Choices, resolve
 from echoless.ingest import Admitted, AlreadyKnown, remember
 from echoless.matching.rule_judge import RuleJudge
-from echoless.stores.base import Contexts, in_context, in_contexts
+from echoless.stores.base import in_context, in_contexts
 from echoless.testing.stores import fill, simple
 from echoless.workflows.audit.incremental import audit_store
 from echoless.workflows.consolidation.review import bonds_among
@@ -49,7 +49,6 @@ def test_the_judge_reads_the_context_and_everyone_else_the_text(
 ) -> None:
     with open_store(graph) as store:
         memories = {memory.id: memory for memory in store.scan()}
-        assert isinstance(store, Contexts)
         with asked(monkeypatch) as texts:
             found = find(store, encoder="none")
         assert texts == {"Ann: Prefers dark mode.", "Ann: prefers dark mode"}

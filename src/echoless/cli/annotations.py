@@ -16,7 +16,7 @@ from echoless.cli import render
 from echoless.cli.document import flat, quoted
 from echoless.core.model import Memory
 from echoless.core.secret_masking import learn
-from echoless.stores.base import Located, Store
+from echoless.stores.base import Store
 from echoless.workflows.audit.report import Report
 
 _TITLE: Final = "Repeated memory"
@@ -64,7 +64,7 @@ def _place(store: Store, id_: str, typed: str) -> tuple[str, str]:
         id_: The memory.
         typed: The store as it was named; the file where the store knows no lines.
     """
-    place = store.place(id_) if isinstance(store, Located) else None
+    place = store.place(id_)
     if place is not None:
         return _in_checkout(place[0]), str(place[1])
     return (_in_checkout(Path(typed)) if typed and Path(typed).exists() else ""), ""

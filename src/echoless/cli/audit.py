@@ -39,7 +39,6 @@ from echoless.core.profiles import WITHOUT_SECOND_LOOK
 from echoless.core.run_notes import Progress
 from echoless.core.settings import Choices, Settings
 from echoless.stores import Store, open_store
-from echoless.stores.base import Sectioned
 from echoless.workflows.answer_texts import answer_texts
 from echoless.workflows.audit.between import Between, between_namespaces
 from echoless.workflows.audit.incremental import audit_store
@@ -386,7 +385,7 @@ def _across(store: Store, settings: Settings, progress: Progress, *, asked: bool
     """
     if settings.namespace is not None:
         return None
-    sectioned = isinstance(store, Sectioned) and store.sectioned and len(store.namespaces()) > 1
+    sectioned = store.capabilities.sectioned and len(store.namespaces()) > 1
     return between_namespaces(store, settings, progress=progress) if asked or sectioned else None
 
 

@@ -12,7 +12,7 @@ from echoless.core.errors import PlanRefused
 from echoless.core.model import Json
 from echoless.execution.actions import achieved
 from echoless.execution.executor import Run
-from echoless.stores.base import Reports, Store
+from echoless.stores.base import Store
 from echoless.stores.visibility import seen_elsewhere
 from echoless.workflows.dedupe.findings import Findings
 
@@ -37,7 +37,7 @@ def say_notes(store: Store, run: Run | None = None) -> None:
         store: The store.
         run: What was carried out, where it may have hidden memories.
     """
-    for sentence in store.notes() if isinstance(store, Reports) else ():
+    for sentence in store.notes():
         render.note(sentence)
     elsewhere = None if run is None else seen_elsewhere(store, run.counts, run.id)
     if elsewhere:

@@ -37,7 +37,7 @@ from echoless.core.profiles import ACTIONS
 from echoless.core.secret_masking import learn
 from echoless.execution.actions import Rewrite
 from echoless.execution.plan import gains
-from echoless.stores.base import Store, Unites
+from echoless.stores.base import Store
 from echoless.workflows.audit.namespace_report import Share
 from echoless.workflows.audit.report import Report
 from echoless.workflows.pairs.threshold_comparison import ThresholdComparison
@@ -99,7 +99,7 @@ def audit_blocks(store: Store, report: Report, extent: Extent) -> list[Block]:
     memories = store.get(ids - {""})
     return [
         *_summary(report),
-        *_largest(report, memories, store if isinstance(store, Unites) else None, extent),
+        *_largest(report, memories, store, extent),
         *_apart(report, memories, extent),
         *_overlaps(report, memories, extent),
         *_series(report, memories, extent),
@@ -169,7 +169,7 @@ class _ReportedGroup:
 
 
 def _largest(
-    report: Report, memories: Mapping[str, Memory], rules: Unites | None, extent: Extent
+    report: Report, memories: Mapping[str, Memory], rules: Store | None, extent: Extent
 ) -> Iterator[Block]:
     """Yields the largest groups, with what each survivor takes over."""
     if not report.groups:

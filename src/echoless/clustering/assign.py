@@ -17,7 +17,7 @@ from echoless.core.profiles import Profile
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Settings
 from echoless.core.text_facts_cache import Readings
-from echoless.stores.base import Protects, Store
+from echoless.stores.base import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +99,9 @@ def protected_among(
     """Returns why memories stay visible whatever they say, by id."""
     reasons = dict.fromkeys(prior & memories.keys(), PRIOR_SURVIVOR)
     reasons.update((id_, "pinned") for id_, memory in memories.items() if memory.pinned)
-    if isinstance(store, Protects):
-        for id_, memory in memories.items():
-            if store.protected(memory):
-                reasons.setdefault(id_, _BY_STORE)
+    for id_, memory in memories.items():
+        if store.protected(memory):
+            reasons.setdefault(id_, _BY_STORE)
     return reasons
 
 

@@ -34,8 +34,6 @@ from echoless.stores.base import (
     ALL,
     Scope,
     Store,
-    Transaction,
-    together,
     together_with_ledger,
 )
 from echoless.stores.link_index import Backlinks
@@ -185,7 +183,7 @@ def _carry_out(
             },
         )
     account, backlinks, settled = Account(), Backlinks(store), True
-    whole = bool(actions) and isinstance(store, Transaction) and not one_by_one
+    whole = bool(actions) and store.capabilities.transactions and not one_by_one
     batches = [(0, actions)] if whole else [(at, (each,)) for at, each in enumerate(actions)]
     try:
         for at, batch in batches:
@@ -237,7 +235,7 @@ def take(
         PlanRefused: A record did not read back as written, or the store changed others.
     """
     preflight.release_stale(store, actions)
-    with together(store):
+    with store.transaction():
         before = _count(store, counted)
         entries = preflight.prepare(store, actions, first, account, backlinks)
         announce(store.ledger, run, entries)
@@ -282,7 +280,7 @@ def set_aside(
 
 def _count(store: Store, scope: Scope) -> int | None:
     """Returns the number of memories, where no one else can change it within the transaction."""
-    return store.count(scope) if isinstance(store, Transaction) else None
+    return store.count(scope) if store.capabilities.transactions else None
 
 
 def _verify_count(store: Store, scope: Scope, before: int | None, removed: int) -> None:

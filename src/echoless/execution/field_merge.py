@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from echoless.core.json_codec import field_to_json
 from echoless.core.model import Json, JsonObject, Link, Memory, canonical
 from echoless.core.timestamps import instant
-from echoless.stores.base import Unites
+from echoless.stores.base import Store
 from echoless.stores.expiration import ends
 
 
@@ -85,7 +85,7 @@ def merged(
     survivor: Memory,
     members: Sequence[Memory],
     *,
-    rules: Unites | None = None,
+    rules: Store | None = None,
     at: str | None = None,
     removed: bool = False,
     untouched: Sequence[str] = (),
@@ -102,8 +102,9 @@ def merged(
     """
     new, conflicts = united(survivor, members)
     if rules is not None:
-        new = rules.united(survivor, members, new, at=at, removed=removed)
-        conflicts = tuple(c for c in conflicts if not _is_settled(c, new))
+        ruled = rules.united(survivor, members, new, at=at, removed=removed)
+        if ruled is not new:
+            new, conflicts = ruled, tuple(c for c in conflicts if not _is_settled(c, ruled))
     if untouched:
         kept = {name: getattr(survivor, name) for name in untouched}
         new = replace(new, **kept)
@@ -185,7 +186,7 @@ def _extreme(times: Sequence[str | None], *, latest: bool) -> str | None:
     return next(text for moment, text in known if moment == best)
 
 
-def relinked(memory: Memory, moved: dict[str, str], rules: Unites | None = None) -> Memory:
+def relinked(memory: Memory, moved: dict[str, str], rules: Store | None = None) -> Memory:
     """Returns a memory whose links to removed memories point at their survivors.
 
     Args:

@@ -26,7 +26,7 @@ from echoless.execution.journal import (
 )
 from echoless.execution.recovery import ADD, settle
 from echoless.execution.run_account import Account, Refusal
-from echoless.stores.base import Store, together
+from echoless.stores.base import Store
 from echoless.stores.link_index import Backlinks
 
 __all__ = ["Change", "FollowUp", "addition", "follow"]
@@ -113,7 +113,7 @@ def _change(store: Store, run: str, number: int, step: Change, account: Account)
         before = {id_: before[id_] for id_ in after}
         entry = Entry(addition(number, step.ids[0], (), step.why), before, after)
         announce(store.ledger, run, [entry])
-        with together(store):
+        with store.transaction():
             write(store, run, [entry], TAKEN_BACK)
         confirm(store, run, [entry.event])
     except EcholessError as problem:

@@ -25,7 +25,7 @@ from echoless.execution.journal import (
 )
 from echoless.execution.recovery import recover
 from echoless.execution.run_account import Refusal
-from echoless.stores.base import Store, together, together_with_ledger
+from echoless.stores.base import Store, together_with_ledger
 from echoless.stores.ledger import Ledger
 
 __all__ = ["Added", "add", "add_with", "witness"]
@@ -152,7 +152,7 @@ def _carry_out(
         _start(ledger, run, profile)
         announce(ledger, run, [entry])
     with _ending(store, entry.before):
-        with together(store):
+        with store.transaction():
             write(store, run, [entry], TAKEN_BACK)
         with ledger.transaction():
             confirm(store, run, [entry.event])

@@ -13,11 +13,7 @@ from echoless.core.model import Json, JsonObject
 from echoless.execution.journal import hidden_before, marks_of
 from echoless.execution.recovery import ADD, outdated, recover, release
 from echoless.stores.base import (
-    ChecksFiles,
-    LeavesDrafts,
-    Remembers,
     Store,
-    Unfinished,
     together_with_ledger,
 )
 from echoless.stores.ledger import Ledger, Mark
@@ -114,8 +110,6 @@ def check(store: Store, *, mend: bool = True) -> Health:
 
 def _unfinished(store: Store, *, mend: bool) -> list[Problem]:
     """Finds the writes that any program was stopped in the middle of."""
-    if not isinstance(store, Unfinished):
-        return []
     left = store.unfinished()
     if left and mend:
         store.take_back()
@@ -169,7 +163,7 @@ def _interrupted(store: Store, *, mend: bool) -> Iterable[Problem]:
 
 def _drafts(store: Store, *, mend: bool) -> list[Problem]:
     """Finds drafts of writers that were stopped: they hold texts that `purge` should reach."""
-    if not isinstance(store, LeavesDrafts) or not store.leftovers():
+    if not store.leftovers():
         return []
     if not mend:
         return [_draft_problem(store.leftovers(), mended=False)]
@@ -269,8 +263,6 @@ def _missing(store: Store, reported: AbstractSet[str], *, mend: bool) -> list[Pr
         reported: Those that other problems name already.
         mend: Whether to remember that they were reported.
     """
-    if not isinstance(store, Remembers):
-        return []
     unexplained = sorted(set(store.gone()) - _removed(store.ledger))
     if unexplained and mend:
         with store.writing(), store.ledger.transaction():
@@ -336,8 +328,6 @@ def _exchange(expected: dict[str, str], gone: Iterable[Mark], made: Iterable[Mar
 
 def _file(store: Store) -> list[Problem]:
     """Finds what is wrong with the files of the store, where it can check them itself."""
-    if not isinstance(store, ChecksFiles):
-        return []
     faults: Sequence[str]
     try:
         faults = store.integrity()

@@ -14,7 +14,7 @@ from typing import Final
 from echoless.core.errors import PlanRefused
 from echoless.core.model import Json, JsonObject, Memory, identical
 from echoless.execution.run_account import Refusal
-from echoless.stores.base import HidesMarked, RecordsRemovals, Store, Transaction
+from echoless.stores.base import Store
 from echoless.stores.ledger import Image, Ledger, Mark
 
 ROLLED_BACK: Final = "Everything was rolled back; nothing was lost."
@@ -88,8 +88,7 @@ def write(
         store.put(list(new.values()))
         read_back(store, new, outcome)
     if gone:
-        if isinstance(store, RecordsRemovals):
-            store.record_removals([m for e in entries for m in removals_of(e.event, run)])
+        store.record_removals([m for e in entries for m in removals_of(e.event, run)])
         store.remove(gone)
         read_back(store, dict.fromkeys(gone), outcome)
     conceal(store, [mark for entry in entries for mark in marks_of(entry.event, run)])
@@ -157,7 +156,7 @@ def record_failure(ledger: Ledger, run: str, number: int, failure: Refusal) -> N
 
 def shares_transaction(store: Store) -> bool:
     """Returns whether records and lineage change in one transaction."""
-    return isinstance(store, Transaction) and store.holds_ledger
+    return store.capabilities.holds_ledger
 
 
 # ------------------------------------------------------------------ the way back
@@ -214,14 +213,14 @@ def conceal(store: Store, marks: Sequence[Mark]) -> None:
     that moves what is hidden must know it safe in one place before it leaves the other. Whoever is
     stopped in between does both again.
     """
-    if marks and isinstance(store, HidesMarked):
+    if marks:
         store.hide(marks)
 
 
 def reveal(store: Store, duplicates: Iterable[str]) -> None:
     """Shows memories to the store's own clients again that `conceal` hid; called as that is."""
     ids = sorted(duplicates)
-    if ids and isinstance(store, HidesMarked):
+    if ids:
         store.unhide(ids)
 
 

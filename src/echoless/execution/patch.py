@@ -19,7 +19,7 @@ from echoless.core.database_copies import copied
 from echoless.core.errors import StoreError, UsageError
 from echoless.execution.executor import Run, apply
 from echoless.execution.plan import Plan
-from echoless.stores.base import Store, TextFiles, Unfinished
+from echoless.stores.base import Store, TextFiles
 from echoless.stores.files import read_bytes, speaking_of
 from echoless.stores.registry import open_store
 from echoless.stores.sidecar import SUFFIX
@@ -79,7 +79,7 @@ def make_patch(store: Store, plan: Plan, *, folder: Path) -> Patch:
     """
     check_text_files(store)
     assert isinstance(store, TextFiles)
-    if isinstance(store, Unfinished) and store.unfinished():
+    if store.unfinished():
         raise StoreError(
             f"A program was stopped in the middle of a write to {store.url}. Run `echoless check` "
             "on it first, then make the patch. Nothing was changed."

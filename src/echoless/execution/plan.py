@@ -41,7 +41,7 @@ from echoless.execution.actions import (
 )
 from echoless.execution.field_merge import merged
 from echoless.stores import ledger
-from echoless.stores.base import Unites
+from echoless.stores.base import Store
 from echoless.stores.files import check_new, read_bytes, write_new
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class PlanBasis:
     profile: str
     settings: str
     measure: Measure | None = None
-    rules: Unites | None = None
+    rules: Store | None = None
     retained: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -243,7 +243,7 @@ def _parts(
 
 
 def removals(
-    marks: Iterable[ledger.Mark], memories: Mapping[str, Memory], rules: Unites | None = None
+    marks: Iterable[ledger.Mark], memories: Mapping[str, Memory], rules: Store | None = None
 ) -> list[Delete]:
     """Returns deletions of memories that stand hidden already, one for each survivor, by its id.
 
@@ -300,7 +300,7 @@ def gains(
     survivor: Memory,
     duplicates: Sequence[Memory],
     kind: ActionKind,
-    rules: Unites | None = None,
+    rules: Store | None = None,
     untouched: Sequence[str] = (),
 ) -> dict[str, Json]:
     """Returns the fields of the survivor that an action would change, with the new value.

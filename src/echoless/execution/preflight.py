@@ -16,7 +16,7 @@ from echoless.execution.field_merge import Conflict, merged, relinked
 from echoless.execution.journal import Entry
 from echoless.execution.recovery import outdated, release, texts_key
 from echoless.execution.run_account import Account, Refusal
-from echoless.stores.base import Protects, Retains, Store, Unites
+from echoless.stores.base import Store
 from echoless.stores.ledger import Mark as LedgerMark
 from echoless.stores.link_index import Backlinks
 
@@ -83,7 +83,7 @@ def prepare(
         store.get(ids),
         marks,
         {mark.survivor for mark in marks.values()} | store.ledger.sticky(),
-        store.retained(gone) if isinstance(store, Retains) else {},
+        store.retained(gone),
     )
     admitted: list[tuple[int, Action]] = []
     for number, action in enumerate(actions, first):
@@ -94,12 +94,11 @@ def prepare(
             admitted.append((number, action))
     moved = {m.id: a.survivor for _, a in admitted if isinstance(a, Delete) for m in a.members}
     removals = _Removals(moved, backlinks.to(moved.keys()))
-    rules = store if isinstance(store, Unites) else None
     working = dict(state.records)
     entries = []
     for number, action in admitted:
         hidden = [marks[m.id] for m in action.members] if action.marked else []
-        entries.append(_entry(number, action, working, removals, hidden, rules))
+        entries.append(_entry(number, action, working, removals, hidden, store))
     return entries
 
 
@@ -120,10 +119,9 @@ def _refusal(store: Store, action: Action, state: _State, account: Account) -> s
     for member in action.members:
         if reason := _loss(action, member.id, state):
             return reason
-    if isinstance(store, Protects):
-        for member in action.members:
-            if why := store.protected(state.records[member.id]):
-                return f"{member.id} is protected: {why}"
+    for member in action.members:
+        if why := store.protected(state.records[member.id]):
+            return f"{member.id} is protected: {why}"
     return None
 
 
@@ -148,7 +146,7 @@ def _entry(
     working: dict[str, Memory],
     removals: _Removals,
     hidden: Sequence[LedgerMark],
-    rules: Unites | None,
+    rules: Store | None,
 ) -> Entry:
     """Works out one action on the state the actions before it leave (`working` is updated).
 

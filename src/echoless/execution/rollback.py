@@ -25,10 +25,7 @@ from echoless.execution.journal import (
 )
 from echoless.execution.recovery import ADD, planned, recover
 from echoless.stores.base import (
-    LeavesDrafts,
     Store,
-    Unrestored,
-    together,
     together_with_ledger,
 )
 from echoless.stores.ledger import Event, Image, Kept, Ledger
@@ -149,7 +146,7 @@ def would_undo(store: Store, run: str) -> Undone:
         run,
         tuple(store.ledger.marks(run)),
         tuple(sorted(memory.id for memory in old)),
-        unrestored=store.unrestored if old and isinstance(store, Unrestored) else "",
+        unrestored=store.unrestored if old else "",
         removed=added_by(images),
     )
 
@@ -274,10 +271,10 @@ def _carry_out(
         ledger.record("undo_started", run)
         ledger.keep(kept)  # already here: an undo that is cut off is finished by `check`
     if old or added:
-        with together(store):
+        with store.transaction():
             restore(store, old, added)
     confirm_undo(store, run, shown, {"kept_both": len(kept)})
-    unrestored = store.unrestored if old and isinstance(store, Unrestored) else ""
+    unrestored = store.unrestored if old else ""
     restored = tuple(sorted(m.id for m in old))
     return Undone(run, shown, restored, len(kept), unrestored, tuple(added), narrowed)
 
@@ -430,8 +427,7 @@ def purge(store: Store, runs: list[str] | None = None, *, before: str | None = N
     remove_quoting_caches()
     with store.writing(), together_with_ledger(store):
         recover(store)
-        if isinstance(store, LeavesDrafts):
-            store.remove_leftovers()  # they hold texts too
+        store.remove_leftovers()  # they hold texts too
         known = {r.id: r for r in history(store.ledger)}
         chosen = list(known) if runs is None else runs
         for run in chosen:

@@ -22,7 +22,7 @@ from echoless.core.text import is_blank
 from echoless.core.timestamps import now
 from echoless.core.visible import escaped_markdown, on_one_line, visible
 from echoless.execution.journal import shares_transaction
-from echoless.stores.base import Exclusive, Store, together, together_with_ledger
+from echoless.stores.base import Store, together_with_ledger
 from echoless.stores.field_map import read_path
 from echoless.stores.files import speaking_of, write_new
 from echoless.stores.registry import is_one_file, locate, open_store
@@ -130,7 +130,7 @@ def _write(source: Store, target: Store, new: Sequence[Memory]) -> int:
     carry = target.ledger.is_empty()
     lineage = 0
     with together_with_ledger(target):
-        with together(target):
+        with target.transaction():
             target.put(new)
         if carry and not source.ledger.is_empty():
             with target.ledger.transaction():
@@ -258,9 +258,8 @@ def _one_state(store: Store) -> AbstractContextManager[None]:
 @contextmanager
 def _as_it_is_now(store: Store) -> Iterator[Store]:
     """Yields the store opened again, so that files are read anew, unless no one can change it."""
-    alone = isinstance(store, Exclusive) and store.exclusive
     known = store.url.partition("://")[0] in plugins.names("stores")
-    if alone or shares_transaction(store) or not known:
+    if store.capabilities.exclusive or shares_transaction(store) or not known:
         yield store
         return
     with open_store(store.url) as again:

@@ -41,7 +41,7 @@ from echoless.ingest.request import Details, Request
 from echoless.ingest.writer import vectors_for, with_vector
 from echoless.matching.runner import open_judge
 from echoless.models.encoders.base import NO_VECTOR
-from echoless.stores.base import Savepoints, Shapes, Store, writing_within
+from echoless.stores.base import Store, writing_within
 from echoless.stores.expiration import promised
 from echoless.stores.scope import of_owners, owned
 
@@ -114,7 +114,6 @@ class Guard:
             InputError: A boot file cannot be read.
         """
         self._store = store
-        self._shaped = store.shaped if isinstance(store, Shapes) else None
         self.settings = settings or resolve(Choices(), proposed=store.profile)
         self._wait, self._progress = wait, progress
         self._lock = threading.RLock()
@@ -179,7 +178,7 @@ class Guard:
                 the group was written then; what was yielded before is done.
         """
         waiting = iter(texts)
-        grouped = at_once > 1 and isinstance(self._store, Savepoints)
+        grouped = at_once > 1 and self._store.capabilities.savepoints
         while some := list(islice(waiting, at_once if grouped else 1)):
             yield from self._together(some) if grouped else map(self._alone, some)
 
@@ -259,14 +258,13 @@ class Guard:
             vectors = index.vectors.values()
             others = max(vectors, key=lambda each: (len(each), each.model), default=None)
         memory = request.memory()
-        if self._shaped is not None:
-            try:
-                memory = self._shaped(memory)
-            except StoreError:
-                if request.created_at is not None:
-                    raise
-                # the time of writing is ours, and not every store has a place for it
-                memory = self._shaped(replace(memory, created_at=None))
+        try:
+            memory = self._store.shaped(memory)
+        except StoreError:
+            if request.created_at is not None:
+                raise
+            # the time of writing is ours, and not every store has a place for it
+            memory = self._store.shaped(replace(memory, created_at=None))
         memory = of_owners(owned(promised(memory)))
         memory = with_vector(self._store, memory, self._encoder, others)
         return _Ready(request, memory, vectors_of(memory, self._vectoriser, tally), tally)
@@ -311,10 +309,8 @@ class Guard:
         """Decides on one text of a group; an error of its own takes back nothing but its own."""
         if not isinstance(ready, _Ready):
             return ready
-        store = self._store
-        assert isinstance(store, Savepoints)
         try:
-            with store.savepoint():
+            with self._store.savepoint():
                 answer = self._decide(ready)
         except (InputError, UsageError) as problem:
             return problem

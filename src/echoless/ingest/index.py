@@ -20,7 +20,7 @@ from echoless.ingest.key_table import KeyTable, TextTable, ordered
 from echoless.ingest.ngram_index import WordingIndex
 from echoless.ingest.rows import Rows
 from echoless.ingest.vector_index import VectorIndex
-from echoless.stores.base import Changes, Store
+from echoless.stores.base import Store
 
 if TYPE_CHECKING:
     from echoless.models.encoders.base import Matrix, Vectoriser
@@ -89,8 +89,8 @@ class MemoryIndex:
     its place dead; the index is built anew when too many places are dead.
 
     Attributes:
-        token: State of the store the index was brought up to, as `Changes` tells it; empty where
-            the store cannot tell.
+        token: State of the store the index was brought up to, as `Store.changes` tells it; empty
+            where the store cannot tell.
         touched: Memories taken in or out since the index was read or built.
     """
 
@@ -142,7 +142,7 @@ class MemoryIndex:
         Raises:
             EncoderError: The encoder failed; what was taken in before that stays.
         """
-        token, ids = store.changes(self.token) if isinstance(store, Changes) else ("", None)
+        token, ids = store.changes(self.token)
         if ids is None:
             done = self._compare(store.scan(), tally, progress)
         else:

@@ -38,7 +38,7 @@ from echoless.ingest.checked_arrays import DamagedIndex, read_arrays, write_arra
 from echoless.ingest.index import MemoryIndex
 from echoless.ingest.ngram_index import Segment, arrays_of, wording_from
 from echoless.ingest.vector_index import BITS, SEED, VectorIndex
-from echoless.stores.base import Changes, Store
+from echoless.stores.base import Store
 
 if TYPE_CHECKING:
     import secrets
@@ -70,7 +70,7 @@ def open_index(
 ) -> MemoryIndex:
     """Returns the index of a store as it was kept, or an empty one; either is to be refreshed."""
     index = MemoryIndex(settings.profile, vectoriser)
-    if not (settings.cache and isinstance(store, Changes)):
+    if not settings.cache:
         return index
     folder = _folder(store, settings, vectoriser)
     try:

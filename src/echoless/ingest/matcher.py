@@ -26,7 +26,7 @@ from echoless.ingest.policy import Compared, says_it_all
 from echoless.matching.base import Layered
 from echoless.matching.runner import verdicts_on
 from echoless.models.encoders.base import Vectoriser
-from echoless.stores.base import Contexts, Store, in_context
+from echoless.stores.base import Store, in_context
 
 if TYPE_CHECKING:
     from echoless.blocking.detectors import sequence
@@ -258,7 +258,6 @@ class Comparing:
         """
         self._store, self._profile, self._judge, self._lines = store, profile, judge, lines
         self._rules = judge.rules if isinstance(judge, Layered) else judge
-        self._contexts = isinstance(store, Contexts)  # to ask takes as long as to read a text
 
     def compared(
         self, index: MemoryIndex, memory: Memory, matrices: Sequence[Matrix], tally: Tally
@@ -322,9 +321,9 @@ class Comparing:
         shown = self._shown(memories)
         counting = [each for each in named if index.ids[each.place] in shown]
         others = [memories[index.ids[each.place]] for each in counting]
-        new = self._in_context(memory)
+        new = in_context(self._store, memory)
         pairs = [
-            Pair(new, self._in_context(other), each.signals)
+            Pair(new, in_context(self._store, other), each.signals)
             for other, each in zip(others, counting, strict=True)
         ]
         judge = self._rules if by_rules else self._judge
@@ -338,9 +337,6 @@ class Comparing:
             for each in compared
             if shown[each.memory.id].promise.covers(memory.promise) or not says_it_all(each)
         ]
-
-    def _in_context(self, memory: Memory) -> Memory:
-        return in_context(self._store, memory) if self._contexts else memory
 
     def _shown(self, memories: Mapping[str, Memory]) -> dict[str, Memory]:
         """Returns the visible memory for each that counts, by id.

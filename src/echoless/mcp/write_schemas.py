@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from echoless.execution.executor import Run
 from echoless.execution.plan import Plan
-from echoless.stores.base import Reports, Store
+from echoless.stores.base import Store
 from echoless.stores.visibility import seen_elsewhere
 
 PlanId = Annotated[
@@ -218,6 +218,6 @@ def left_behind(store: Store, run: Run | None = None) -> list[str]:
     """
     recovered = () if run is None else run.recovered
     notes = [f"An interrupted run was brought to an end first: {each}." for each in recovered]
-    notes += store.notes() if isinstance(store, Reports) else ()
+    notes += store.notes()
     seen = None if run is None else seen_elsewhere(store, run.counts, run.id)
     return [*notes, seen] if seen else notes

@@ -1,24 +1,26 @@
-"""Stores of memories: a small contract, and capabilities a store may declare besides."""
+"""Stores of memories: one contract with defaults, and what a store declares besides."""
 
 from echoless.stores.base import (
-    HidesMarked,
-    RecordsRemovals,
-    Retains,
+    Capabilities,
+    OwnerView,
+    Printed,
     Scope,
     Store,
+    StoreKind,
+    TextFiles,
     TextSearch,
-    Transaction,
 )
 from echoless.stores.registry import absolute_url, open_store
 
 __all__ = [
-    "HidesMarked",
-    "RecordsRemovals",
-    "Retains",
+    "Capabilities",
+    "OwnerView",
+    "Printed",
     "Scope",
     "Store",
+    "StoreKind",
+    "TextFiles",
     "TextSearch",
-    "Transaction",
     "absolute_url",
     "open_store",
 ]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from heapq import merge
 from typing import Any, ClassVar, Final
@@ -18,7 +17,7 @@ from typing import Any, ClassVar, Final
 from echoless.core.errors import EcholessError, StoreError
 from echoless.core.json_codec import memory_from_json, memory_to_json
 from echoless.core.model import Memory, canonical
-from echoless.stores.base import ALL, OwnerView, Scope, Transaction, Unrestored
+from echoless.stores.base import ALL, Capabilities, OwnerView, Scope
 from echoless.stores.expiration import promised
 from echoless.stores.field_map import Hiding
 from echoless.stores.ledger import Ledger, Mark
@@ -151,6 +150,7 @@ class HidesOnRequest(BesideSidecar):
         way: How this kind of store hides from its own program.
     """
 
+    capabilities = Capabilities(hides=True)
     owner_reads: str = "other programs that read it"
     way: ClassVar[Hiding] = "move"
     _asked: Hiding = ""
@@ -168,7 +168,7 @@ class HidesOnRequest(BesideSidecar):
         """Returns what the program that owns the store sees of hidden memories."""
         if self.hiding == "mark":
             return self._seen_view(f"{self.owner_reads} go on seeing them")
-        lost = f" {self.unrestored}" if isinstance(self, Unrestored) else ""
+        lost = f" {self.unrestored}" if self.unrestored else ""
         if self.way == "expire":
             return OwnerView(
                 "Hidden memories stay in the store with a past date of expiration: "
@@ -261,16 +261,6 @@ class MovesHidden(HidesOnRequest):
         """Puts records back into the sight of the owner."""
         self.own_put(memories)
 
-    def _grouped(self) -> AbstractContextManager[None]:
-        """Returns the transaction of the records, where the store has one."""
-        transaction = getattr(self, "transaction", None)
-        return nullcontext() if transaction is None else transaction()
-
-    @property
-    def _shares_transaction(self) -> bool:
-        """Returns whether records and ledger are committed together, whatever is open now."""
-        return isinstance(self, Transaction) and self.holds_ledger
-
     def _moved(self, names: Collection[str] | None = None) -> dict[str, Memory]:
         """Returns the moved memories that are not in the store as well, by id.
 
@@ -327,6 +317,12 @@ class MovesHidden(HidesOnRequest):
             if any(link.target in ids for link in each.memory.links)
         }
 
+    def remarks(self) -> tuple[str, ...]:
+        """Returns what else a scan found, and moved memories that are in the store again."""
+        aside = self._aside()
+        back = sorted(self.own_get(aside)) if aside else []
+        return (*super().remarks(), *back_again(back))
+
     # ------------------------------------------------------------------ writing
 
     def put(self, memories: Sequence[Memory]) -> None:
@@ -363,11 +359,11 @@ class MovesHidden(HidesOnRequest):
         if not present:
             return
         table = HiddenRecords(self.ledger)
-        if not self._shares_transaction:
+        if not self.capabilities.holds_ledger:
             table.insist_on_commit()
         leaving = [present[id_] for id_ in sorted(present)]
         table.save(HiddenRecord(memory) for memory in leaving)
-        with self._grouped():
+        with self.transaction():
             self.conceal(leaving)
 
     def unhide(self, ids: Iterable[str]) -> None:
@@ -384,17 +380,11 @@ class MovesHidden(HidesOnRequest):
         self._must_write()
         present = self.own_get([memory.id for memory in known])
         table = HiddenRecords(self.ledger)
-        if not self._shares_transaction:
+        if not self.capabilities.holds_ledger:
             table.insist_on_commit()
-        with self._grouped():
+        with self.transaction():
             self.revealed([memory for memory in known if memory.id not in present])
         table.drop(memory.id for memory in known)
-
-    def written_back(self) -> tuple[str, ...]:
-        """Returns a remark on moved memories another program has written into the store again."""
-        aside = self._aside()
-        back = sorted(self.own_get(aside)) if aside else []
-        return back_again(back)
 
 
 def back_again(ids: Sequence[str]) -> tuple[str, ...]:

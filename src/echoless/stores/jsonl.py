@@ -35,9 +35,9 @@ from echoless.core.sqlite import is_sqlite
 from echoless.stores import files
 from echoless.stores import jsonl_lines as lines
 from echoless.stores import jsonl_record as records
-from echoless.stores.base import ALL, Head, Scope
+from echoless.stores.base import ALL, Capabilities, Head, Scope, StoreKind
 from echoless.stores.field_map import Hiding, Location, read_path
-from echoless.stores.files import Snapshot, exclusive, read_bytes, replace_bytes
+from echoless.stores.files import Snapshot, read_bytes, replace_bytes
 from echoless.stores.hidden_records import HiddenRecords, HidesOnRequest, back_again
 from echoless.stores.json_splice import as_lines, records_in
 from echoless.stores.ledger import Mark
@@ -50,15 +50,14 @@ _ENDED: Final = "jsonl_line_that_had_no_end"
 first addition on. When the additions are gone again, the file ends as before."""
 
 
-class JsonlStore(HidesOnRequest):
+class JsonlStore(StoreKind, HidesOnRequest):
     """Memories in a JSON Lines file."""
 
     summary: ClassVar[str] = "one JSON object a line; replaced atomically, lineage in a sidecar"
     one_file: ClassVar[bool] = True
     general: ClassVar[bool] = True
     _sidecar: Sidecar
-    holds_ledger: Final = False
-    profile: Final = "safe"
+    capabilities = Capabilities(transactions=True, hides=True)
 
     def __init__(self, path: Path, hide: Hiding = "") -> None:
         """Reads the file; use `open` or `create`."""
@@ -67,10 +66,9 @@ class JsonlStore(HidesOnRequest):
         self._asked = hide
         self.url = f"jsonl:///{self._location}"
         self.owner_reads = f"programs that read {path}"
-        self._writing = False
         self._staging = False
         self._nameless: set[str] = set()
-        self._sidecar = Sidecar(real)
+        super().__init__(Sidecar(real))
         self._reload()
 
     @classmethod
@@ -266,18 +264,9 @@ class JsonlStore(HidesOnRequest):
     # ------------------------------------------------------------------ writing
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Holds the writer's lock, and the sidecar open for writing."""
-        if self._writing:
-            yield
-            return
-        with exclusive(self._path), self._sidecar.writing():
-            self._reload()
-            self._writing = True
-            try:
-                yield
-            finally:
-                self._writing = False
+    def _opened_for_writing(self) -> Iterator[None]:
+        self._reload()
+        yield
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from echoless.core.model import Memory
-from echoless.stores.base import Changes, LinkSearch, Store
+from echoless.stores.base import Store
 
 
 class LinkIndex:
@@ -45,8 +45,8 @@ class LinkIndex:
 class Backlinks:
     """Links between the memories of a store, for as long as one run writes to it.
 
-    A store that can look links up (`LinkSearch`) is asked anew each time. Any other is read whole
-    once, and after that only what it says has changed (`Changes`), whoever changed it; one that
+    A store that can look links up (`linking`) is asked anew each time. Any other is read whole
+    once, and after that only what it says has changed (`changes`), whoever changed it; one that
     cannot say so is read whole each time.
     """
 
@@ -74,11 +74,10 @@ class Backlinks:
 
     def _linking(self, ids: set[str]) -> set[str]:
         """Returns the ids of the memories that link to some, from an index that is up to date."""
-        if isinstance(self._store, LinkSearch):
-            return set(self._store.linking(ids))
-        state, changed = "", None
-        if isinstance(self._store, Changes):
-            state, changed = self._store.changes(self._state)
+        linking = self._store.linking(ids)
+        if linking is not None:
+            return set(linking)
+        state, changed = self._store.changes(self._state)
         if changed is None or not self._state:
             self._index = LinkIndex(self._store.scan())
         elif changed:

@@ -1,10 +1,15 @@
-"""Namespaces made of several labelled values, such as `agent_id=pia&user_id=ann`."""
+"""Namespaces made of several labelled values, as mem0 scopes: `agent_id=pia&user_id=ann`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 from urllib.parse import quote, unquote
+
+from echoless.core.model import Memory
+
+OWNERS: Final = ("agent_id", "run_id", "user_id")
+"""Kinds of owners of a memory of mem0, in the order of its namespace."""
 
 Labelled: TypeAlias = Mapping[str, str]
 """Value by label, without empty ones."""
@@ -60,3 +65,22 @@ def by_labels_present(
             labels = tuple(label for label in order if values.get(label))
             present.setdefault(labels, []).append(values)
     return present
+
+
+def owned_by(record: Mapping[str, object]) -> str:
+    """Returns the namespace of a record of mem0: its owners, sorted by their kind."""
+    return namespace_of_labels((name, str(record.get(name) or "")) for name in OWNERS)
+
+
+def owners_of(namespace: str) -> dict[str, str]:
+    """Returns the owners `owned_by` joined; none if it is no namespace of mem0."""
+    owners = read_labels(namespace)
+    return owners if set(owners) <= set(OWNERS) and all(owners.values()) else {}
+
+
+def no_owners(memory: Memory) -> str:
+    """Returns what to say of a memory whose namespace names no owner of mem0."""
+    return (
+        f"{memory.namespace!r}, the namespace of {memory.id!r}, is none of mem0: name whom it "
+        "belongs to, such as user_id=ann or agent_id=pia&user_id=ann."
+    )

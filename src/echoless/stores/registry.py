@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
-from typing import cast
+from typing import Final
 
 from echoless.core import plugins
 from echoless.core.errors import ForeignStore, StoreNotFound, UsageError
-from echoless.stores.base import General, OneFile, Signed, Store, StoreKind, TakesMap
+from echoless.stores.base import Store, StoreKind
 from echoless.stores.field_map import FieldMap
 from echoless.stores.files import insist_on_text
 from echoless.stores.sqlite import SqliteStore
+
+LOG: Final = logging.getLogger("echoless.stores")
 
 _SUFFIXES = {
     ".jsonl": "jsonl",
@@ -26,20 +29,47 @@ _SUFFIXES = {
 _DEFAULT = "sqlite"
 
 
-def kinds() -> dict[str, StoreKind]:
-    """Returns all kinds of store by scheme."""
-    return {name: _kind(name) for name in plugins.names("stores")}
+def kinds() -> dict[str, type[StoreKind]]:
+    """Returns all kinds of store by scheme; one of an outdated package is left out with a warning.
+
+    A bare path is shown to every kind, and must open whatever else is installed.
+    """
+    known: dict[str, type[StoreKind]] = {}
+    for name in plugins.names("stores"):
+        try:
+            known[name] = _kind(name)
+        except OutdatedKind as problem:
+            LOG.warning("%s", problem)
+    return known
 
 
-def _kind(scheme: str) -> StoreKind:
+class OutdatedKind(UsageError):
+    """A kind of store of another package that was written for echoless 0.2 or earlier."""
+
+
+def _kind(scheme: str) -> type[StoreKind]:
+    """Returns the kind of store of a scheme.
+
+    Raises:
+        UsageError: There is no such scheme.
+        OutdatedKind: Its class does not inherit `StoreKind`.
+    """
     if scheme == _DEFAULT:
         return SqliteStore  # without a look at all installed packages, which takes 30 ms
-    return cast("StoreKind", plugins.load("stores", scheme))
+    kind = plugins.load("stores", scheme)
+    if not (isinstance(kind, type) and issubclass(kind, StoreKind)):
+        raise OutdatedKind(
+            f"The package that brings the stores {scheme!r} was written for an earlier echoless: "
+            "its class does not inherit echoless.stores.StoreKind, nor its stores "
+            "echoless.stores.Store. Install a newer version of that package, or remove it. "
+            "docs/extending-store.md shows what to change."
+        )
+    return kind
 
 
 def is_one_file(scheme: str) -> bool:
     """Returns whether stores of a scheme are one file, with at most a ledger beside it."""
-    return scheme in plugins.names("stores") and isinstance(_kind(scheme), OneFile)
+    return scheme in plugins.names("stores") and _kind(scheme).one_file
 
 
 def open_store(url: str | Path, *, create: bool = False) -> Store:
@@ -99,12 +129,11 @@ def locate(url: str | Path, *, create: bool = False) -> tuple[str, str]:
     path = Path(url)
     suffix = path.suffix.lower()
     if path.exists():
-        own = _kind(_DEFAULT)
-        if isinstance(own, Signed) and own.signed(path):
+        if _kind(_DEFAULT).signed(path):
             return _DEFAULT, url  # to ask the others would load them all
         matches = [name for name, kind in kinds().items() if kind.recognises(path)]
         if matches:
-            return min(matches, key=lambda name: isinstance(_kind(name), General)), url
+            return min(matches, key=lambda name: _kind(name).general), url
         if suffix in _SUFFIXES:
             return _SUFFIXES[suffix], url  # opening it says what is wrong with it
         raise ForeignStore(
@@ -154,8 +183,8 @@ def mapped(url: str, field_map: FieldMap) -> str:
     """
     scheme, location = locate(url)
     kind = _kind(scheme)
-    if not isinstance(kind, TakesMap):
-        takers = [name for name, each in kinds().items() if isinstance(each, TakesMap)]
+    if not kind.takes_map:
+        takers = [name for name, each in kinds().items() if each.takes_map]
         raise UsageError(
             f"A {scheme} store has fields of its own, so it takes no map. "
             f"These do: {', '.join(takers) or 'none'}."

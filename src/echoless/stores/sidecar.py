@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import uuid
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from threading import RLock
-from typing import Final, Protocol, Self
+from typing import Final
 
 from echoless.core import drafts
-from echoless.core.errors import EcholessError, ForeignStore, LedgerDamaged, StoreError
+from echoless.core.errors import EcholessError, ForeignStore, LedgerDamaged, StoreLocked
 from echoless.core.sqlite import (
+    BUSY_TIMEOUT_SECONDS,
     Database,
     in_memory,
     open_for_reading,
@@ -20,57 +22,69 @@ from echoless.core.sqlite import (
     table_exists,
 )
 from echoless.stores import ledger_schema as lineage
-from echoless.stores.files import speaking_of
+from echoless.stores.base import Store
+from echoless.stores.files import exclusive, speaking_of
 from echoless.stores.ledger import Ledger
 
 SUFFIX: Final = drafts.SIDECAR
 
 
-class LedgerPlace(Protocol):
+class LedgerPlace(ABC):
     """Where the lineage of a store lies that does not hold it in its own file."""
 
     @property
+    @abstractmethod
     def ledger(self) -> Ledger:
         """Returns the ledger as it is now.
 
         Raises:
             LedgerDamaged: Nothing of it can be read.
         """
-        ...
 
     @property
+    @abstractmethod
     def name(self) -> str:
         """Returns a short name of the place, for messages."""
-        ...
+
+    @property
+    @abstractmethod
+    def identity(self) -> str:
+        """Returns the identity of the store."""
 
     @property
     def is_sound(self) -> bool:
         """Returns whether the ledger can be read; one that is not there is an empty one."""
-        ...
+        return True
 
-    @property
-    def identity(self) -> str:
-        """Returns the identity of the store."""
-        ...
+    def locked(self) -> AbstractContextManager[None]:
+        """Locks out other writers of the store inside the block."""
+        return nullcontext()
 
     def writing(self) -> AbstractContextManager[None]:
         """Opens the ledger for writing, and makes it if it is missing."""
-        ...
+        return nullcontext()
+
+    def remarks(self) -> tuple[str, ...]:
+        """Returns where else lineage of the store lies, one sentence each."""
+        return ()
+
+    def faults(self) -> Sequence[str]:
+        """Returns what is wrong with the ledger's own tables, one sentence each."""
+        return ()
 
     def unfinished(self) -> tuple[Path, ...]:
         """Returns the files in which another writer was stopped in the middle."""
-        ...
+        return ()
 
     def take_back(self) -> None:
         """Undoes unfinished writes on the files themselves."""
-        ...
 
+    @abstractmethod
     def close(self) -> None:
         """Closes the ledger."""
-        ...
 
 
-class Sidecar:
+class Sidecar(LedgerPlace):
     """Lineage of one file; made by the first write, never by a reader."""
 
     def __init__(self, store: Path, *, path: Path | None = None) -> None:
@@ -139,6 +153,10 @@ class Sidecar:
             return known
         return hashlib.sha256(str(self._store.resolve()).encode()).hexdigest()[:32]
 
+    def locked(self) -> AbstractContextManager[None]:
+        """Locks the store's own file or folder against other writers inside the block."""
+        return exclusive(self._store)
+
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Opens the file for writing, and makes it if it is missing."""
@@ -185,14 +203,19 @@ def lost(path: Path, problem: EcholessError) -> LedgerDamaged:
     )
 
 
-class MemorySidecar:
+class MemorySidecar(LedgerPlace):
     """Lineage that lasts as long as the object, for a store that is no file."""
 
     def __init__(self) -> None:
         """Makes an empty ledger."""
         self._database = in_memory()
         lineage.migrations.apply(self._database)
-        self.identity = uuid.uuid4().hex
+        self._identity = uuid.uuid4().hex
+
+    @property
+    def identity(self) -> str:
+        """Returns a new identity for each object."""
+        return self._identity
 
     @property
     def ledger(self) -> Ledger:
@@ -209,40 +232,25 @@ class MemorySidecar:
         """Returns where it lies."""
         return "memory"
 
-    @property
-    def is_sound(self) -> bool:
-        """Returns True: no other program changes it."""
-        return True
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Does nothing: there is no file to open."""
-        yield
-
-    def unfinished(self) -> tuple[Path, ...]:
-        """Returns nothing: no other program writes it."""
-        return ()
-
-    def take_back(self) -> None:
-        """Does nothing: there is no write to undo."""
-
     def close(self) -> None:
         """Drops the lineage."""
         self._database.close()
 
 
-class BesideSidecar:
-    """Common part of the stores whose ledger lies beside them.
+class BesideSidecar(Store):
+    """Common part of the stores whose ledger lies beside them: lineage, and the one writer.
 
-    Attributes:
-        url: Where the store is.
+    `writing` holds `_locked`, the sidecar and `_opened_for_writing`, in this order; a store
+    overrides what differs. SQLite files that it names in `_databases` are checked, healed and
+    closed here.
     """
 
-    url: str
     _sidecar: LedgerPlace
-    _writing: bool
-    _turn: RLock
-    """Threads that share the store write one after the other."""
+
+    def __init__(self, sidecar: LedgerPlace) -> None:
+        """Takes the ledger, which is closed with the store."""
+        self._sidecar = sidecar
+        self._turn = RLock()
 
     @property
     def identity(self) -> str:
@@ -264,55 +272,65 @@ class BesideSidecar:
         """Returns where the sidecar lies, or will lie; None if the ledger is in no file."""
         return self._sidecar.path if isinstance(self._sidecar, Sidecar) else None
 
-    def unfinished(self) -> tuple[Path, ...]:
-        """Returns the files in which a write was stopped in the middle."""
-        return self._sidecar.unfinished()
+    # ------------------------------------------------------------------ writing
 
-    def take_back(self) -> None:
-        """Undoes unfinished writes on the files themselves."""
-        self._sidecar.take_back()
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Holds the writer's lock, with store and sidecar open for writing.
 
-    def _must_write(self) -> None:
-        """Refuses a change outside of `writing()`.
-
-        Raises:
-            StoreError: The store is open for reading.
+        Threads that share the store write one after the other.
         """
-        if not self._writing:
-            raise StoreError(f"{self.url} is open for reading; write inside store.writing().")
+        if not self._turn.acquire(timeout=BUSY_TIMEOUT_SECONDS):
+            raise StoreLocked(
+                f"Another thread writes to {self.url}. Wait for it to end and try again; nothing "
+                "was changed."
+            )
+        try:
+            if self._writing:
+                yield
+                return
+            with self._locked(), self._sidecar.writing():
+                self._writing = True
+                try:
+                    with self._opened_for_writing():
+                        yield
+                finally:
+                    self._writing = False
+        finally:
+            self._turn.release()
 
-    def close(self) -> None:
-        """Closes the sidecar."""
-        self._sidecar.close()
+    def _locked(self) -> AbstractContextManager[None]:
+        """Locks out other writers inside the block; by default as the sidecar names the store."""
+        return self._sidecar.locked()
 
-    def __enter__(self) -> Self:
-        return self
+    def _opened_for_writing(self) -> AbstractContextManager[None]:
+        """Opens the store itself for writing, inside the lock, and ends its writing."""
+        return nullcontext()
 
-    def __exit__(self, *failure: object) -> None:
-        self.close()
+    # ------------------------------------------------------------------ files
 
-
-class DatabaseBesideSidecar(BesideSidecar):
-    """Common part of the stores that are an SQLite file of another program."""
-
-    _database: Database
+    def _databases(self) -> Sequence[Database]:
+        """Returns the open SQLite files that the store itself consists of."""
+        return ()
 
     def integrity(self) -> list[str]:
-        """Returns what is wrong with the file, one sentence each; empty if nothing is."""
-        return self._database.faults()
+        """Returns what is wrong with the files of the store, one sentence each."""
+        own = [fault for database in self._databases() for fault in database.faults()]
+        return [*own, *self._sidecar.faults()]
 
     def unfinished(self) -> tuple[Path, ...]:
-        """Returns the file or its sidecar, where a writer was stopped in the middle."""
-        path = self._database.path
-        own = (path,) if path is not None and self._database.unfinished else ()
-        return (*own, *super().unfinished())
+        """Returns the files in which a write was stopped in the middle."""
+        own = (each.path for each in self._databases() if each.path and each.unfinished)
+        return (*own, *self._sidecar.unfinished())
 
     def take_back(self) -> None:
         """Undoes unfinished writes on the files themselves."""
-        self._database.heal()
-        super().take_back()
+        for database in self._databases():
+            database.heal()
+        self._sidecar.take_back()
 
     def close(self) -> None:
-        """Closes both files."""
-        self._database.close()
-        super().close()
+        """Closes the store's own files and the sidecar."""
+        for database in self._databases():
+            database.close()
+        self._sidecar.close()

@@ -21,7 +21,6 @@ from echoless.core.errors import (
     BadRecord,
     EcholessError,
     ForeignStore,
-    StoreError,
     StoreNotFound,
     StoreReplaced,
 )
@@ -39,7 +38,7 @@ from echoless.core.text import has_utf8
 from echoless.core.timestamps import instant
 from echoless.stores import full_text, schema
 from echoless.stores import ledger_schema as lineage
-from echoless.stores.base import ALL, Prints, Scope
+from echoless.stores.base import ALL, Capabilities, Prints, Scope, Store, StoreKind
 from echoless.stores.column_values import suggestion, texts_in
 from echoless.stores.files import file_number, make_file
 from echoless.stores.known_schema import refusal
@@ -62,21 +61,20 @@ class _Head(NamedTuple):
     seq: int
 
 
-class SqliteStore:
+class SqliteStore(StoreKind, Store):
     """Memories in an SQLite file of echoless."""
 
     summary: ClassVar[str] = "one SQLite file: memories, vectors, full text and lineage (default)"
     one_file: ClassVar[bool] = True
-    holds_ledger: Final = True
-    partitioned: Final = True
-    profile: Final = "safe"
+    capabilities = Capabilities(
+        transactions=True, savepoints=True, holds_ledger=True, partitioned=True, repeatable=True
+    )
 
     def __init__(self, path: Path, database: Database) -> None:
         """Wraps an open database with the schema of echoless; use `open` or `create`."""
         self._path = path
         self._number = file_number(path)
         self._database = database
-        self._writing = False
         self._writer: Database | None = None
         self.url = f"sqlite:///{path}"
 
@@ -419,11 +417,6 @@ class SqliteStore:
         with self._database.transaction(), self._database.speaking():
             self._db.executemany("DELETE FROM memories WHERE id = ?", ((i,) for i in ids))
 
-    def _must_write(self) -> None:
-        """Refuses a change outside of `writing()`."""
-        if not self._writing:
-            raise StoreError(f"{self.url} is open for reading; write inside store.writing().")
-
     def integrity(self) -> list[str]:
         """Returns what is wrong with the file, one sentence each; empty if nothing is."""
         wrong = self._database.faults()
@@ -447,12 +440,6 @@ class SqliteStore:
             self._writer.close()
             self._writer = None
         self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self.close()
 
 
 def _storable(names: Iterable[str]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from echoless.core.commands import command_line
-from echoless.stores.base import HidesMarked, OwnerView, ShowsOwner, Store, Transaction
+from echoless.stores.base import OwnerView, Store
 
 
 def seen_elsewhere(store: Store, counts: Mapping[str, int], run: str = "") -> str | None:
@@ -16,7 +16,7 @@ def seen_elsewhere(store: Store, counts: Mapping[str, int], run: str = "") -> st
         counts: Of a plan or a run; memories that are merged stay in the store too.
         run: The run that hid them; empty for a plan.
     """
-    view = owner_view(store)
+    view = store.owner_view
     if not counts["mark"] + counts["merge"] or not view.sentence:
         return None
     if not view.sees_hidden:
@@ -25,19 +25,6 @@ def seen_elsewhere(store: Store, counts: Mapping[str, int], run: str = "") -> st
         back = command_line("undo", store.url, run, "--no-keep-both")
         return f"They are hidden from echoless alone: {view.sentence}. {_next(view, back)}"
     return f"Marks hide memories from echoless alone: {view.sentence}. {_first(view, store.url)}"
-
-
-def owner_view(store: Store) -> OwnerView:
-    """Returns what the owner's program sees; the usual case for a store that does not say."""
-    if isinstance(store, ShowsOwner):
-        return store.owner_view
-    own_ledger = isinstance(store, Transaction) and store.holds_ledger
-    if own_ledger or isinstance(store, HidesMarked):
-        return OwnerView()
-    return OwnerView(
-        f"other programs that read {store.url} go on seeing them",
-        way="--action delete takes them out of the store.",
-    )
 
 
 def _first(view: OwnerView, url: str) -> str:

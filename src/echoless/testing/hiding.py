@@ -26,7 +26,7 @@ from echoless.execution import executor, rollback
 from echoless.execution.executor import apply
 from echoless.execution.integrity import check
 from echoless.execution.rollback import undo
-from echoless.stores.base import HidesMarked, Scope, Store
+from echoless.stores.base import Scope, Store
 from echoless.stores.hidden_records import HiddenRecords
 from echoless.stores.ledger import Mark
 from echoless.testing.stores import StoreSuite, contents, plan_by_hand, simple, state
@@ -82,7 +82,7 @@ class HidingConformance(StoreSuite):
         bytes_before = self.own_bytes(tmp_path)
         assert self.seen(tmp_path) == self.texts(1, 2, 3, 4, 5)
         with self.open(tmp_path) as store:
-            assert isinstance(store, HidesMarked)
+            assert store.capabilities.hides
             before, names = state(store), store.namespaces()
             run = self.hide_some(store, action)
         assert self.seen(tmp_path) == self.texts(1, 3, 4)
@@ -119,7 +119,7 @@ class HidingConformance(StoreSuite):
     def test_to_hide_or_show_again_what_is_so_already_changes_nothing(self, tmp_path: Path) -> None:
         self.fill(tmp_path, self.memories())
         with self.open(tmp_path) as store, store.writing():
-            assert isinstance(store, HidesMarked)
+            assert store.capabilities.hides
             before = state(store)
             (one, two), same = self.ids("m-1", "m-2"), "by hand"
             mark = Mark(two, one, "run-1", "duplicate", 1.0, same)
@@ -214,7 +214,7 @@ class HidingConformance(StoreSuite):
         assert self.seen(folder) == visible
 
     def _hide_again(self, store: Store, id_: str) -> None:
-        assert isinstance(store, HidesMarked)
+        assert store.capabilities.hides
         with store.writing():
             store.hide([store.ledger.marks()[id_]])
 

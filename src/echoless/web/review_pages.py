@@ -16,7 +16,6 @@ from echoless.core.wording import count
 from echoless.execution.executor import Run
 from echoless.execution.plan import Plan
 from echoless.execution.rollback import STANDING, PastRun, Undone, history, would_undo
-from echoless.stores.base import Reports
 from echoless.stores.visibility import seen_elsewhere
 from echoless.web.review_query import (
     PAGE,
@@ -311,7 +310,7 @@ class ReviewPages:
     def applied(self, run: Run) -> Reply:
         """Returns what was done by a plan."""
         store = self._session.store
-        notes = [*(store.notes() if isinstance(store, Reports) else ())]
+        notes = [*store.notes()]
         elsewhere = seen_elsewhere(store, run.counts, run.id)
         notes += [elsewhere] if elsewhere else []
         return Reply(self._page("review_applied.html", "", run=run, words=ACTIONS, notes=notes))

@@ -18,7 +18,6 @@ from echoless.core.text import token_estimate
 from echoless.core.verdict_sentences import sentence
 from echoless.core.visible import escapes
 from echoless.execution.plan import gains
-from echoless.stores.base import Unites
 from echoless.web.markup import MOST
 from echoless.web.review_query import (
     PAGE,
@@ -262,8 +261,7 @@ class Cards:
     def gains(self, survivor: Memory, going: Sequence[Memory]) -> Sequence[str]:
         """Returns the fields that a survivor would take over, in words."""
         store = self._session.store
-        rules = store if isinstance(store, Unites) else None
-        return gained_fields(gains(survivor, going, self.action, rules))
+        return gained_fields(gains(survivor, going, self.action, store))
 
     def _choice(self, item: ReviewItem, answer: Answer | None, draft: Draft | None) -> _Choice:
         """Returns who stays and who goes: by the draft, by the answer, or as proposed."""

@@ -8,7 +8,6 @@ import pytest
 from echoless import apply, find, open_store, undo
 from echoless.core.errors import BadRecord, ForeignStore, LedgerDamaged, StoreError, UsageError
 from echoless.core.model import Memory
-from echoless.stores.base import Remarks
 from echoless.stores.registry import locate
 from echoless.testing.stores import contents, plan_by_hand
 
@@ -22,7 +21,6 @@ def told(path: Path, data: bytes) -> str:
     """The remarks about a file, after its first two observations were hidden and shown again."""
     path.write_bytes(data)
     with open_store(f"mcp-memory:///{path}") as store:
-        assert isinstance(store, Remarks)
         first, second = [m.id for m in store.scan() if m.namespace == "Ann"][:2]
         run = apply(store, plan_by_hand(store, [(first, second)], "mark"))
         hidden = path.read_bytes()

@@ -10,7 +10,6 @@ from echoless import apply, find, open_store, plan, undo
 from echoless.core.errors import PlanForeign, StoreReadOnly
 from echoless.core.model import Memory
 from echoless.execution.integrity import check
-from echoless.stores.base import Remarks, Reports
 from echoless.stores.mcp_memory.entity_names import name_key
 from echoless.testing.stores import plan_by_hand
 from tests.stores.mcp_memory.graphs import STYLES, written
@@ -103,7 +102,6 @@ def test_entities_that_are_one_are_united_and_come_apart_byte_for_byte(
             ("Ingrid", "Auth Service", "maintains"),
             ("Ingrid", "Ingrid", "knows"),
         ]
-        assert isinstance(store, Reports)
         assert [note for note in store.notes() if "left out: 1" in note] == store.notes()[:2]
         assert not check(store).problems
     with open_store(url) as store:
@@ -203,7 +201,6 @@ def test_an_audit_of_the_observations_names_the_entities_that_may_be_one(tmp_pat
     path = tmp_path / "memory.jsonl"
     path.write_bytes(written(ENTITIES, [*RELATIONS, RELATIONS[0], ("Ingrid", "Oslo", "lives in")]))
     with open_store(path) as store:
-        assert isinstance(store, Remarks)
         list(store.scan())
         told = "\n".join(store.remarks())
     assert "'Auth Service' = 'AuthService' = 'auth-service'" in told

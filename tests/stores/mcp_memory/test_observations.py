@@ -10,7 +10,7 @@ from echoless.core.errors import StoreError
 from echoless.core.settings import Choices, resolve
 from echoless.execution.integrity import check
 from echoless.ingest import Admitted, remember
-from echoless.stores.base import HidesMarked, Reports, Store
+from echoless.stores.base import Store
 from echoless.stores.registry import locate
 from echoless.testing.stores import contents, plan_by_hand
 from tests.stores.mcp_memory.graphs import files, written
@@ -157,8 +157,7 @@ def test_the_server_is_told_to_reread_and_a_write_of_its_own_is_never_lost(
         assert not store.ledger.marks()
         assert len(list(store.scan())) == 3
         run = apply(store, plan_by_hand(store, [ids], "mark"))
-        assert isinstance(store, Reports)
-        assert isinstance(store, HidesMarked)
+        assert store.capabilities.hides
         assert any("without a restart" in note for note in store.notes())
         undo(store, run.id)
     assert path.read_bytes() == other

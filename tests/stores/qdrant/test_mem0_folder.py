@@ -22,7 +22,7 @@ from echoless.core.profiles import ActionKind
 from echoless.core.settings import Choices, resolve
 from echoless.execution.actions import Rewrite
 from echoless.execution.recovery import recover
-from echoless.stores.base import HidesMarked, Store
+from echoless.stores.base import Store
 from echoless.stores.expiration import HIDDEN_SINCE
 from echoless.stores.registry import open_store
 from echoless.testing.crash import killed_at
@@ -153,7 +153,7 @@ def test_what_is_hidden_is_gone_from_search_and_lists_of_mem0_until_it_is_undone
 ) -> None:
     before = rows(home / "qdrant")
     with opened_store(home) as store:
-        assert isinstance(store, HidesMarked)
+        assert store.capabilities.hides
         run = apply(store, plan(find(store, settings=SAFE)))
         assert run.counts["mark"] == 1
         (hidden,) = store.ledger.marks()
@@ -359,7 +359,7 @@ def test_a_bare_path_is_known_as_mem0_s_by_its_content(home: Path, tmp_path: Pat
     with open_store(f"qdrant:///{tmp_path / 'other'}?map=content:text") as store:
         (memory,) = store.scan()
         assert (memory.id, memory.content) == ("1", "Hi.")
-        assert not isinstance(store, HidesMarked)
+        assert not store.capabilities.hides
 
 
 @pytest.mark.parametrize("length", [3, DIMENSIONS + 1])

@@ -12,9 +12,9 @@ import pytest
 from qdrant_client import models
 
 from echoless import open_store
-from echoless.stores.base import Partitioned, Scope, Store
-from echoless.stores.qdrant.points import Point
-from echoless.stores.qdrant.server import ServerPoints
+from echoless.stores.base import Scope, Store
+from echoless.stores.qdrant.client import ServerPoints
+from echoless.stores.qdrant.record import Point
 from tests.qdrant_server import QdrantServer, serving_qdrant
 
 ODD: Sequence[Any] = (
@@ -63,8 +63,7 @@ def test_whatever_a_key_of_a_payload_holds_its_namespace_is_found(qdrant: Qdrant
     fill(qdrant, "notes", [*payloads, {"text": "a text", "team": "ann", "echoless": own}])
     url = f"qdrant://{qdrant.address}?map=content:text&map=namespace:team#notes"
     with open_store(url) as store:
-        assert isinstance(store, Partitioned)
-        assert store.partitioned
+        assert store.capabilities.partitioned
         agrees(store, "absent", "\ud800", "elsewhere", "2", "nan", "inf")
 
 
@@ -83,8 +82,7 @@ def test_a_namespace_inside_of_echoless_own_key_is_read_from_every_point(
     homes = [json.dumps({"namespace": name}) for name in ("ann", "ben")]
     fill(qdrant, "notes", [{"text": "a text", "echoless": home} for home in homes])
     with open_store(f"qdrant://{qdrant.address}?map=content:text#notes") as store:
-        assert isinstance(store, Partitioned)
-        assert not store.partitioned
+        assert not store.capabilities.partitioned
         agrees(store, "absent")
 
 

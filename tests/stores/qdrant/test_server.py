@@ -22,7 +22,7 @@ from echoless.core.profiles import ActionKind
 from echoless.core.settings import Choices, resolve
 from echoless.execution.recovery import recover
 from echoless.ingest import Admitted, remember
-from echoless.stores.base import LinkSearch, Store
+from echoless.stores.base import Store
 from echoless.stores.qdrant.location import KEY, read_place
 from echoless.stores.registry import open_store
 from echoless.testing.stores import plan_by_hand
@@ -183,7 +183,6 @@ def test_a_new_collection_is_made_on_the_server_for_the_first_vectors(
 def test_links_are_looked_up_without_reading_every_vector(mem0: Mem0, qdrant: QdrantServer) -> None:
     first, again, third = (say(mem0, text) for text in TEXTS[:3])
     with opened_store(qdrant) as store:
-        assert isinstance(store, LinkSearch)
         assert not list(store.linking([first]))
         with store.writing():
             store.put([replace(store.get([third])[third], links=(Link(again, "related"),))])

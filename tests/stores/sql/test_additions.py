@@ -16,7 +16,6 @@ from echoless import apply, open_store, undo
 from echoless.core.settings import Choices, resolve
 from echoless.execution.actions import Rewrite
 from echoless.ingest import Admitted, remember
-from echoless.stores.base import Reports
 from echoless.testing.stores import plan_by_hand
 from tests.stores.sql import worlds
 
@@ -101,7 +100,6 @@ def rewritten(url: str) -> tuple[str, str, tuple[str, ...]]:
         first, second = (by_text[text] for text in worlds.PAIR)
         new = {first.id: Rewrite(TEXT, first.vectors, by="a person")}
         run = apply(store, plan_by_hand(store, [(first.id, second.id)], "merge", new))
-        assert isinstance(store, Reports)
         assert store.get([first.id])[first.id].content == TEXT
         return first.id, run.id, tuple(store.notes())
 

@@ -27,7 +27,7 @@ from echoless.core.profiles import ActionKind
 from echoless.execution.insertions import add
 from echoless.execution.integrity import check
 from echoless.execution.plan import Plan
-from echoless.stores.base import Remarks, Store
+from echoless.stores.base import Store
 from echoless.stores.sql import TableStore
 from echoless.stores.sql.database_ledger import CARRIED, schema_of
 from echoless.stores.sql.location import Location
@@ -298,7 +298,6 @@ def with_file(url: str) -> str:
 
 
 def remark_of(store: Store) -> str:
-    assert isinstance(store, Remarks)
     return " ".join(store.remarks())
 
 

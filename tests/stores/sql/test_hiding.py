@@ -14,7 +14,6 @@ import pytest
 from echoless import apply, open_store, undo
 from echoless.execution.integrity import check
 from echoless.stores.ledger import Ledger
-from echoless.stores.visibility import owner_view
 from echoless.testing.stores import plan_by_hand
 from tests.stores.sql import worlds
 from tests.stores.sql.worlds import PAIR, TEXTS
@@ -96,7 +95,7 @@ def test_where_a_program_cannot_hide_a_row_the_store_does_not_promise_it(tmp_pat
     with worlds.langgraph_file(path) as graph:
         worlds.fill_langgraph(graph)
         with open_store(path) as store:
-            assert owner_view(store).sees_hidden
+            assert store.owner_view.sees_hidden
         hide_second(str(path))
         assert len(graph.search(("users",), limit=100)) == len(TEXTS) + 1
 

@@ -16,7 +16,6 @@ from echoless import apply, open_store, undo
 from echoless.cli.main import main
 from echoless.core.errors import StoreError, StoreReadOnly
 from echoless.core.profiles import ActionKind
-from echoless.stores.base import Remarks, Reports
 from echoless.testing.stores import plan_by_hand
 from tests.stores.sql import worlds
 
@@ -47,8 +46,6 @@ def there_and_back(url: str, action: ActionKind) -> tuple[tuple[str, ...], tuple
     with open_store(url) as store:
         run = apply(store, plan_by_hand(store, [("1", "2")], action))
         assert not run.refused
-        assert isinstance(store, Remarks)
-        assert isinstance(store, Reports)
         said = store.remarks(), tuple(store.notes())
         undo(store, run.id)
     return said

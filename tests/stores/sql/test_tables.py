@@ -25,7 +25,6 @@ from echoless.core.errors import (
 from echoless.core.profiles import ActionKind
 from echoless.core.settings import Choices, resolve
 from echoless.ingest.guard import Guard
-from echoless.stores.base import Remarks
 from echoless.stores.field_map import read_pairs
 from echoless.stores.registry import mapped
 from echoless.stores.sql.location import Location
@@ -124,7 +123,6 @@ def test_a_row_of_every_storage_class_comes_back_exactly(
     path = odd_file(tmp_path)
     before = worlds.rows(path, '"my notes"')
     with open_store(f"sql:///{path}?map=importance:n#my notes") as store:
-        assert isinstance(store, Remarks)
         assert [memory.id for memory in store.scan()] == ["k-0", "k-1", "k/2"]
         assert any("no usable key: 1." in remark for remark in store.remarks())
         assert any("no text: 2." in remark for remark in store.remarks())
@@ -483,7 +481,6 @@ def test_rows_without_a_text_are_told_with_the_place_of_the_one_they_have(tmp_pa
         graph.put(("u",), "d", {"theme": "dark"})
     with open_store(path) as store:
         assert list(store.scan()) == []
-        assert isinstance(store, Remarks)
         (remark,) = (each for each in store.remarks() if "map=" in each)
     assert "value->content->memory, value->fact" in remark
     assert "map=content:value->fact in the URL" in remark

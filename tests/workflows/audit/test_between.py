@@ -32,9 +32,7 @@ PORT = "The database listens on port 5432."
 class Document(JsonlStore):
     """A store of one owner, whose namespaces are its headings."""
 
-    @property
-    def sectioned(self) -> bool:
-        return True
+    capabilities = replace(JsonlStore.capabilities, sectioned=True)
 
 
 def memory(id_: str, content: str, namespace: str = "") -> Memory:

@@ -15,7 +15,7 @@ from echoless.core.errors import EcholessError, StoreReadOnly
 from echoless.core.model import Judged, Memory
 from echoless.core.settings import Choices, layered, resolve
 from echoless.stores import open_store
-from echoless.stores.base import Located, Store, in_context
+from echoless.stores.base import Store, in_context
 from echoless.stores.ledger import Kept
 from echoless.stores.live.base import RECHECK, LiveStore
 from echoless.workflows.dedupe.pipeline import find
@@ -135,7 +135,7 @@ class _Reading:
             if memory.id in hidden:
                 continue
             id_ = f"{number}:{memory.id}"
-            place = store.place(memory.id) if isinstance(store, Located) else None
+            place = store.place(memory.id)
             judged = in_context(store, memory)
             self.memories[id_] = replace(judged, id=id_, links=(), native={})
             self.standing[id_] = Standing(memory, *(place or (path, 0)))

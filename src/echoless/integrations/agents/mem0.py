@@ -24,15 +24,16 @@ from echoless.ingest import Admitted, AlreadyKnown, Guard, NeedsReview, Remember
 from echoless.integrations.agents import comparable
 from echoless.stores.base import Scope
 from echoless.stores.live.base import RECHECK
-from echoless.stores.live.mem0 import SCOPES, Mem0Store, namespace_of
+from echoless.stores.live.mem0 import Mem0Store
 from echoless.stores.live.record import is_json
+from echoless.stores.namespace_labels import OWNERS, owned_by
 
 __all__ = ["Asked", "GuardedMemory"]
 
 Message: TypeAlias = Mapping[str, Any]
 Messages: TypeAlias = "str | Message | Sequence[Message]"
 
-_OWNERS: Final = frozenset({*SCOPES, "actor_id"})
+_OWNERS: Final = frozenset({*OWNERS, "actor_id"})
 """Keys mem0 takes from its arguments and its messages only."""
 
 OnAnswer = Callable[["Asked"], None]
@@ -313,7 +314,7 @@ class GuardedMemory:
                     results.append(entry)
             if not any(_text_of(message) is not None for message in left) and results:
                 return {"results": results}
-        before = {m.id: m for m in self.memories.owned({k: options[k] for k in SCOPES})}
+        before = {m.id: m for m in self.memories.owned({k: options[k] for k in OWNERS})}
         with self.memories.still():
             done = self._mem0_add(left, infer=infer, **options)
             made: list[Result] = done.get("results", [])
@@ -402,7 +403,7 @@ def _scope_of(owners: Mapping[str, object]) -> str | None:
     named = {name: str(owner).strip() for name, owner in owners.items() if owner is not None}
     if not named or any(not owner or len(owner.split()) != 1 for owner in named.values()):
         return None
-    return namespace_of(named)
+    return owned_by(named)
 
 
 def _details_of(metadata: Mapping[str, Any] | None, expiration_date: Any) -> JsonObject | None:

@@ -24,7 +24,7 @@ from echoless.core.settings import Choices, resolve
 from echoless.execution.plan import Plan
 from echoless.matching.runner import kept_apart
 from echoless.models.llm import Embed
-from echoless.stores.base import Protects, Store
+from echoless.stores.base import Store
 from echoless.workflows.consolidation import merge_pairs
 from echoless.workflows.consolidation.merge_pairs import CALLER, Merged, keep_both
 from echoless.workflows.consolidation.recency import recent_first, window_of
@@ -174,7 +174,7 @@ def _pairs(
     parts: dict[str, list[Memory]] = {}
     for id_ in sorted(memories):
         memory = memories[id_]
-        if id_ not in hidden and not (isinstance(store, Protects) and store.protected(memory)):
+        if id_ not in hidden and not store.protected(memory):
             parts.setdefault(memory.namespace, []).append(memory)
     for part in parts.values():
         for distance, a, b in _near(part, threshold, tally):
@@ -272,5 +272,5 @@ def _check_mergeable(store: Store, keep_id: str) -> None:
     for memory in store.get([keep_id]).values():
         if memory.pinned:
             raise UsageError(f"{memory.id} is pinned and is not merged.")
-        if isinstance(store, Protects) and (why := store.protected(memory)):
+        if why := store.protected(memory):
             raise UsageError(f"{memory.id} is protected and is not merged: {why}.")

@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
 from echoless.core import sqlite as database
 from echoless.core.errors import (
@@ -30,6 +30,8 @@ from echoless.core.failures import of_system
 from echoless.core.optional import lazy_module
 from echoless.core.panics import is_panic
 from echoless.core.sqlite import is_sqlite, is_unfinished_at, open_for_reading
+from echoless.stores.chroma.record import Record
+from echoless.stores.exact_vectors import to_rows
 from echoless.stores.files import Snapshot
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     import numpy as np
     from chromadb import config as chroma_config
     from chromadb import errors as chroma_errors
+    from chromadb.api.client import Client
     from numpy.typing import NDArray
 
     from echoless.core.model import Json
@@ -48,6 +51,10 @@ else:  # optional, and three quarters of a second
 EXTRA: Final = "chroma"
 DATABASE: Final = "chroma.sqlite3"
 _ATTEMPTS: Final = 5
+_BATCH: Final = 1000
+
+Held: TypeAlias = tuple[Record, bytes | None]
+"""A record as it is, with its vector."""
 
 State = Mapping[str, Snapshot | None]
 """State of every file of a folder, by its path in the folder."""
@@ -90,19 +97,6 @@ class Collection(Protocol):
 
     def delete(self, ids: list[str]) -> object:
         """Removes records."""
-
-
-class Client(Protocol):
-    """The methods of the library's client that are used."""
-
-    def get_collection(self, name: str, *, embedding_function: None) -> Collection:
-        """Returns a collection that exists."""
-
-    def create_collection(self, name: str, *, embedding_function: None) -> Collection:
-        """Creates a collection."""
-
-    def close(self) -> None:
-        """Closes the client."""
 
 
 def folder_of(path: Path) -> Path | None:
@@ -297,3 +291,79 @@ def speaking(folder: Path) -> Iterator[None]:
 def may_write(folder: Path) -> bool:
     """Checks whether this process may change the folder and its database."""
     return os.access(folder, os.W_OK) and os.access(folder / DATABASE, os.W_OK)
+
+
+# ------------------------------------------------------------------ changes of one step
+
+
+class Writes:
+    """Records to write to one collection, sorted by the call each one needs.
+
+    Each call of the library is a transaction of its own.
+    """
+
+    def __init__(self, collection: Collection) -> None:
+        """Collects for a collection."""
+        self._collection = collection
+        self._away: list[str] = []
+        self._new: list[tuple[str, Record, bytes]] = []
+        self._keys: list[tuple[str, dict[str, Json]]] = []
+        self._texts: list[tuple[str, str | None, bytes, dict[str, Json]]] = []
+
+    def add(self, id_: str, old: Held | None, new: Record, vector: bytes) -> None:
+        """Adds one record to what is to be written.
+
+        Args:
+            id_: Its id.
+            old: As it is; None where there is none.
+            new: As it has to be.
+            vector: Its vector.
+        """
+        if old is not None and new.document is None and old[0].document is not None:
+            self._away.append(id_)  # an update cannot take a document away
+            old = None
+        if old is None:
+            self._new.append((id_, new, vector))
+            return
+        before, after = old[0].metadata, new.metadata
+        changes: dict[str, Json] = {
+            key: value
+            for key, value in after.items()
+            if key not in before or before[key] != value or type(before[key]) is not type(value)
+        }
+        # an update merges key by key, and None takes a key away
+        changes.update((key, None) for key in before if key not in after)
+        document = new.document if new.document != old[0].document else None
+        if document is not None or vector != old[1]:
+            self._texts.append((id_, document, vector, changes))
+        elif changes:
+            self._keys.append((id_, changes))
+
+    def carry_out(self) -> None:
+        """Writes what was added."""
+        if self._away:
+            self._collection.delete(self._away)
+        for start in range(0, len(self._new), _BATCH):
+            new = self._new[start : start + _BATCH]
+            self._collection.add(
+                [id_ for id_, _, _ in new],
+                # a list of rows: vectors of two lengths are for the library to refuse
+                [to_rows(vector)[0] for _, _, vector in new],
+                metadatas=[dict(record.metadata) or None for _, record, _ in new],
+                documents=[record.document for _, record, _ in new],
+            )
+        for start in range(0, len(self._keys), _BATCH):
+            changed = self._keys[start : start + _BATCH]
+            self._collection.update(
+                [id_ for id_, _ in changed],
+                embeddings=None,
+                metadatas=[changes for _, changes in changed],
+                documents=None,
+            )
+        for id_, document, vector, changes in self._texts:
+            self._collection.update(
+                [id_],
+                embeddings=to_rows(vector),  # a document without its vector would be embedded
+                metadatas=[changes] if changes else None,
+                documents=None if document is None else [document],
+            )

@@ -1,4 +1,4 @@
-"""One record of a collection as a memory, and a memory back into its record.
+"""The metadata keys of a collection, and one of its records as a memory and back.
 
 Writing starts from the record as it was and changes only the keys whose fields changed, so that a
 memory that is read and written again gives the same record.
@@ -6,10 +6,9 @@ memory that is read and written again gives the same record.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from echoless.core.errors import BadRecord, StoreError
@@ -17,10 +16,17 @@ from echoless.core.json_codec import json_text
 from echoless.core.model import Json, JsonObject, Memory, Vector, canonical
 from echoless.core.text import unreadable
 from echoless.stores import column_values as values
-from echoless.stores.chroma.layout import FIELDS, OWN, Layout
 from echoless.stores.expiration import promised, shown
-from echoless.stores.live.mem0 import namespace_of, no_owners, owners_of
+from echoless.stores.field_map import PLAIN, PRESETS, FieldMap
+from echoless.stores.namespace_labels import no_owners, owners_of
+from echoless.stores.record_layout import MEM0, RecordLayout
 from echoless.stores.scope import Head, owned
+
+OWN: Final = "echoless."
+"""Prefix of the metadata keys for fields the owner's layout has no key for."""
+
+FIELDS: Final = tuple(name for name in PLAIN if name != "content")
+"""Fields stored in metadata; with a map `content` may be one too."""
 
 _METADATA: Final = f"{OWN}metadata"
 _EXTRA: Final = f"{OWN}extra"
@@ -30,7 +36,60 @@ _NATIVE: Final = "chroma"
 _INTEGERS: Final = 2**63
 _RESERVED: Final = ("#", "$", "chroma:", OWN)
 _HEAD: Final = ("namespace", "created_at")
-_CLASSES: Final = ("public", "private")
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionLayout:
+    """What is known of the records of a collection.
+
+    Attributes:
+        fields: The place of each field in the metadata.
+        model: Name of the vectors' model where a record does not state one.
+        profile: Name of the profile the store proposes.
+    """
+
+    fields: RecordLayout
+    model: str
+    profile: str = "safe"
+
+
+def keys_of(columns: Mapping[str, str]) -> dict[str, str]:
+    """Returns the metadata key of each field: the owner's, or one of echoless."""
+    return {name: columns.get(name, OWN + name) for name in FIELDS}
+
+
+def general(field_map: FieldMap, model: str) -> CollectionLayout:
+    """Returns the layout of any collection, with a map.
+
+    Raises:
+        UsageError: The map names a field that has a place of its own.
+    """
+    columns = field_map.only(("content", *FIELDS), "a Chroma collection").columns
+    return CollectionLayout(RecordLayout(keys_of(columns), columns.get("content", "")), model)
+
+
+def mem0(model: str) -> CollectionLayout:
+    """Returns the layout of a collection of mem0."""
+    return CollectionLayout(replace(MEM0, keys=keys_of(MEM0.keys)), model)
+
+
+def is_mem0(field_map: FieldMap) -> bool:
+    """Returns whether a map is that of mem0."""
+    return field_map == PRESETS["mem0"]
+
+
+def model_of(collection: str, configuration: Mapping[str, Json]) -> str:
+    """Returns the name of the model that made a collection's vectors.
+
+    Chroma keeps the name of its own embedding functions. Of any other nothing is known; then the
+    collection gives the name, so that vectors of two collections are never compared.
+    """
+    used = configuration.get("embedding_function")
+    if isinstance(used, Mapping) and used.get("type") == "known":
+        settings = used.get("config")
+        named = settings.get("model_name") if isinstance(settings, Mapping) else None
+        return ":".join(str(each) for each in (used.get("name"), named) if each)
+    return f"chroma:{collection}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,24 +125,24 @@ def from_native(memory: Memory) -> Record | None:
 # ------------------------------------------------------------------ reading
 
 
-def decode(id_: str, record: Record, vector: bytes | None, layout: Layout) -> Memory:
+def decode(id_: str, record: Record, vector: bytes | None, layout: CollectionLayout) -> Memory:
     """Returns the memory of a record.
 
     A value that cannot be read as the field of its key stays in `metadata` as it is, and the field
     takes its default.
     """
-    raw = shown(record.metadata, layout.expires)
+    fields = layout.fields
+    raw = shown(record.metadata, fields.expires)
     record = Record(record.document, raw)
-    read, taken = _fields(raw, layout)
+    read, taken = fields.read(raw)
     extra = dict(values.as_object(raw.get(_EXTRA)))
     content = record.document or ""
-    column = layout.map.column("content")
-    if column is not None and isinstance(text := raw.get(column), str):
+    if fields.content and isinstance(text := raw.get(fields.content), str):
         content = text
-        taken.add(column)
+        taken.add(fields.content)
         if record.document is not None:
             extra[_DOCUMENT] = record.document
-    taken |= {_METADATA, _EXTRA, MODEL, layout.digest, *layout.derived}
+    taken |= {_METADATA, _EXTRA, MODEL, fields.digest, *fields.derived}
     metadata = {key: value for key, value in raw.items() if key not in taken}
     metadata.update(values.as_object(raw.get(_METADATA)))
     model = raw.get(MODEL)
@@ -97,45 +156,20 @@ def decode(id_: str, record: Record, vector: bytes | None, layout: Layout) -> Me
         native=native(record),
         **read,  # type: ignore[arg-type]
     )
-    return owned(promised(memory), whole=not (layout.privacy or layout.owners))
+    return owned(promised(memory), whole=not (fields.privacy or fields.owners))
 
 
-def head(id_: str, raw: Mapping[str, Json], layout: Layout) -> Head:
+def head(id_: str, raw: Mapping[str, Json], layout: CollectionLayout) -> Head:
     """Returns the id, namespace and time of a record's memory, from its metadata."""
-    read, _ = _fields(raw, layout, _HEAD)
+    read, _ = layout.fields.read(raw, _HEAD)
     time = read.get("created_at")
     return Head(id_, str(read.get("namespace", "")), None if time is None else str(time))
-
-
-def _fields(
-    raw: Mapping[str, Json], layout: Layout, names: Sequence[str] = FIELDS
-) -> tuple[dict[str, object], set[str]]:
-    """Returns fields by name, and the keys they were read from."""
-    read: dict[str, object] = {}
-    taken: set[str] = set()
-    for name in names:
-        key = layout.key(name)
-        if key not in raw:
-            continue
-        try:
-            read[name] = values.read(name, raw[key])
-        except BadRecord:
-            continue
-        taken.add(key)
-    if layout.privacy:
-        taken.add(layout.privacy)
-        private = values.is_true(raw.get(layout.privacy))
-        read.setdefault("namespace", _CLASSES[private])
-    if layout.owners:
-        taken |= set(layout.owners)
-        read["namespace"] = namespace_of(raw)
-    return read, taken
 
 
 # ------------------------------------------------------------------ writing
 
 
-def encode(memory: Memory, base: Record, layout: Layout) -> Record:
+def encode(memory: Memory, base: Record, layout: CollectionLayout) -> Record:
     """Returns the record of a memory.
 
     Args:
@@ -145,7 +179,7 @@ def encode(memory: Memory, base: Record, layout: Layout) -> Record:
 
     Raises:
         BadRecord: The text cannot be stored.
-        StoreError: A field has no place in the form this record has.
+        StoreError: The namespace names no owner, or a field has no place in the form of its key.
     """
     old = decode(memory.id, base, None, layout)
     problem = unreadable(memory.id) or (
@@ -153,61 +187,37 @@ def encode(memory: Memory, base: Record, layout: Layout) -> Record:
     )
     if problem:
         raise BadRecord(f"Memory {memory.id!r} has {problem} and cannot be stored in Chroma.")
-    raw = shown(base.metadata, layout.expires)
-    for name in FIELDS:
-        if canonical(values.as_json(memory, name)) != canonical(values.as_json(old, name)):
-            _change(raw, name, memory, layout)
-    _write_metadata(raw, old, memory, layout)
-    if layout.digest and memory.content != old.content:
-        data = memory.content.encode()
-        raw[layout.digest] = hashlib.md5(data, usedforsecurity=False).hexdigest()
-    if memory.content != old.content:
-        for key in layout.derived:
-            raw.pop(key, None)
-    column = layout.map.column("content")
-    if column is None:
+    fields = layout.fields
+    raw = shown(base.metadata, fields.expires)
+    if fields.owners and memory.namespace != old.namespace and not owners_of(memory.namespace):
+        raise StoreError(no_owners(memory))
+    fields.change(raw, old, memory)
+    _write_metadata(raw, old, memory, fields.taken)
+    if not fields.content:
         _write_object(raw, _EXTRA, memory.extra)
         return Record(base.document if memory.content == old.content else memory.content, raw)
     _write_object(raw, _EXTRA, {k: v for k, v in memory.extra.items() if k != _DOCUMENT})
-    if memory.content != old.content or column not in raw:
-        raw[column] = memory.content
+    if memory.content != old.content or fields.content not in raw:
+        raw[fields.content] = memory.content
     document = memory.extra.get(_DOCUMENT)
     return Record(document if isinstance(document, str) else None, raw)
 
 
-def _change(raw: dict[str, Json], name: str, memory: Memory, layout: Layout) -> None:
-    """Writes one field into the metadata, in the form its key has."""
-    key = layout.key(name)
-    if name == "namespace" and layout.owners:
-        owners = owners_of(memory.namespace)
-        if not owners:
-            raise StoreError(no_owners(memory))
-        for owner in layout.owners:
-            raw.pop(owner, None)
-        raw.update(owners)
-        return
-    if name == "namespace" and layout.privacy:
-        # a namespace that is no privacy class goes into a key of echoless
-        is_class = memory.namespace in (*_CLASSES, "")
-        values.set_or_remove(raw, key, None if is_class else memory.namespace)
-        raw[layout.privacy] = memory.namespace == "private"
-        return
-    values.change(raw, key, name, memory, link=layout.link)
-
-
-def _write_metadata(raw: dict[str, Json], old: Memory, memory: Memory, layout: Layout) -> None:
+def _write_metadata(
+    raw: dict[str, Json], old: Memory, memory: Memory, taken: frozenset[str]
+) -> None:
     """Writes the metadata keys that changed, as JSON where Chroma or the layout has no place."""
     if canonical(memory.metadata) == canonical(old.metadata):
         return
     before = dict(raw)
     for key in old.metadata:
-        if not (key in layout.keys and key in memory.metadata):
+        if not (key in taken and key in memory.metadata):
             raw.pop(key, None)
     overflow: dict[str, Json] = {}
     for key, value in memory.metadata.items():
         if key in before and canonical(before[key]) == canonical(value) and key in old.metadata:
             raw[key] = before[key]
-        elif key not in layout.keys and fits(key, value):
+        elif key not in taken and fits(key, value):
             raw[key] = value
         else:
             overflow[key] = value

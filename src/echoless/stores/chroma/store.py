@@ -12,25 +12,23 @@ import json
 from collections import Counter
 from collections.abc import Collection as Ids
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from threading import RLock
-from typing import ClassVar, Final, Self, cast
+from typing import TYPE_CHECKING, ClassVar, Final, Self, cast
 
 from echoless.core.errors import StoreError, StoreReadOnly, UsageError
 from echoless.core.json_codec import floats_to_bytes
 from echoless.core.model import Json, Memory
 from echoless.stores import expiration, files
-from echoless.stores.base import ALL, Head, OwnerView, Scope
+from echoless.stores.base import ALL, Head, OwnerView, Scope, StoreKind
+from echoless.stores.chroma import ego
 from echoless.stores.chroma import folder as folders
-from echoless.stores.chroma import layout as layouts
 from echoless.stores.chroma import record as records
-from echoless.stores.chroma.folder import Client, Collection, speaking
-from echoless.stores.chroma.lexical import LexicalIndex
-from echoless.stores.chroma.record import Record
-from echoless.stores.chroma.writes import Writes
+from echoless.stores.chroma.ego import LexicalIndex
+from echoless.stores.chroma.folder import Collection, Writes, speaking
+from echoless.stores.chroma.record import CollectionLayout, Record
 from echoless.stores.exact_vectors import ExactVectors, all_bytes
 from echoless.stores.field_map import FieldMap, Hiding, Location, read_location
 from echoless.stores.files import exclusive
@@ -38,6 +36,9 @@ from echoless.stores.hidden_records import MovesHidden
 from echoless.stores.ledger import Ledger, Mark
 from echoless.stores.link_index import LinkIndex
 from echoless.stores.sidecar import Sidecar
+
+if TYPE_CHECKING:
+    from chromadb.api.client import Client
 
 _ALL: Final = ["embeddings", "documents", "metadatas"]
 _BATCH: Final = 1000
@@ -50,11 +51,11 @@ STALE_CLIENT: Final = (
 )
 
 
-class ChromaStore(MovesHidden):
+class ChromaStore(StoreKind, MovesHidden):
     """Memories in one collection."""
 
     summary: ClassVar[str] = "a collection of Chroma, ego-mcp's or any with a map (extra: chroma)"
-    holds_ledger: Final = False
+    takes_map = True
 
     def __init__(self, folder: Path, collection: str, asked: FieldMap, hide: Hiding = "") -> None:
         """Wraps a collection that exists; use `open` or `create`."""
@@ -66,18 +67,17 @@ class ChromaStore(MovesHidden):
         if len(collection) > _LONGEST_NAME:
             digest = hashlib.sha256(collection.encode()).hexdigest()[:8]
             name = f"{collection[:_LONGEST_NAME]}-{digest}"
-        self._sidecar = Sidecar(folder.with_name(f"{folder.name}.{name}"))
+        sidecar = Sidecar(folder.with_name(f"{folder.name}.{name}"))
+        super().__init__(sidecar)
         self._copy: Path | None = None
         self._state: folders.State = {}
         self._client: Client | None = None
         self._collection: Collection | None = None
-        self._layout: layouts.Layout | None = None
-        self._turn = RLock()
-        self._writing = False
+        self._layout: CollectionLayout | None = None
         self._changed = False
         self._links: LinkIndex | None = None
         self._written: folders.State = {}
-        self._exact = ExactVectors(self._sidecar)
+        self._exact = ExactVectors(sidecar)
         self._lexical = LexicalIndex(folder.parent)
         self._location = Location(folder, collection, asked, hide)
         self.url = f"chroma:///{self._location}"
@@ -97,10 +97,10 @@ class ChromaStore(MovesHidden):
         """
         asked = _located(location)
         folder = folders.existing(asked.path)
-        name = folders.chosen(folder, asked.part, layouts.EGO_COLLECTION)
-        layouts.general(asked.map, "")
+        name = folders.chosen(folder, asked.part, ego.COLLECTION)
+        records.general(asked.map, "")
         store = cls(folder, name, asked.map, asked.hide)
-        if not layouts.is_mem0(asked.map or _remembered(store.ledger)):
+        if not records.is_mem0(asked.map or _remembered(store.ledger)):
             return store
         store.close()
         if asked.hide:
@@ -160,32 +160,33 @@ class ChromaStore(MovesHidden):
         """Returns why ego-mcp protects a memory; other collections protect none."""
         if self._its_layout().profile != "ego":
             return None
-        return layouts.protection(memory, datetime.now(UTC))
+        return ego.protection(memory, datetime.now(UTC))
 
     def notes(self) -> tuple[str, ...]:
         """Returns what went wrong with the lexical index, and which programs to start again."""
         stale = (STALE_CLIENT.format(self._folder),) if self._changed else ()
         return (*self._lexical.notes(), *stale)
 
-    def _its_layout(self) -> layouts.Layout:
+    def _its_layout(self) -> CollectionLayout:
         """Returns the layout; the first call finds out which one it is."""
         if self._layout is None:
             configuration = self._open().configuration_json
-            model = layouts.model_of(self._name, configuration)
+            model = records.model_of(self._name, configuration)
             settings = next(
                 (s for i in ("hnsw", "spann") if isinstance(s := configuration.get(i), Mapping)), {}
             )
             self._exact.needed = settings.get("space") == "cosine"  # see `exact_vectors.py`
             asked = self._asked_map or _remembered(self.ledger)
-            if layouts.is_mem0(asked):
-                self._layout = layouts.mem0(model)
+            if records.is_mem0(asked):
+                self._layout = records.mem0(model)
             elif asked:
-                self._layout = layouts.general(asked, model)
+                self._layout = records.general(asked, model)
             else:
                 first = self._ids()[:1]
                 metadata = self._fetch(first)[first[0]][0].metadata if first else None
-                ego = layouts.is_ego(self._name, metadata)
-                self._layout = layouts.ego(model) if ego else layouts.general(FieldMap(), model)
+                is_ego = ego.is_ego(self._name, metadata)
+                plain = records.general(FieldMap(), model)
+                self._layout = ego.layout_of(model) if is_ego else plain
         return self._layout
 
     # ------------------------------------------------------------------ reading
@@ -201,7 +202,8 @@ class ChromaStore(MovesHidden):
                 self._copy = place
             self._client = folders.open_client(place)
             with speaking(place):
-                self._collection = self._client.get_collection(self._name, embedding_function=None)
+                opened = self._client.get_collection(self._name, embedding_function=None)
+            self._collection = cast("Collection", opened)
         return self._collection
 
     def _close_client(self) -> None:
@@ -274,10 +276,6 @@ class ChromaStore(MovesHidden):
         """Returns the key by which a scan sorts: the id alone."""
         return 0, memory.id
 
-    def remarks(self) -> tuple[str, ...]:
-        """Returns which hidden memories another program wrote into the collection again."""
-        return self.written_back()
-
     def _moving_url(self) -> str:
         return f"chroma:///{replace(self._location, hide='move')}"
 
@@ -312,34 +310,35 @@ class ChromaStore(MovesHidden):
     # ------------------------------------------------------------------ writing
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Holds the writer's lock, with the library's client open on the folder itself."""
-        with self._turn:
-            if self._writing:
-                yield
-                return
-            if not folders.may_write(self._folder):
-                raise StoreReadOnly(
-                    f"{self._folder} may not be written. Check the permissions of the folder and "
-                    "its files; nothing was changed."
-                )
-            self._its_layout()
-            with ExitStack() as stack:
-                stack.enter_context(exclusive(self._folder))
-                folders.take_back(self._folder)
-                stack.enter_context(self._sidecar.writing())
-                # whoever undoes a run reads the fields it wrote, whether the map is named or not
-                if self._asked_map and _remembered(self.ledger) != self._asked_map:
-                    with self.ledger.transaction():
-                        self.ledger.set_fact(_MAP_FACT, json.dumps(dict(self._asked_map.columns)))
-                self._close_client()
-                self._writing = True
-                try:
-                    self._open()
-                    yield
-                finally:
-                    self._close_client()
-                    self._writing = False
+    def _locked(self) -> Iterator[None]:
+        """Locks the whole folder against other writers.
+
+        Raises:
+            StoreReadOnly: It may not be written.
+        """
+        if not folders.may_write(self._folder):
+            raise StoreReadOnly(
+                f"{self._folder} may not be written. Check the permissions of the folder and its "
+                "files; nothing was changed."
+            )
+        self._its_layout()
+        with exclusive(self._folder):
+            folders.take_back(self._folder)
+            yield
+
+    @contextmanager
+    def _opened_for_writing(self) -> Iterator[None]:
+        """Opens the library's client on the folder itself."""
+        # whoever undoes a run reads the fields it wrote, whether the map is named or not
+        if self._asked_map and _remembered(self.ledger) != self._asked_map:
+            with self.ledger.transaction():
+                self.ledger.set_fact(_MAP_FACT, json.dumps(dict(self._asked_map.columns)))
+        self._close_client()
+        try:
+            self._open()
+            yield
+        finally:
+            self._close_client()
 
     def unfinished(self) -> tuple[Path, ...]:
         """Returns the database or the sidecar, where a writer was stopped in the middle."""
@@ -360,10 +359,10 @@ class ChromaStore(MovesHidden):
         for memory in memories:  # refuse before the first change
             base = records.from_native(memory) or present.get(memory.id, (Record(), None))[0]
             record, vector = _prepared(memory, base, layout)
-            if layout.expires and expiration.is_hidden(
+            if layout.fields.expires and expiration.is_hidden(
                 present.get(memory.id, (Record(),))[0].metadata
             ):
-                hidden = expiration.hiding(record.metadata, layout.expires)
+                hidden = expiration.hiding(record.metadata, layout.fields.expires)
                 record = Record(record.document, {**record.metadata, **hidden})
             prepared.append((memory, record, vector))
         with self._opened_anew_on_failure(), self._lexical.step(), speaking(self._folder):
@@ -423,7 +422,7 @@ class ChromaStore(MovesHidden):
     def close(self) -> None:
         """Closes client and sidecar, and removes the copy."""
         self._close_client()
-        self._sidecar.close()
+        super().close()
 
 
 def _located(location: str) -> Location:
@@ -452,7 +451,7 @@ class Mem0ChromaStore(ChromaStore):
         collection = self._open()
         with speaking(self._folder):
             batch = collection.get(include=["metadatas"])
-        key = layouts.mem0("").expires
+        key = records.mem0("").fields.expires
         held = dict(zip(batch["ids"], batch["metadatas"], strict=True))
         own = {id_: expiration.shown(metadata or {}, key) for id_, metadata in held.items()}
         hidden = [id_ for id_, metadata in held.items() if expiration.is_hidden(metadata or {})]
@@ -470,14 +469,14 @@ class Mem0ChromaStore(ChromaStore):
         """Sets a past day as expiration date, and keeps what stood there in the record."""
         for id_, metadata in self._metadata(mark.duplicate for mark in marks).items():
             if not expiration.is_hidden(metadata):
-                hidden = expiration.hiding(metadata, self._its_layout().expires)
+                hidden = expiration.hiding(metadata, self._its_layout().fields.expires)
                 self._amend(id_, metadata, {**metadata, **hidden})
 
     def unhide(self, ids: Iterable[str]) -> None:
         """Sets the expiration date back, or takes it away; a day set since stays."""
         for id_, metadata in self._metadata(ids).items():
             if expiration.is_hidden(metadata):
-                shown = expiration.shown(metadata, self._its_layout().expires)
+                shown = expiration.shown(metadata, self._its_layout().fields.expires)
                 self._amend(id_, metadata, shown)
 
     def _metadata(self, ids: Iterable[str]) -> dict[str, dict[str, Json]]:
@@ -500,7 +499,7 @@ def _remembered(ledger: Ledger) -> FieldMap:
     return FieldMap(json.loads(text)) if text else FieldMap()
 
 
-def _prepared(memory: Memory, base: Record, layout: layouts.Layout) -> tuple[Record, bytes]:
+def _prepared(memory: Memory, base: Record, layout: CollectionLayout) -> tuple[Record, bytes]:
     """Returns the record and vector to write.
 
     Raises:

@@ -9,7 +9,6 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from threading import RLock
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from echoless.core.errors import StoreError
@@ -17,9 +16,8 @@ from echoless.core.model import Json, Memory, Vector
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.panics import is_panic
 from echoless.stores import files
-from echoless.stores.base import ALL, Head, Scope
+from echoless.stores.base import ALL, Head, Scope, StoreKind
 from echoless.stores.field_map import FieldMap
-from echoless.stores.files import exclusive
 from echoless.stores.hidden_records import MovesHidden
 from echoless.stores.lancedb import cells, rows
 from echoless.stores.lancedb.layout import (
@@ -61,11 +59,11 @@ _ANY: Final = ("hasToolCalls", "hasDecision")
 _MESSAGE_IDS: Final = "telegramMessageIds"
 
 
-class LanceStore(MovesHidden):
+class LanceStore(StoreKind, MovesHidden):
     """Memories in a table of a LanceDB folder."""
 
     summary: ClassVar[str] = "a table of a LanceDB folder, any columns; lineage in a sidecar"
-    holds_ledger: Final = False
+    takes_map = True
 
     def __init__(self, location: Location, *, what: str = "The store 'lancedb'") -> None:
         """Opens a table that exists.
@@ -90,10 +88,8 @@ class LanceStore(MovesHidden):
         self._layout = layout_of(
             self._schema, self._location.table, self._location.columns, self._location.model
         )
-        self._sidecar = Sidecar(self._location.sidecar_base)
+        super().__init__(Sidecar(self._location.sidecar_base))
         self._oddities = rows.Oddities()
-        self._turn = RLock()
-        self._writing = False
         self._noted = False
 
     @classmethod
@@ -281,9 +277,9 @@ class LanceStore(MovesHidden):
         found = rows.linking(table, self._layout, place, ids)
         return {*found, *self.moved_linking(ids)}
 
-    def remarks(self) -> Sequence[str]:
+    def remarks(self) -> tuple[str, ...]:
         """Returns what the last reading found: cells that cannot be read, rows without an id."""
-        return (*self._oddities.sentences(self._location.table), *self.written_back())
+        return (*self._oddities.sentences(self._location.table), *super().remarks())
 
     def changes(self, since: str) -> tuple[str, Collection[str] | None]:
         """Returns whether the version of the table changed, but not which records did."""
@@ -299,21 +295,12 @@ class LanceStore(MovesHidden):
     # ------------------------------------------------------------------ writing
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Holds the writer's lock, and the sidecar open for writing."""
-        with self._turn:
-            if self._writing:
-                yield
-                return
-            with exclusive(self._location.sidecar_base), self._sidecar.writing():
-                self._writing, self._noted = True, False
-                try:
-                    self._restore_readable_version()
-                    yield
-                    if self._noted:
-                        self.ledger.set_fact(_UNFINISHED, "")
-                finally:
-                    self._writing = False
+    def _opened_for_writing(self) -> Iterator[None]:
+        self._noted = False
+        self._restore_readable_version()
+        yield
+        if self._noted:
+            self.ledger.set_fact(_UNFINISHED, "")
 
     def _must_write(self) -> None:
         super()._must_write()
@@ -436,10 +423,6 @@ class LanceStore(MovesHidden):
             tags=tuple(dict.fromkeys(tag for m in group for tag in m.tags)),
             extra=extra,
         )
-
-    def relinked(self, new: Memory) -> Memory:
-        """Returns a memory whose links were pointed at survivors, unchanged."""
-        return new
 
     def _translated(self) -> AbstractContextManager[None]:
         return _translated(self._location.url)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import threading
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from time import monotonic
 from typing import Final
 
-from echoless.core.errors import EcholessError, StoreError, StoreLocked, UsageError
+from echoless.core.errors import EcholessError, StoreError, UsageError
 from echoless.core.model import Memory
-from echoless.core.sqlite import BUSY_TIMEOUT_SECONDS, Database
+from echoless.core.sqlite import Database
 from echoless.core.timestamps import instant, now
 from echoless.stores.base import OwnerView, Scope
 from echoless.stores.field_map import Hiding
-from echoless.stores.files import exclusive
 from echoless.stores.hidden_records import MovesHidden
 from echoless.stores.sidecar import MemorySidecar, Sidecar
 
@@ -75,8 +73,6 @@ class LiveStore(MovesHidden):
     wait for each other; writers of several processes do so where they share a lineage file.
     """
 
-    holds_ledger: Final = False
-    profile: Final = "safe"
     _sidecar: Sidecar | MemorySidecar
 
     def __init__(
@@ -101,14 +97,12 @@ class LiveStore(MovesHidden):
                 f"hide={hide!r} needs lineage=PATH: what is hidden from {library} must be known "
                 "when this process has ended."
             )
+        path = None if lineage is None else Path(lineage)
+        super().__init__(MemorySidecar() if path is None else Sidecar(path, path=path))
         self._asked = hide
         self.owner_reads = f"searches of {library}"
-        self._path = None if lineage is None else Path(lineage)
-        self._sidecar = Sidecar(self._path, path=self._path) if self._path else MemorySidecar()
         self._library = library
-        self.url = f"{library.lower()}:///{self._path or ''}"
-        self._writing = False
-        self._lock = threading.RLock()
+        self.url = f"{library.lower()}:///{path or ''}"
         self._passed = 0
         self._touched = Touched(recheck)
 
@@ -165,30 +159,6 @@ class LiveStore(MovesHidden):
     def still(self) -> AbstractContextManager[None]:
         """Returns a context in which changes of other clients are not looked for."""
         return self._touched.still()
-
-    # ------------------------------------------------------------------ writing
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Holds the writer's lock, and the lineage open for writing."""
-        if not self._lock.acquire(timeout=BUSY_TIMEOUT_SECONDS):
-            raise StoreLocked(
-                f"Another thread writes to {self.url}. Wait for it to end and try again; nothing "
-                "was changed."
-            )
-        try:
-            if self._writing:
-                yield
-                return
-            locked = nullcontext() if self._path is None else exclusive(self._path)
-            with locked, self._sidecar.writing():
-                self._writing = True
-                try:
-                    yield
-                finally:
-                    self._writing = False
-        finally:
-            self._lock.release()
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

@@ -267,7 +267,7 @@ class LangGraphStore(LiveStore):
             "memories and stay as they are."
         )
         passed = (remark,) if self._passed else ()
-        return (*passed, *self.written_back())
+        return (*passed, *super().remarks())
 
     def own_get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
         """Returns fresh copies of what the library shows, by id."""

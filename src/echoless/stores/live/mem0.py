@@ -22,7 +22,7 @@ from echoless.core.optional import lazy_module, require_module
 from echoless.stores.field_map import Hiding
 from echoless.stores.live import record as records
 from echoless.stores.live.base import RECHECK, STAMPED, LiveStore
-from echoless.stores.namespace_labels import namespace_of_labels, read_labels
+from echoless.stores.namespace_labels import OWNERS, no_owners, owned_by, owners_of
 
 if TYPE_CHECKING:
     from mem0.utils import lemmatization
@@ -30,11 +30,8 @@ else:
     lemmatization = lazy_module("mem0.utils.lemmatization")
 
 EXTRA: Final = "mem0"
-SCOPES: Final = ("agent_id", "run_id", "user_id")
-"""Kinds of owners of a memory of mem0, in the order of its namespace."""
-
 _DERIVED: Final = ("hash", "text_lemmatized")
-_TAKEN: Final = frozenset({"data", *_DERIVED, *STAMPED, *SCOPES, "id"})
+_TAKEN: Final = frozenset({"data", *_DERIVED, *STAMPED, *OWNERS, "id"})
 _IDS: Final = uuid.UUID("5b0a5f3e-6f0c-4c58-9d0f-3a1f0c1f7e11")
 """Root of the ids made for memories whose id has another form."""
 
@@ -112,25 +109,6 @@ class Mem0(Protocol):
         """Removes a memory."""
 
 
-def namespace_of(owners: Mapping[str, object]) -> str:
-    """Returns the namespace of a record: its owners, sorted by their kind."""
-    return namespace_of_labels((name, str(owners.get(name) or "")) for name in SCOPES)
-
-
-def owners_of(namespace: str) -> dict[str, str]:
-    """Returns the owners `namespace_of` joined; none if it is no namespace of mem0."""
-    owners = read_labels(namespace)
-    return owners if set(owners) <= set(SCOPES) and all(owners.values()) else {}
-
-
-def no_owners(memory: Memory) -> str:
-    """Returns what to say of a memory whose namespace names no owner of mem0."""
-    return (
-        f"{memory.namespace!r}, the namespace of {memory.id!r}, is none of mem0: name whom it "
-        "belongs to, such as user_id=ann or agent_id=pia&user_id=ann."
-    )
-
-
 class Mem0Store(LiveStore):
     """Memories of mem0."""
 
@@ -191,7 +169,7 @@ class Mem0Store(LiveStore):
             memory = _memory(row)
             if memory is not None and not is_expired(row.payload):
                 yield memory
-            elif namespace is None or namespace_of(row.payload or {}) == namespace:
+            elif namespace is None or owned_by(row.payload or {}) == namespace:
                 self._passed += 1
 
     def owned(self, owners: Mapping[str, object]) -> list[Memory]:
@@ -211,7 +189,7 @@ class Mem0Store(LiveStore):
             "passed over and stay as they are."
         )
         passed = (remark,) if self._passed else ()
-        return (*passed, *self.written_back())
+        return (*passed, *super().remarks())
 
     def own_get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
         """Returns fresh copies of what the library shows, by id."""
@@ -353,7 +331,7 @@ def _memory(row: Row) -> Memory | None:
     if own is not None:
         rest[records.OWN] = own
     stamps = {name: read_time(payload.get(name)) for name in STAMPED}
-    return records.decode(str(row.id), text, namespace_of(payload), rest, stamps)
+    return records.decode(str(row.id), text, owned_by(payload), rest, stamps)
 
 
 def _payload(memory: Memory, old: Row | None) -> dict[str, Json]:

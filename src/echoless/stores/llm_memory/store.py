@@ -25,26 +25,25 @@ from echoless.core.model import Memory
 from echoless.core.sqlite import Database, is_sqlite, looking, open_for_reading
 from echoless.core.timestamps import now
 from echoless.stores import files
-from echoless.stores.base import ALL, Head, Scope
+from echoless.stores.base import ALL, Capabilities, Head, Scope, StoreKind
 from echoless.stores.field_map import Hiding, Location, read_path
-from echoless.stores.files import exclusive
 from echoless.stores.hidden_records import MovesHidden
 from echoless.stores.llm_memory import connection, layout, links, records, sides, uniting
 from echoless.stores.llm_memory.layout import MEMORIES, VECTORS, Layout
 from echoless.stores.llm_memory.records import Raw
 from echoless.stores.llm_memory.vectors import ShadowReader, dimensions_of
-from echoless.stores.sidecar import DatabaseBesideSidecar, Sidecar
+from echoless.stores.sidecar import Sidecar
 
 _BATCH: Final = 500
 _HIDDEN: Final = "1970-01-02T00:00:00+00:00"
 """Date of expiration of hidden rows: long past, and one that nobody else gives."""
 
 
-class LlmMemoryStore(MovesHidden, DatabaseBesideSidecar):
+class LlmMemoryStore(StoreKind, MovesHidden):
     """Memories in the SQLite file of llm-memory."""
 
     summary: ClassVar[str] = "the SQLite file of llm-memory, vectors included; lineage in a sidecar"
-    holds_ledger: Final = False
+    capabilities = Capabilities(transactions=True, hides=True)
     profile: Final = "llm-memory"
     OWNER: Final = "llm-memory"
     way: ClassVar[Hiding] = "expire"
@@ -56,11 +55,10 @@ class LlmMemoryStore(MovesHidden, DatabaseBesideSidecar):
         self._path = path
         self._database = database
         self._layout = tables
-        self._writing = False
         self._location = Location(path, hide=hide)
         self._asked = hide
         self.url = f"llm-memory:///{self._location}"
-        self._sidecar = Sidecar(path)
+        super().__init__(Sidecar(path))
 
     @classmethod
     def open(cls, location: str) -> Self:
@@ -244,10 +242,6 @@ class LlmMemoryStore(MovesHidden, DatabaseBesideSidecar):
                 ((_HIDDEN, memory.id) for memory in memories),
             )
 
-    def remarks(self) -> tuple[str, ...]:
-        """Returns which hidden memories another program wrote into the file again."""
-        return self.written_back()
-
     def _moving_url(self) -> str:
         return f"llm-memory:///{replace(self._location, hide='expire')}"
 
@@ -257,23 +251,13 @@ class LlmMemoryStore(MovesHidden, DatabaseBesideSidecar):
 
     # ------------------------------------------------------------------ writing
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Holds the writer's lock, and the sidecar open for writing.
+    def _databases(self) -> tuple[Database]:
+        return (self._database,)
 
-        Marks need nothing else. Records are changed by another connection, which each `transaction`
-        opens and closes.
-        """
-        if self._writing:
-            yield
-            return
-        with exclusive(self._path), self._sidecar.writing():
-            self._database.heal()
-            self._writing = True
-            try:
-                yield
-            finally:
-                self._writing = False
+    @contextmanager
+    def _opened_for_writing(self) -> Iterator[None]:
+        self._database.heal()
+        yield  # marks need nothing else, and each `transaction` opens a connection of its own
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

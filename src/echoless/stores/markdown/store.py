@@ -8,7 +8,6 @@ record of an unfinished write lie beside the folder or file: `NAME.echoless`, `N
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,8 +18,8 @@ from echoless.core.errors import ForeignStore, StoreNotFound
 from echoless.core.failures import kind_of
 from echoless.core.model import Memory
 from echoless.stores import files
-from echoless.stores.base import ALL, Scope
-from echoless.stores.files import exclusive, make_file, speaking_of
+from echoless.stores.base import ALL, Capabilities, Scope, StoreKind
+from echoless.stores.files import make_file, speaking_of
 from echoless.stores.joined_ledger import JoinedLedger
 from echoless.stores.ledger import Ledger, Mark
 from echoless.stores.ledger_database import LedgerDatabase
@@ -51,14 +50,14 @@ _FOREIGN: Final = ("chroma.sqlite3", "memory_index")
 """Names in folders of other stores, which may hold notes too."""
 
 
-class MarkdownStore(BesideSidecar):
+class MarkdownStore(StoreKind, BesideSidecar):
     """Memories in files of Markdown."""
 
     summary: ClassVar[str] = "a folder or file of Markdown: notes, rules and memories of agents"
-    holds_ledger: Final = False
-    profile: Final = "safe"
-    sectioned: Final = True
-    """Headings, files and folders are no users: a report may go across them."""
+    capabilities = Capabilities(transactions=True, hides=True, sectioned=True)
+    """Namespaces are headings, files or folders, and no users."""
+
+    _sidecar: Sidecar
 
     def __init__(self, location: Location) -> None:
         """Reads the files; use `open` or `create`."""
@@ -73,12 +72,12 @@ class MarkdownStore(BesideSidecar):
         self._tree = Tree(self._root, preset, only)
         self._reading = Reading(preset, scope, single, _new_file(preset, path))
         self._record = commit.record_of(path)
-        self._writing = self._staging = False
+        self._staging = False
         self._notes: list[str] = []
         self._remarks: list[str] = []
         self._state_text: str | None = None
         self._side: UnitMemories | FileMemories | None = None
-        self._sidecar: Sidecar = Sidecar(path)
+        super().__init__(Sidecar(path))
         self._load()
 
     @classmethod
@@ -215,10 +214,6 @@ class MarkdownStore(BesideSidecar):
             return sum(1 for _ in self._memories.ids())
         return sum(1 for _ in self.scan(scope))
 
-    def namespaces(self) -> Mapping[str, int]:
-        """Returns the number of memories by namespace."""
-        return dict(sorted(Counter(memory.namespace for memory in self.scan()).items()))
-
     def remarks(self) -> Sequence[str]:
         """Returns what the last complete `scan` found odd, one sentence each."""
         return tuple(self._remarks)
@@ -307,10 +302,6 @@ class MarkdownStore(BesideSidecar):
         """Returns a survivor with what Markdown can hold of what it takes over."""
         return self._memories.united(old, new)
 
-    def relinked(self, new: Memory) -> Memory:
-        """Returns the memory: these have no links."""
-        return new
-
     def linking(self, ids: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG002
         """Returns nothing: these memories have no links."""
         return ()
@@ -318,22 +309,19 @@ class MarkdownStore(BesideSidecar):
     # ------------------------------------------------------------------ writing
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Holds the writer's lock and the sidecar open; takes unfinished writes back first."""
-        if self._writing:
+    def _locked(self) -> Iterator[None]:
+        with super()._locked():
             yield
-            return
-        with exclusive(self._base):
-            with self._sidecar.writing():
-                self._settle()
-                self._load()
-                self._writing = True
-                try:
-                    yield
-                finally:
-                    self._writing = False
-                    self._settle()
-            self._load()
+            self._load()  # the sidecar is closed again
+
+    @contextmanager
+    def _opened_for_writing(self) -> Iterator[None]:
+        self._settle()
+        self._load()
+        try:
+            yield
+        finally:
+            self._settle()
 
     def _settle(self) -> None:
         """Ends the last write: takes it back where its state did not arrive."""

@@ -113,8 +113,6 @@ class _Owner:
 class ObservationsView(GraphView):
     """Memories in the observations of the memory server's file."""
 
-    profile: Final = "safe"
-
     # ------------------------------------------------------------------ reading
 
     def _interpret(self, state: State) -> None:

@@ -8,6 +8,7 @@ from typing import ClassVar
 from echoless.core.errors import StoreNotFound, UsageError
 from echoless.core.sqlite import is_sqlite
 from echoless.stores import files
+from echoless.stores.base import StoreKind
 from echoless.stores.mcp_memory.entities import EntitiesView
 from echoless.stores.mcp_memory.graph_lines import is_graph
 from echoless.stores.mcp_memory.observations import ObservationsView
@@ -19,7 +20,7 @@ _HEAD = 65_536
 """Bytes of a file that are looked at to recognise it."""
 
 
-class McpMemoryStore:
+class McpMemoryStore(StoreKind):
     """Kind of the file of `@modelcontextprotocol/server-memory`.
 
     `mcp-memory:///memory.jsonl` holds the observations, `mcp-memory:///memory.jsonl#entities` the

@@ -13,8 +13,8 @@ from echoless.core.errors import BadRecord, ForeignStore
 from echoless.core.model import Memory
 from echoless.core.sqlite import is_sqlite
 from echoless.stores import files, sidecar
-from echoless.stores.base import ALL, Head, Scope
-from echoless.stores.files import Snapshot, exclusive, read_bytes, replace_bytes
+from echoless.stores.base import ALL, Capabilities, Head, Scope
+from echoless.stores.files import Snapshot, read_bytes, replace_bytes
 from echoless.stores.joined_ledger import JoinedLedger
 from echoless.stores.json_splice import as_lines
 from echoless.stores.ledger import Ledger, Mark
@@ -58,9 +58,8 @@ class HidingLedger(JoinedLedger):
 class GraphView(BesideSidecar):
     """One view of the memory server's file, with a ledger and a file of hidden texts of its own."""
 
-    holds_ledger: Final = False
-    sectioned: Final = True
-    """Entities are no users: a report may go across them."""
+    capabilities = Capabilities(transactions=True, hides=True, sectioned=True)
+    """Namespaces are entities, and no users."""
 
     def __init__(self, path: Path, url: str, part: str = "") -> None:
         """Reads the file.
@@ -74,11 +73,10 @@ class GraphView(BesideSidecar):
         self.url = url
         own = self._path.with_name(self._path.name + part)
         self._hidden_file = HiddenFile(own.with_name(own.name + SUFFIX))
-        self._writing = False
         self._staging = False
         self._written: Counter[str] = Counter()
         self._reload()
-        self._sidecar = Sidecar(self._path, path=own.with_name(own.name + sidecar.SUFFIX))
+        super().__init__(Sidecar(self._path, path=own.with_name(own.name + sidecar.SUFFIX)))
 
     @property
     def ledger(self) -> Ledger:
@@ -210,24 +208,12 @@ class GraphView(BesideSidecar):
     # ------------------------------------------------------------------ writing
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Holds the writer's lock, and the sidecar open for writing.
-
-        The lock keeps other writers of echoless out; the memory server knows no lock.
-        """
-        if self._writing:
-            yield
-            return
-        with exclusive(self._path), self._sidecar.writing():
+    def _opened_for_writing(self) -> Iterator[None]:
+        self._reload()
+        if not self._settled:  # a writer was stopped between the two files
+            self._hidden_file.write((file_digest(self._data), self._state))
             self._reload()
-            if not self._settled:  # a writer was stopped between the two files
-                self._hidden_file.write((file_digest(self._data), self._state))
-                self._reload()
-            self._writing = True
-            try:
-                yield
-            finally:
-                self._writing = False
+        yield
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

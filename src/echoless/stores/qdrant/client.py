@@ -1,12 +1,14 @@
-"""The library's client of a server, what it writes into a folder, and its failures as errors."""
+"""The library of Qdrant: points of a server, rows and lock of a folder, failures as errors."""
 
 from __future__ import annotations
 
 import os
 import pickle
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cached_property
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -20,8 +22,17 @@ from echoless.core.errors import (
 from echoless.core.failures import of_system
 from echoless.core.model import Json
 from echoless.core.optional import lazy_module, require_module
+from echoless.core.text import has_utf8
+from echoless.stores.namespace_labels import by_labels_present
 from echoless.stores.qdrant.location import KEY, Place
-from echoless.stores.qdrant.points import UNNAMED, Point, PointId, as_point, components
+from echoless.stores.qdrant.record import (
+    UNNAMED,
+    Point,
+    PointId,
+    as_point,
+    components,
+)
+from echoless.stores.record_layout import RecordLayout
 
 if TYPE_CHECKING:
     import portalocker
@@ -40,18 +51,25 @@ _SECONDS: Final = 30
 _HTTP_KEY: Final = (401, 403)
 _HTTP_ABSENT: Final = 404
 
+_SPELLED: Final = {"true": True, "True": True, "false": False}
+"""Texts as which a value that is no text may be read, with that value."""
+
+_STRUCTURED: Final = ("[", "{")
+"""How the texts of lists and of objects begin, which no condition compares."""
+
+_Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
-class Client:
-    """A client of one collection."""
+class ServerPoints:
+    """The points of one collection of a server, over its REST interface."""
 
     def __init__(self, inner: qdrant_client.QdrantClient, where: str, collection: str) -> None:
         """Wraps a client of the library.
 
         Args:
             inner: Closed with this object.
-            where: The folder or the server, for messages.
+            where: The server, for messages.
             collection: Name of the collection.
         """
         self._inner = inner
@@ -59,7 +77,7 @@ class Client:
         self._collection = collection
 
     @classmethod
-    def of_server(cls, place: Place) -> Client:
+    def at(cls, place: Place) -> ServerPoints:
         """Makes a client of a server; nothing is sent yet.
 
         Raises:
@@ -77,12 +95,12 @@ class Client:
             )
         return cls(inner, place.server, place.collection)
 
-    def of(self, collection: str) -> Client:
+    def of(self, collection: str) -> ServerPoints:
         """Returns the same client for a collection; closing one closes both."""
-        return Client(self._inner, self._where, collection)
+        return ServerPoints(self._inner, self._where, collection)
 
     def close(self) -> None:
-        """Closes the client and, for a folder, gives its lock back."""
+        """Closes the client."""
         self._inner.close()
 
     def _call(self, method: Callable[..., _Result], **given: object) -> _Result:
@@ -99,7 +117,8 @@ class Client:
             aliases = [each.alias_name for each in self._inner.get_aliases().aliases]
         return sorted({*listed, *aliases})
 
-    def sizes(self) -> dict[str, int]:
+    @cached_property
+    def sizes(self) -> Mapping[str, int]:
         """Returns the sizes of the collection's dense vectors by name."""
         vectors = self._call(self._inner.get_collection).config.params.vectors
         named = vectors if isinstance(vectors, Mapping) else {"": vectors}
@@ -113,10 +132,10 @@ class Client:
         """Yields the points with one of some keys in their payload, without vectors."""
         empty = [models.IsEmptyCondition(is_empty=models.PayloadField(key=key)) for key in keys]
         held: list[models.Condition] = [models.Filter(must_not=[each]) for each in empty]
-        return self.scroll(models.Filter(should=held), vectors=False)
+        return self.scan(models.Filter(should=held), vectors=False)
 
-    def scroll(self, within: models.Filter | None, *, vectors: bool) -> Iterator[Point]:
-        """Yields points, page by page.
+    def scan(self, within: models.Filter | None = None, *, vectors: bool = True) -> Iterator[Point]:
+        """Yields points, page by page, in the server's order of ids.
 
         Args:
             within: What they pass; None for all.
@@ -137,17 +156,16 @@ class Client:
             if offset is None:
                 return
 
-    def retrieve(self, ids: Sequence[PointId]) -> Iterator[Point]:
-        """Yields points by id; unknown ones are left out."""
-        for start in range(0, len(ids), _BATCH):
-            records = self._call(
-                self._inner.retrieve,
-                ids=list(ids[start : start + _BATCH]),
-                with_payload=True,
-                with_vectors=True,
-            )
-            for each in records:
-                yield as_point(_id(each.id), each.payload, each.vector)
+    def get(self, ids: Sequence[PointId]) -> dict[PointId, Point]:
+        """Returns points by id; unknown ones are left out."""
+        points: dict[PointId, Point] = {}
+        for batch in _batches(ids):
+            for each in self._call(
+                self._inner.retrieve, ids=batch, with_payload=True, with_vectors=True
+            ):
+                point = as_point(_id(each.id), each.payload, each.vector)
+                points[point.id] = point
+        return points
 
     # ------------------------------------------------------------------ writing
 
@@ -165,30 +183,97 @@ class Client:
             sparse_vectors_config=settings.sparse_vectors,
         )
 
-    def upsert(self, points: Sequence[Point]) -> None:
-        """Writes whole points and waits for the end of it."""
-        for start in range(0, len(points), _BATCH):
-            made = [_struct(point) for point in points[start : start + _BATCH]]
-            self._call(self._inner.upsert, points=made, wait=True)
+    def writing(self) -> AbstractContextManager[None]:
+        """Does nothing: a server has no lock for one writer."""
+        return nullcontext()
 
-    def overwrite_payload(self, id_: PointId, payload: Mapping[str, Json]) -> None:
-        """Replaces the payload of a point and waits for the end of it."""
-        self._call(self._inner.overwrite_payload, payload=dict(payload), points=[id_], wait=True)
+    def write(self, points: Sequence[Point]) -> None:
+        """Writes whole points and waits for the end of it."""
+        for batch in _batches(points):
+            self._call(self._inner.upsert, points=[_struct(point) for point in batch], wait=True)
+
+    def write_payloads(self, points: Sequence[Point]) -> None:
+        """Replaces payloads, without vectors on the way, and waits for the end of it."""
+        for point in points:
+            payload = dict(point.payload)
+            self._call(self._inner.overwrite_payload, payload=payload, points=[point.id], wait=True)
 
     def amend(self, ids: Sequence[PointId], new: Mapping[str, Json], gone: Sequence[str]) -> None:
         """Sets fields of points, then takes others away; waits for the end of both."""
-        for start in range(0, len(ids), _BATCH):
-            batch = list(ids[start : start + _BATCH])
+        for batch in _batches(ids):
             if new:
                 self._call(self._inner.set_payload, payload=dict(new), points=batch, wait=True)
             if gone:
                 self._call(self._inner.delete_payload, keys=list(gone), points=batch, wait=True)
 
-    def delete(self, ids: Sequence[PointId]) -> None:
+    def remove(self, ids: Sequence[PointId]) -> None:
         """Removes points and waits for the end of it."""
-        for start in range(0, len(ids), _BATCH):
-            selector = models.PointIdsList(points=list(ids[start : start + _BATCH]))
+        for batch in _batches(ids):
+            selector = models.PointIdsList(points=[*batch])
             self._call(self._inner.delete, points_selector=selector, wait=True)
+
+
+def _batches(items: Sequence[_Item]) -> Iterator[list[_Item]]:
+    """Yields a sequence in lists of as many as one request takes."""
+    for start in range(0, len(items), _BATCH):
+        yield list(items[start : start + _BATCH])
+
+
+# ------------------------------------------------------------------ filters by namespace
+# What a point says is decided where it is read (`record.namespace`). A filter may let through
+# points of other namespaces, and never leaves out one of those that are wanted. Conditions are
+# those of https://qdrant.tech/documentation/concepts/filtering/.
+
+
+def has_filter(layout: RecordLayout) -> bool:
+    """Returns whether the namespace is a key of the payload, or made of several."""
+    return bool(layout.owners) or "namespace" in layout.keys
+
+
+def filter_among(layout: RecordLayout, names: Collection[str]) -> models.Filter | None:
+    """Returns a filter that all points of some namespaces pass; None where all have to be read."""
+    if "" in names or not has_filter(layout):  # no condition is met by what cannot be read
+        return None
+    if not layout.owners:
+        conditions = [_is_one_of(layout.keys["namespace"], names)]
+        return models.Filter(should=list(conditions))
+    either: list[models.Condition] = []
+    for labels, labelled in by_labels_present(names, layout.owners).items():
+        sets = {label: {values[label] for values in labelled} for label in labels}
+        if any(value.startswith(_STRUCTURED) for values in sets.values() for value in values):
+            return None
+        must: list[models.Condition] = [_is_one_of(label, sets[label]) for label in labels]
+        either.append(models.Filter(must=must))
+    return models.Filter(should=either or [models.HasIdCondition(has_id=[])])
+
+
+def _is_one_of(key: str, values: Collection[str]) -> models.Filter:
+    """Returns the condition for points whose value under a key is read as one of some texts."""
+    texts = sorted(value for value in values if has_utf8(value))
+    conditions: list[models.Condition] = [
+        models.FieldCondition(key=key, match=models.MatchAny(any=texts))
+    ]
+    for value in texts:
+        if value in _SPELLED:
+            match = models.MatchValue(value=_SPELLED[value])
+            conditions.append(models.FieldCondition(key=key, match=match))
+        number = _number(value)
+        if number is not None:
+            only = models.Range(gte=number, lte=number)
+            conditions.append(models.FieldCondition(key=key, range=only))
+    return models.Filter(should=conditions)
+
+
+def _number(text: str) -> float | None:
+    """Returns the number that may be read as a text, as a server compares it."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
+
+
+# ------------------------------------------------------------------ folders and failures
 
 
 @contextmanager

@@ -9,23 +9,25 @@ from typing import ClassVar
 from echoless.core.errors import UsageError
 from echoless.core.model import Json, canonical
 from echoless.stores import expiration
+from echoless.stores.base import Capabilities
 from echoless.stores.ledger import Mark
 from echoless.stores.qdrant.folder import collections_in, first_payload
-from echoless.stores.qdrant.layout import MEM0, Layout, is_mem0
 from echoless.stores.qdrant.location import Place
-from echoless.stores.qdrant.points import PointId
+from echoless.stores.qdrant.record import PointId
 from echoless.stores.qdrant.store import QdrantStore
+from echoless.stores.record_layout import MEM0, RecordLayout
 
 
 class Mem0QdrantStore(QdrantStore):
     """Memories of mem0."""
 
     summary: ClassVar[str] = "mem0's memories in Qdrant, a folder or a server (extra: qdrant)"
+    capabilities = Capabilities(hides=True)
     scheme: ClassVar[str] = "mem0"
     usual: ClassVar[str] = "mem0"
 
     @classmethod
-    def layout(cls, place: Place) -> Layout:
+    def layout(cls, place: Place) -> RecordLayout:
         """Returns mem0's layout.
 
         Raises:
@@ -46,7 +48,9 @@ class Mem0QdrantStore(QdrantStore):
             return False
         named = known.get(cls.usual) or next(iter(known.values()))
         payload = first_payload(path, named)
-        return cls.usual in known if payload is None else is_mem0(payload)
+        if payload is None:
+            return cls.usual in known
+        return all(isinstance(payload.get(key), str) for key in ("data", "hash"))
 
     def hide(self, marks: Sequence[Mark]) -> None:
         """Sets a past day as expiration date, and keeps what stood there in the payload."""

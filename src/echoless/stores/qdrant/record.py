@@ -1,4 +1,4 @@
-"""A memory as the payload of a point, and back.
+"""A point of Qdrant, and a memory as the payload of a point and back.
 
 A payload that was read and not changed is written as it was. Of one that changed, only the keys
 that have to change do.
@@ -6,24 +6,116 @@ that have to change do.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from echoless.core.errors import BadRecord
-from echoless.core.json_codec import json_text
+from echoless.core.json_codec import bytes_to_floats, floats_to_bytes, json_text
 from echoless.core.model import Json, JsonObject, Memory, Vector, canonical
 from echoless.stores import column_values as values
 from echoless.stores.expiration import promised, shown
 from echoless.stores.live import record as records
-from echoless.stores.live.mem0 import namespace_of, no_owners, owners_of
-from echoless.stores.qdrant.layout import Layout
-from echoless.stores.qdrant.points import Point
+from echoless.stores.namespace_labels import no_owners
+from echoless.stores.record_layout import RecordLayout
 from echoless.stores.scope import owned
+
+PointId = int | str
+
+UNNAMED: Final = ""
+"""Name of the vector of a collection that has one vector without a name."""
+
+_LARGEST: Final = 2**64
 
 _NATIVE: Final = "qdrant"
 _MODELS: Final = "models"
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A record of a collection.
+
+    Attributes:
+        id: A whole number from 0 on, or a UUID in its usual spelling.
+        payload: Its fields.
+        dense: Bytes of its vectors (little-endian float32) by name.
+        other: Its sparse vectors (`indices` and `values`) and lists of vectors, by name.
+        numbers: The dense vectors as they are stored, where that is more exact than float32.
+        bare: Whether its one vector stands there without an object of names.
+    """
+
+    id: PointId
+    payload: Mapping[str, Json]
+    dense: Mapping[str, bytes] = field(default_factory=dict)
+    other: Mapping[str, Json] = field(default_factory=dict)
+    numbers: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    bare: bool = False
+
+
+def point_id(text: str) -> PointId | None:
+    """Returns the id of a point for the id of a memory; None if Qdrant takes no such id."""
+    if text.isascii() and text.isdigit():
+        number = int(text)
+        return number if str(number) == text and number < _LARGEST else None
+    try:
+        return text if str(uuid.UUID(text)) == text else None
+    except ValueError:
+        return None
+
+
+def known_ids(ids: Iterable[str]) -> list[PointId]:
+    """Returns those ids Qdrant could hold, each once, in Qdrant's order."""
+    return sorted({made for each in ids if (made := point_id(each)) is not None}, key=in_order)
+
+
+def in_order(id_: PointId) -> tuple[int, int, str]:
+    """Returns a key that sorts ids as Qdrant lists them: numbers, then UUIDs."""
+    return (0, id_, "") if isinstance(id_, int) else (1, 0, id_)
+
+
+def as_point(id_: PointId, payload: Mapping[str, Json] | None, vector: object) -> Point:
+    """Returns a point from the parts a client gives, its vectors sorted by kind.
+
+    Args:
+        id_: Its id.
+        payload: Its fields; None for none.
+        vector: A list, or an object with a list, a list of lists, or an object with `indices` and
+            `values` by name; None for none.
+
+    Raises:
+        BadRecord: A vector is none of these.
+    """
+    named = vector if isinstance(vector, Mapping) else {} if vector is None else {UNNAMED: vector}
+    dense: dict[str, bytes] = {}
+    other: dict[str, Json] = {}
+    numbers: dict[str, Sequence[float]] = {}
+    for name, value in named.items():
+        what = f"the vector {name!r} of the point {id_!r}"
+        if isinstance(value, Sequence) and value and not isinstance(value[0], Sequence):
+            numbers[name], dense[name] = value, floats_to_bytes(list(value), what)
+        elif isinstance(value, Sequence):
+            other[name] = [[float(each) for each in row] for row in value]
+        else:
+            other[name] = _sparse(value, what)
+    bare = vector is not None and named is not vector
+    return Point(id_, dict(payload or {}), dense, other, numbers, bare)
+
+
+def _sparse(value: object, what: str) -> Json:
+    """Returns a sparse vector as JSON."""
+    indices, values = getattr(value, "indices", None), getattr(value, "values", None)
+    if not isinstance(indices, Sequence) or not isinstance(values, Sequence):
+        raise BadRecord(f"{what} is neither a list of numbers nor a sparse vector.")
+    return {"indices": [int(each) for each in indices], "values": [float(each) for each in values]}
+
+
+def components(point: Point, name: str) -> list[float]:
+    """Returns a dense vector as numbers, the stored ones where they still are its vector."""
+    data, stored = point.dense[name], point.numbers.get(name)
+    if stored is not None and floats_to_bytes(list(stored), name) == data:
+        return list(stored)
+    return bytes_to_floats(data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,23 +160,23 @@ def base_of(memory: Memory) -> Point | None:
 # ------------------------------------------------------------------ reading
 
 
-def namespace(payload: Mapping[str, Json], layout: Layout) -> str:
+def namespace(payload: Mapping[str, Json], layout: RecordLayout) -> str:
     """Returns the namespace of a payload: under the key of the map, where that names one.
 
     Without such a key, and without owners, it is what echoless wrote beside the fields.
     """
-    if layout.owners:
-        return namespace_of(payload)
-    key = layout.fields.get("namespace")
-    if key is None:
-        return str((records.own_fields(payload) or {}).get("namespace") or "")
-    try:
-        return str(values.read("namespace", payload.get(key)))
-    except BadRecord:
-        return ""
+    if layout.owners or "namespace" in layout.keys:
+        fields, _ = layout.read(payload, ["namespace"])
+        return str(fields.get("namespace", ""))
+    return str((records.own_fields(payload) or {}).get("namespace") or "")
 
 
-def decode(point: Point, layout: Layout, space: Space) -> Memory | None:
+def _taken(layout: RecordLayout) -> frozenset[str]:
+    """Returns the keys of a payload that hold no metadata."""
+    return layout.taken | {layout.expires, "id" if layout.owners else ""} - {""}
+
+
+def decode(point: Point, layout: RecordLayout, space: Space) -> Memory | None:
     """Returns the memory of a point; None if it has no text.
 
     A value that cannot be read as the field of its key stays in `metadata` as it is, and the field
@@ -102,8 +194,9 @@ def decode(point: Point, layout: Layout, space: Space) -> Memory | None:
     text = payload.get(layout.content)
     if not isinstance(text, str):
         return None
-    fields, unread = _fields(payload, layout)
-    rest = {k: v for k, v in payload.items() if k not in layout.taken or k in unread}
+    fields, used = layout.read(payload)
+    taken = _taken(layout) - ({*layout.keys.values()} - used)  # what cannot be read is metadata
+    rest = {key: value for key, value in payload.items() if key not in taken}
     own = records.own_fields(rest)
     if own is not None:
         rest[records.OWN] = own
@@ -129,19 +222,6 @@ def decode(point: Point, layout: Layout, space: Space) -> Memory | None:
     return owned(promised(whole), whole=not layout.owners)
 
 
-def _fields(payload: Mapping[str, Json], layout: Layout) -> tuple[dict[str, object], set[str]]:
-    """Returns fields by name, and the keys whose value cannot be read as their field."""
-    read: dict[str, object] = {}
-    unread: set[str] = set()
-    for name, key in layout.fields.items():
-        if key in payload:
-            try:
-                read[name] = values.read(name, payload[key])
-            except BadRecord:
-                unread.add(key)
-    return read, unread
-
-
 def _named(own: JsonObject) -> JsonObject:
     """Returns the models of vectors by name that a record states."""
     named = own.get(_MODELS)
@@ -160,7 +240,7 @@ def _vectors(point: Point, space: Space, named: Mapping[str, Json]) -> tuple[Vec
 
 
 def encode(
-    memory: Memory, base: Point | None, old: Memory | None, layout: Layout, space: Space
+    memory: Memory, base: Point | None, old: Memory | None, layout: RecordLayout, space: Space
 ) -> dict[str, Json]:
     """Returns the payload of a memory.
 
@@ -177,6 +257,8 @@ def encode(
     """
     models = _models(memory, space)
     if base is None or old is None:
+        if layout.owners and not memory.namespace and base_of(memory) is None:
+            raise BadRecord(no_owners(memory))
         payload = _whole(memory, layout, models)
         old = Memory(id=memory.id, content="")
     else:
@@ -185,12 +267,7 @@ def encode(
         if memory == replace(old, vectors=memory.vectors) and models == had:
             return payload
         _change(payload, _whole(old, layout, had), _whole(memory, layout, models))
-        if memory.content != old.content:
-            for key in layout.derived:
-                payload.pop(key, None)
-    for name, key in layout.fields.items():
-        if canonical(values.as_json(memory, name)) != canonical(values.as_json(old, name)):
-            values.change(payload, key, name, memory)
+    layout.change(payload, old, memory)
     return payload
 
 
@@ -205,42 +282,25 @@ def _change(payload: dict[str, Json], old: JsonObject, new: JsonObject) -> None:
     }
 
 
-def _whole(memory: Memory, layout: Layout, models: JsonObject) -> dict[str, Json]:
-    """Returns the payload of a new record, without the fields that have a key in the map."""
+def _whole(memory: Memory, layout: RecordLayout, models: JsonObject) -> dict[str, Json]:
+    """Returns the payload of a new record, without what `RecordLayout.change` writes."""
     extra = {k: v for k, v in memory.extra.items() if k != layout.expires}
-    blank = {name: values.default(name) for name in layout.fields}
+    blank = {name: values.default(name) for name in layout.keys}
     plain = replace(memory, vectors=(), extra=extra, **blank)  # type: ignore[arg-type]
     stamps = {"created_at": None, "updated_at": None}
-    payload = records.encode(plain, layout.taken, stamps)
+    payload = records.encode(plain, _taken(layout), stamps)
     own = payload.pop(records.OWN, None)
     own = dict(own) if isinstance(own, Mapping) else {}
-    if layout.owners:
-        payload.update(_owners(memory))
-    elif "namespace" not in layout.fields and memory.namespace:
+    if memory.namespace and not layout.owners and "namespace" not in layout.keys:
         own["namespace"] = memory.namespace
     if models:
         own[_MODELS] = models
     if own:
         payload[records.OWN] = json_text(own)
     payload[layout.content] = memory.content
-    if layout.digest:
-        data = memory.content.encode()
-        payload[layout.digest] = hashlib.md5(data, usedforsecurity=False).hexdigest()
     if layout.expires in memory.extra:
         payload[layout.expires] = memory.extra[layout.expires]
     return payload
-
-
-def _owners(memory: Memory) -> dict[str, Json]:
-    """Returns the owners of a namespace of mem0.
-
-    Raises:
-        BadRecord: It has none.
-    """
-    owners = owners_of(memory.namespace)
-    if not owners and (memory.namespace or base_of(memory) is None):
-        raise BadRecord(no_owners(memory))
-    return dict(owners)
 
 
 def _models(memory: Memory, space: Space) -> dict[str, Json]:

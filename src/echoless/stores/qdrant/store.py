@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
-from threading import RLock
 from typing import ClassVar, Final, Self
 
 from echoless.core.errors import (
@@ -25,22 +24,20 @@ from echoless.core.errors import (
 )
 from echoless.core.model import Memory
 from echoless.core.own_folders import make_own
+from echoless.core.sqlite import Database
 from echoless.stores import expiration, files
-from echoless.stores.base import ALL, Scope
+from echoless.stores.base import ALL, Scope, StoreKind
 from echoless.stores.exact_vectors import ExactVectors
 from echoless.stores.field_map import PLAIN, FieldMap
 from echoless.stores.files import exclusive, speaking_of
 from echoless.stores.link_index import LinkIndex
 from echoless.stores.live.record import OWN
 from echoless.stores.qdrant import record as records
-from echoless.stores.qdrant.client import Client
+from echoless.stores.qdrant.client import ServerPoints, filter_among, has_filter
 from echoless.stores.qdrant.folder import FolderPoints, collections_in, make_collection
-from echoless.stores.qdrant.layout import Layout
 from echoless.stores.qdrant.location import Place, read_place
-from echoless.stores.qdrant.namespace_filter import filter_among, has_filter
-from echoless.stores.qdrant.points import Point, PointId, known_ids, point_id
-from echoless.stores.qdrant.record import Space
-from echoless.stores.qdrant.server import ServerPoints
+from echoless.stores.qdrant.record import Point, PointId, Space, known_ids, point_id
+from echoless.stores.record_layout import RecordLayout
 from echoless.stores.sidecar import BesideSidecar, Sidecar
 
 _IDS: Final = uuid.UUID("5b0a5f3e-6f0c-4c58-9d0f-3a1f0c1f7e11")
@@ -59,7 +56,7 @@ class _Passed:
     elsewhere: int = 0
 
 
-class QdrantStore(BesideSidecar):
+class QdrantStore(StoreKind, BesideSidecar):
     """Memories in any collection, with a map of its payload."""
 
     summary: ClassVar[str] = (
@@ -69,10 +66,11 @@ class QdrantStore(BesideSidecar):
     usual: ClassVar[str] = ""
     """Name of the collection that is opened where several are there and none is named."""
 
-    holds_ledger: Final = False
-    profile: Final = "safe"
+    takes_map = True
 
-    def __init__(self, place: Place, layout: Layout, points: FolderPoints | ServerPoints | None):
+    def __init__(
+        self, place: Place, layout: RecordLayout, points: FolderPoints | ServerPoints | None
+    ):
         """Wraps a collection; use `open` or `create`.
 
         Args:
@@ -85,17 +83,18 @@ class QdrantStore(BesideSidecar):
         self._points = points
         base = place.sidecar_base
         named = base.with_name(f"{base.name}.echoless")
-        self._sidecar = Sidecar(base, path=named) if place.folder else Sidecar(named, path=named)
-        self._turn = RLock()
-        self._writing = False
+        sidecar = Sidecar(base if place.folder else named, path=named)
+        super().__init__(sidecar)
         self._opened = ExitStack()
         self._passed = _Passed()
         self._stale: set[str] = set()
         self._links: LinkIndex | None = None
         self._linked_at = ""
-        self._exact = ExactVectors(self._sidecar)
+        self._exact = ExactVectors(sidecar)
         self._exact.needed = place.folder is None
         self.url = place.url(self.scheme)
+        of_server = place.folder is None and has_filter(layout)
+        self.capabilities = replace(self.capabilities, partitioned=of_server)
 
     # ------------------------------------------------------------------ opening
 
@@ -130,9 +129,9 @@ class QdrantStore(BesideSidecar):
         return cls(named, layout, FolderPoints(place.folder, (known or {})[named.collection]))
 
     @classmethod
-    def _on_server(cls, place: Place, layout: Layout, *, create: bool) -> Self:
+    def _on_server(cls, place: Place, layout: RecordLayout, *, create: bool) -> Self:
         """Opens a collection of a server."""
-        client = Client.of_server(place)
+        client = ServerPoints.at(place)
         try:
             names = client.collections()
             if create and (place.collection or cls.usual) not in names:
@@ -142,7 +141,7 @@ class QdrantStore(BesideSidecar):
                 client.close()
                 return cls(named, layout, None)
             named = replace(place, collection=cls._chosen(place, names))
-            return cls(named, layout, ServerPoints(client.of(named.collection)))
+            return cls(named, layout, client.of(named.collection))
         except BaseException:
             client.close()
             raise
@@ -175,20 +174,21 @@ class QdrantStore(BesideSidecar):
         return place.collection
 
     @classmethod
-    def layout(cls, place: Place) -> Layout:
+    def layout(cls, place: Place) -> RecordLayout:
         """Returns the layout of the collection at a place.
 
         Raises:
             UsageError: The map does not name the text, or names a field that has no key.
         """
-        columns = place.map.only(PLAIN, "a Qdrant collection")
-        if columns.column("content") is None:
+        keys = dict(place.map.only(PLAIN, "a Qdrant collection").columns)
+        content = keys.pop("content", "")
+        if not content:
             raise UsageError(
                 "Say which key of the payload holds the text: --map content=KEY, or "
                 "?map=content:KEY in the URL. A collection of mem0 opens with mem0: instead of "
                 "qdrant:."
             )
-        return Layout(columns)
+        return RecordLayout(keys, content)
 
     @classmethod
     def mapped(cls, location: str, field_map: FieldMap) -> str:
@@ -220,11 +220,6 @@ class QdrantStore(BesideSidecar):
             for name, data in point.dense.items()
         }
         return replace(point, dense=dense)
-
-    @property
-    def partitioned(self) -> bool:
-        """Returns whether the points of some namespaces are asked for: of a server, by a key."""
-        return isinstance(self._points, ServerPoints) and has_filter(self._layout)
 
     def _scanned(self, names: Collection[str] | None, *, vectors: bool) -> Iterator[Point]:
         """Yields the points of some namespaces, or all."""
@@ -282,9 +277,7 @@ class QdrantStore(BesideSidecar):
 
     def namespaces(self) -> Mapping[str, int]:
         """Returns the number of memories by namespace."""
-        return dict(
-            sorted(Counter(memory.namespace for memory in self._all(vectors=False)).items())
-        )
+        return dict(sorted(Counter(m.namespace for m in self._all(vectors=False)).items()))
 
     def linking(self, ids: Collection[str]) -> set[str]:
         """Returns the ids of the memories with a link to one of these.
@@ -295,7 +288,7 @@ class QdrantStore(BesideSidecar):
         points = self._points
         if points is None:
             return set()
-        keys = [OWN, *filter(None, [self._layout.map.column("links")])]
+        keys = [OWN, *filter(None, [self._layout.keys.get("links")])]
         if isinstance(points, ServerPoints):
             return LinkIndex(self._linked(keys)).linking(ids)
         if self._links is None or self._linked_at != points.state:
@@ -331,27 +324,23 @@ class QdrantStore(BesideSidecar):
     # ------------------------------------------------------------------ writing
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Holds the writer's lock and, of a folder, Qdrant's own lock too."""
-        with self._turn:
-            if self._writing:
-                yield
-                return
-            base = self._place.sidecar_base
-            with speaking_of(base):
-                if self._place.folder is None:
-                    make_own(base.parent)
-                else:
-                    base.parent.mkdir(parents=True, exist_ok=True)
-            with exclusive(base), self._sidecar.writing(), ExitStack() as opened:
-                if self._points is not None:
-                    opened.enter_context(self._points.writing())
-                self._opened = opened
-                self._writing = True
-                try:
-                    yield
-                finally:
-                    self._writing = False
+    def _locked(self) -> Iterator[None]:
+        base = self._place.sidecar_base
+        with speaking_of(base):
+            if self._place.folder is None:
+                make_own(base.parent)
+            else:
+                base.parent.mkdir(parents=True, exist_ok=True)
+        with exclusive(base):
+            yield
+
+    @contextmanager
+    def _opened_for_writing(self) -> Iterator[None]:
+        """Holds Qdrant's own lock of a folder too."""
+        with ExitStack() as self._opened:
+            if self._points is not None:
+                self._opened.enter_context(self._points.writing())
+            yield
 
     def shaped(self, memory: Memory) -> Memory:
         """Returns a new memory with an id of Qdrant's form."""
@@ -475,10 +464,10 @@ class QdrantStore(BesideSidecar):
         (size,) = sizes
         folder, keywords = self._place.folder, bool(self._layout.owners)
         if folder is None:
-            client = Client.of_server(self._place)
+            client = ServerPoints.at(self._place)
             try:
                 client.create(size, keywords=keywords)
-                self._points = ServerPoints(client)
+                self._points = client
             except BaseException:
                 client.close()
                 raise
@@ -509,24 +498,8 @@ class QdrantStore(BesideSidecar):
 
     # ------------------------------------------------------------------ files
 
-    def integrity(self) -> list[str]:
-        """Returns what is wrong with the file of a folder, one sentence each."""
-        points = self._points
-        return points.database.faults() if isinstance(points, FolderPoints) else []
-
-    def unfinished(self) -> tuple[Path, ...]:
-        """Returns the file or the sidecar, where a writer was stopped in the middle."""
-        points = self._points
-        own: tuple[Path, ...] = ()
-        if isinstance(points, FolderPoints) and points.database.unfinished:
-            own = (points.path,)
-        return (*own, *super().unfinished())
-
-    def take_back(self) -> None:
-        """Undoes stopped writes on the files themselves."""
-        if isinstance(self._points, FolderPoints):
-            self._points.database.heal()
-        super().take_back()
+    def _databases(self) -> tuple[Database, ...]:
+        return (self._points.database,) if isinstance(self._points, FolderPoints) else ()
 
     def close(self) -> None:
         """Closes the collection and the sidecar."""

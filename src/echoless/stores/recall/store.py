@@ -26,22 +26,22 @@ from echoless.core.sqlite import (
 )
 from echoless.core.text import content_key
 from echoless.stores import files
-from echoless.stores.base import ALL, Head, Scope
-from echoless.stores.files import exclusive, make_file
+from echoless.stores.base import ALL, Capabilities, Head, Scope, StoreKind
+from echoless.stores.files import make_file
 from echoless.stores.ledger import Kept, Ledger, Mark
 from echoless.stores.recall import layout, lineage, references, rows
 from echoless.stores.recall.layout import TABLES, Table
-from echoless.stores.sidecar import DatabaseBesideSidecar, Sidecar
+from echoless.stores.sidecar import BesideSidecar, Sidecar
 
 _BATCH: Final = 500
 _EMBEDDING: Final = ("id", "model", "dimensions", "embedding", "created_at")
 
 
-class RecallStore(DatabaseBesideSidecar):
+class RecallStore(StoreKind, BesideSidecar):
     """Memories in a Recall database."""
 
     summary: ClassVar[str] = "database of Recall: five tables, marks in dedup_lineage"
-    holds_ledger: Final = False
+    capabilities = Capabilities(transactions=True, hides=True)
     profile: Final = "recall"
 
     def __init__(self, path: Path, database: Database, tables: tuple[str, ...]) -> None:
@@ -49,8 +49,7 @@ class RecallStore(DatabaseBesideSidecar):
         self.path = path
         self.tables = tables
         self._database = _lenient(database)
-        self._writing = False
-        self._sidecar = Sidecar(path)
+        super().__init__(Sidecar(path))
         self.url = f"recall:///{path}" + (f"#{tables[0]}" if len(tables) == 1 else "")
 
     @classmethod
@@ -226,22 +225,20 @@ class RecallStore(DatabaseBesideSidecar):
 
     # ------------------------------------------------------------------ writing
 
+    def _databases(self) -> tuple[Database]:
+        return (self._database,)
+
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Holds the writer's lock, with database and sidecar open for writing."""
-        if self._writing:
+    def _opened_for_writing(self) -> Iterator[None]:
+        self._database.heal()
+        reader = self._database
+        writer = _lenient(open_for_writing(self.path, wal=False))
+        self._database = writer
+        try:
             yield
-            return
-        with exclusive(self.path), self._sidecar.writing():
-            self._database.heal()
-            reader = self._database
-            writer = _lenient(open_for_writing(self.path, wal=False))
-            self._database, self._writing = writer, True
-            try:
-                yield
-            finally:
-                self._database, self._writing = reader, False
-                writer.close()
+        finally:
+            self._database = reader
+            writer.close()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -19,9 +19,8 @@ from echoless.core.errors import ForeignStore, StoreError, StoreNotFound
 from echoless.core.json_codec import FIELDS, field_to_json
 from echoless.core.model import Memory, identical
 from echoless.core.timestamps import instant
-from echoless.stores.base import Scope
+from echoless.stores.base import Capabilities, Scope, StoreKind
 from echoless.stores.field_map import Hiding, Location, read_path
-from echoless.stores.files import exclusive
 from echoless.stores.hidden_records import MovesHidden
 from echoless.stores.shodh.library import Engine
 from echoless.stores.shodh.record import Note, Writing, note, writing
@@ -33,12 +32,11 @@ _MARKER: Final = Path("memories", "CURRENT")
 _COMPARED: Final = (*(name for name in FIELDS if name != "id"), "extra")
 
 
-class ShodhStore(MovesHidden):
+class ShodhStore(StoreKind, MovesHidden):
     """Memories of one project of shodh-memory, opened through the library."""
 
     summary: ClassVar[str] = "a project of shodh-memory (wt-memory); lineage in a sidecar"
-    holds_ledger: Final = False
-    exclusive: Final = True
+    capabilities = Capabilities(hides=True, exclusive=True)
     profile: Final = "wt-memory"
     unrestored: Final = (
         "shodh-memory gives every note it takes a new id and a new time of creation. What was put "
@@ -54,10 +52,9 @@ class ShodhStore(MovesHidden):
         self._location = Location(path, hide=hide)
         self._asked = hide
         self.url = f"shodh:///{self._location}"
-        self._writing = False
         self._engine = Engine(path)
         try:
-            self._sidecar = Sidecar(path)
+            super().__init__(Sidecar(path))
             self._notes: dict[str, Note] = {}
             self._strays: tuple[Note, ...] = ()
             self._reload()
@@ -156,37 +153,22 @@ class ShodhStore(MovesHidden):
         """Returns the place, by which a scan sorts."""
         return _place(memory)
 
-    def remarks(self) -> tuple[str, ...]:
-        """Returns which hidden memories another program wrote into the store again."""
-        return self.written_back()
-
     def _moving_url(self) -> str:
         return f"shodh:///{replace(self._location, hide='move')}"
 
     # ------------------------------------------------------------------ writing
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Holds the writer's lock, and the sidecar open for writing; strays are removed first."""
-        if self._writing:
-            yield
-            return
-        with exclusive(self._path), self._sidecar.writing():
+    def _opened_for_writing(self) -> Iterator[None]:
+        self._reload()
+        # a stray goes only while the record it was to replace is still there
+        strays = [s for s in self._strays if s.supersedes and self._engine.note(s.supersedes)]
+        for stray in strays:
+            self._engine.forget(stray.key)
+        if strays:
             self._reload()
-            self._writing = True
-            try:
-                # a stray goes only while the record it was to replace is still there
-                strays = [
-                    s for s in self._strays if s.supersedes and self._engine.note(s.supersedes)
-                ]
-                for stray in strays:
-                    self._engine.forget(stray.key)
-                if strays:
-                    self._reload()
-                yield
-                self._engine.flush()
-            finally:
-                self._writing = False
+        yield
+        self._engine.flush()
 
     def unfinished(self) -> tuple[Path, ...]:
         """Returns the sidecar where a write was stopped, and the folder where strays are left."""
@@ -344,16 +326,12 @@ class ShodhStore(MovesHidden):
         extra["replaces"] = [id_ for id_ in dict.fromkeys(ids) if id_ != old.id]
         return replace(survivor, extra=extra)
 
-    def relinked(self, new: Memory) -> Memory:
-        """Returns a memory whose links were pointed at survivors, unchanged."""
-        return new
-
     # ------------------------------------------------------------------ closing
 
     def close(self) -> None:
         """Closes the engine and the sidecar."""
         self._engine.close()
-        self._sidecar.close()
+        super().close()
 
 
 def _place(memory: Memory) -> tuple[int, str]:

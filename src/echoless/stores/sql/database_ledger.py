@@ -135,7 +135,7 @@ class FileLedger(Sidecar):
             yield
 
 
-class DatabaseLedger:
+class DatabaseLedger(LedgerPlace):
     """Lineage of one table in a schema of its database."""
 
     def __init__(self, backend: PostgresBackend, relation: Relation) -> None:

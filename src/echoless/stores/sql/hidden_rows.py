@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 from echoless.core.errors import StoreError, StoreLocked, UsageError
 from echoless.core.json_codec import memory_to_json
 from echoless.core.model import Memory, canonical
-from echoless.stores.base import OwnerView, Prints, Scope
+from echoless.stores.base import Capabilities, OwnerView, Prints, Scope
 from echoless.stores.hidden_records import HiddenRecords, MovesHidden
 from echoless.stores.ledger import Mark
 from echoless.stores.sql.cells import Cell, Kind
@@ -67,6 +67,8 @@ def check_hiding(opened: Opened, layout: Layout) -> None:
 class HidingTable(TableStore):
     """Table in which a column tells its own program what is hidden."""
 
+    capabilities = Capabilities(transactions=True, hides=True)
+
     @property
     def owner_view(self) -> OwnerView:
         """Returns nothing to say: the program sees no hidden rows."""
@@ -108,6 +110,8 @@ class HidingTable(TableStore):
 
 class MovingTable(MovesHidden, TableStore):
     """Table out of which hidden rows are moved, where that is asked for."""
+
+    capabilities = Capabilities(transactions=True, hides=True)
 
     def __init__(self, opened: Opened, layout: Layout) -> None:
         """Wraps a table without a column that hides its rows."""
@@ -174,10 +178,6 @@ class MovingTable(MovesHidden, TableStore):
         moment = super()._moment(connection)
         return None if moment is None else (moment, HiddenRecords(self.ledger).state())
 
-    def remarks(self) -> tuple[str, ...]:
-        """Returns what the last scan passed over, and which hidden rows are there again."""
-        return (*super().remarks(), *self.written_back())
-
     def notes(self) -> tuple[str, ...]:
         """Returns whose vectors are out of date, and which hidden rows could not leave."""
         if not self._staying:
@@ -231,7 +231,7 @@ class MovingTable(MovesHidden, TableStore):
 
     def hide(self, marks: Sequence[Mark]) -> None:
         """Moves rows out of the table where that is asked for, in one transaction."""
-        with self._grouped() if self.hiding == self.way else nullcontext():
+        with self.transaction() if self.hiding == self.way else nullcontext():
             super().hide(marks)
 
     def movable(self, memories: Mapping[str, Memory]) -> Mapping[str, Memory]:

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from echoless.core.errors import EcholessError, StoreNotFound, UsageError
 from echoless.core.sqlite import is_sqlite, looking
+from echoless.stores.base import StoreKind
 from echoless.stores.field_map import FieldMap
 from echoless.stores.sql.creation import create_table
 from echoless.stores.sql.database import Backend
@@ -25,10 +26,11 @@ from echoless.stores.sql.sqlite_backend import SqliteBackend
 from echoless.stores.sql.store import Opened, TableStore
 
 
-class SqlStore:
+class SqlStore(StoreKind):
     """Tables of SQLite files and of servers."""
 
     summary: ClassVar[str] = "a table of SQLite, a known program's or any with a map (extra: sql)"
+    takes_map = True
 
     @classmethod
     def mapped(cls, location: str, field_map: FieldMap) -> str:

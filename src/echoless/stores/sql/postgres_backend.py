@@ -18,7 +18,7 @@ from echoless.core.errors import (
 )
 from echoless.core.optional import lazy_module, require_module
 from echoless.stores.sql.cells import Column, Kind
-from echoless.stores.sql.database import Event, SideEffect
+from echoless.stores.sql.database import Backend, Event, SideEffect
 from echoless.stores.sql.location import Location, driver_url, guarded, what_to_check
 from echoless.stores.sql.references import Reference
 from echoless.stores.sql.table import Table
@@ -61,7 +61,7 @@ class Relation:
     number: int
 
 
-class PostgresBackend:
+class PostgresBackend(Backend):
     """A PostgreSQL server through psycopg."""
 
     def __init__(self, location: Location) -> None:

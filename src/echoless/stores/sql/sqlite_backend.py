@@ -12,7 +12,7 @@ from echoless.core.errors import StoreError, StoreNotFound
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.sqlite import Database, open_for_reading, open_for_writing, translated
 from echoless.stores.sql.cells import Column, Kind
-from echoless.stores.sql.database import EXTRA, Event, SideEffect
+from echoless.stores.sql.database import EXTRA, Backend, Event, SideEffect
 from echoless.stores.sql.references import Reference
 from echoless.stores.sql.table import Table
 
@@ -26,7 +26,7 @@ _WRITES: Final = {sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_D
 """Actions of the compiler that write rows."""
 
 
-class SqliteBackend:
+class SqliteBackend(Backend):
     """An SQLite file. Reading changes no byte of it: see `core/sqlite.py`."""
 
     def __init__(self, path: Path) -> None:

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from threading import RLock
 from typing import TYPE_CHECKING, Final, Self
 
 from echoless.core.errors import StoreError, StoreReadOnly
 from echoless.core.model import Json, Memory
 from echoless.core.optional import lazy_module
-from echoless.stores.base import ALL, OwnerView, Prints, Remarks, Scope
+from echoless.core.sqlite import Database
+from echoless.stores.base import ALL, Capabilities, OwnerView, Prints, Scope
 from echoless.stores.files import exclusive
 from echoless.stores.link_index import LinkIndex
 from echoless.stores.llm_memory.vectors import ShadowReader
@@ -90,14 +90,14 @@ class Opened:
 class TableStore(BesideSidecar):
     """Memories in the rows of a table."""
 
-    profile: Final = "safe"
+    capabilities = Capabilities(transactions=True)
 
     def __init__(self, opened: Opened, layout: Layout) -> None:
         """Wraps a table that exists; `SqlStore.open` chooses the class."""
         self._location = opened.location
         self._backend = opened.backend
         self._table = opened.table
-        self._sidecar = opened.sidecar
+        super().__init__(opened.sidecar)
         self._lock = opened.lock
         self._layout = layout
         self._codec = Codec(layout, opened.location.place, self._shown_before)
@@ -107,12 +107,15 @@ class TableStore(BesideSidecar):
         self._effects = SideEffects(
             opened.backend, opened.table, self._references, opened.location.place
         )
-        self._turn = RLock()
-        self._writing = False
         self._odd = Oddities()
         self._seen: dict[str, Row | None] = {}
         self._stale: set[str] = set()
         self.url = opened.location.url
+        self.capabilities = replace(
+            self.capabilities,
+            holds_ledger=isinstance(opened.sidecar, DatabaseLedger),
+            partitioned=self._heads.conditions.exist,
+        )
 
     # ------------------------------------------------------------------ reading
 
@@ -120,11 +123,6 @@ class TableStore(BesideSidecar):
     def layout(self) -> Layout:
         """Returns where each field lies."""
         return self._layout
-
-    @property
-    def holds_ledger(self) -> bool:
-        """Returns whether the ledger lies in the database, and takes part in its transactions."""
-        return isinstance(self._sidecar, DatabaseLedger)
 
     @property
     def owner_view(self) -> OwnerView:
@@ -136,9 +134,8 @@ class TableStore(BesideSidecar):
 
     def remarks(self) -> tuple[str, ...]:
         """Returns where else lineage lies, and what the last scan passed over or could not read."""
-        ledger = self._sidecar.remarks() if isinstance(self._sidecar, Remarks) else ()
         odd = self._odd.sentences(self._location.place)
-        return (*ledger, *odd, *self._effects.remarks())
+        return (*self._sidecar.remarks(), *odd, *self._effects.remarks())
 
     def notes(self) -> tuple[str, ...]:
         """Returns whose vectors no longer fit their texts."""
@@ -158,11 +155,6 @@ class TableStore(BesideSidecar):
         """Returns the other table that holds the vectors, or an empty name."""
         own = (each.table.full_name for each in self._references if each.holds_vectors)
         return self._layout.side_vectors or next(own, "")
-
-    @property
-    def partitioned(self) -> bool:
-        """Returns whether the database finds the rows of some namespaces by itself."""
-        return self._heads.conditions.exist
 
     def _read_heads(
         self, names: Collection[str] | None = None, odd: Oddities | None = None
@@ -335,30 +327,28 @@ class TableStore(BesideSidecar):
     # ------------------------------------------------------------------ writing
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Holds the writer's lock, with the sidecar open for writing.
+    def _locked(self) -> Iterator[None]:
+        """Locks the table, and the file it or its lineage lies in, against other writers.
 
         Raises:
             StoreReadOnly: The table has no primary key, or is a view.
         """
-        with self._turn:
-            if self._writing:
-                yield
-                return
-            self._must_be_writable()
-            with ExitStack() as stack:
-                if not self.holds_ledger:
-                    stack.enter_context(exclusive(self._locked_file()))
-                stack.enter_context(self._backend.writing(self._lock))
-                stack.enter_context(self._sidecar.writing())
-                self._remember_options()
-                self._writing = True
-                self._seen.clear()
-                try:
-                    yield
-                finally:
-                    self._writing = False
-                    self._seen.clear()
+        self._must_be_writable()
+        own_file = not self.capabilities.holds_ledger
+        with (
+            exclusive(self._locked_file()) if own_file else nullcontext(),
+            self._backend.writing(self._lock),
+        ):
+            yield
+
+    @contextmanager
+    def _opened_for_writing(self) -> Iterator[None]:
+        self._remember_options()
+        self._seen.clear()
+        try:
+            yield
+        finally:
+            self._seen.clear()
 
     def _locked_file(self) -> Path:
         """Returns the file that is locked: the database itself, or that of the lineage."""
@@ -610,29 +600,8 @@ class TableStore(BesideSidecar):
         vectors = old.vectors if self._layout.vectors is None else new.vectors
         return replace(new, extra=old.extra, vectors=vectors)
 
-    def relinked(self, new: Memory) -> Memory:
-        """Returns the memory unchanged."""
-        return new
-
-    def integrity(self) -> list[str]:
-        """Returns what is wrong with the file, or with the ledger in the database."""
-        if isinstance(self._sidecar, DatabaseLedger):
-            return self._sidecar.faults()
-        backend = self._backend
-        return backend.database.faults() if isinstance(backend, SqliteBackend) else []
-
-    def unfinished(self) -> tuple[Path, ...]:
-        """Returns the file or its sidecar, where a writer was stopped in the middle."""
-        own: tuple[Path, ...] = ()
-        if isinstance(self._backend, SqliteBackend) and self._backend.database.unfinished:
-            own = (self._backend.path,)
-        return (*own, *super().unfinished())
-
-    def take_back(self) -> None:
-        """Undoes unfinished writes on the files themselves."""
-        if isinstance(self._backend, SqliteBackend):
-            self._backend.database.heal()
-        super().take_back()
+    def _databases(self) -> Sequence[Database]:
+        return (self._backend.database,) if isinstance(self._backend, SqliteBackend) else ()
 
     def close(self) -> None:
         """Closes the database and the sidecar."""

@@ -6,7 +6,7 @@ whole texts here, not by passage.
 
 Namespaces may be different users (law 7). So a memory meets one of another store only where both
 namespaces have one name, or one of them belongs to nobody in particular: it has no name, or its
-store is `Sectioned`. Only who asks for it (`across`) gets the other pairs, as a report.
+store is sectioned. Only who asks for it (`across`) gets the other pairs, as a report.
 
 There is no plan for what this reports. Each hidden memory needs a visible survivor beside it (law
 3), which `check` looks for and `undo` relies on; a survivor in another store can be edited, removed
@@ -33,7 +33,7 @@ from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Settings
 from echoless.core.verdict_sentences import sentence
 from echoless.matching.runner import kept_apart
-from echoless.stores.base import Remarks, Sectioned, Store, in_context
+from echoless.stores.base import Store, in_context
 from echoless.workflows.audit.namespace_report import HELD_KINDS, reported_pair
 from echoless.workflows.dedupe.findings import held, unasked_note
 from echoless.workflows.dedupe.pipeline import standing_marks
@@ -219,7 +219,7 @@ def between_stores(
     """
     union = _Union()
     for at, store in enumerate(sorted(stores, key=lambda each: each.url)):
-        parts = across or (isinstance(store, Sectioned) and store.sectioned)
+        parts = across or store.capabilities.sectioned
         for memory in _visible(store, union.tally):
             family = NOBODY if parts else memory.namespace
             union.add(memory, store, side=store.url, family=family, at=at)
@@ -235,7 +235,7 @@ def between_namespaces(
     """Finds what a store says in more than one namespace; reads only.
 
     Args:
-        store: Open. Who calls this for a store that is not `Sectioned` was asked to.
+        store: Open. Who calls this for a store that is not sectioned was asked to.
         settings: As for `between_stores`.
         progress: Told how far each stage is.
 
@@ -256,7 +256,7 @@ def _visible(store: Store, tally: Tally) -> Iterator[Memory]:
     """Yields the memories of a store that earlier runs did not hide."""
     memories = {memory.id: memory for memory in store.scan()}
     marks = standing_marks(store, memories, Tally())
-    for remark in store.remarks() if isinstance(store, Remarks) else ():
+    for remark in store.remarks():
         tally.note(f"{store.url}: {remark}")
     yield from (memories[id_] for id_ in sorted(memories.keys() - marks.keys()))
 

@@ -35,12 +35,8 @@ from echoless.matching.pair_model.network import learned
 from echoless.matching.runner import left_off
 from echoless.models.encoders.calibration import own_digest
 from echoless.stores.base import (
-    Contexts,
     Printed,
     Prints,
-    Protects,
-    Remarks,
-    Retains,
     Scope,
     Store,
     check_namespace,
@@ -111,9 +107,7 @@ def _is_repeatable(store: Store, settings: Settings) -> bool:
     profile = settings.profile
     foreign = {use.name for use in profile.detectors} - _OWN_DETECTORS
     return not (
-        isinstance(
-            store, Protects | Retains | Remarks | Contexts
-        )  # may hang on more than the memories
+        not store.capabilities.repeatable
         or foreign
         or profile.judge != "full"
         or profile.expiry

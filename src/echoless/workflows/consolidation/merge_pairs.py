@@ -22,7 +22,7 @@ from echoless.execution.executor import apply
 from echoless.execution.plan import Plan, PlanBasis, make_plan
 from echoless.models.encoders.vectorizer import MemoryVectoriser
 from echoless.models.llm import Embed
-from echoless.stores.base import Protects, Retains, Store, Unites
+from echoless.stores.base import Store
 from echoless.stores.ledger import Mark
 from echoless.workflows.consolidation.fact_check import lost_facts
 from echoless.workflows.consolidation.rewrite import NewVectors, rewrite_of
@@ -175,7 +175,7 @@ def plan_merges(
     for keep, text in (texts or {}).items():
         if memories[keep].pinned:
             raise UsageError(f"{keep} is pinned: its text is not changed. Leave out the content.")
-        if isinstance(store, Protects) and (why := store.protected(memories[keep])):
+        if why := store.protected(memories[keep]):
             raise UsageError(f"{keep} is protected and its text is not changed: {why}.")
         already = store.get(id_ for id_, mark in marks.items() if mark.survivor == keep)
         sources = [*(memories[id_] for id_ in (keep, *behind[keep])), *already.values()]
@@ -189,8 +189,8 @@ def plan_merges(
             url=store.url,
             profile=chosen.profile.name,
             settings=chosen.digest,
-            rules=store if isinstance(store, Unites) else None,
-            retained=store.retained(merges) if isinstance(store, Retains) else {},
+            rules=store,
+            retained=store.retained(merges),
         ),
         action=action,
         reasons=dict.fromkeys(behind, CHOSEN if by == CALLER else f"chosen by {by}"),
@@ -273,7 +273,7 @@ def check_pair(
     if remove.pinned:
         instead = "" if keep.pinned else f" Keep it, and remove {keep.id}."
         raise UsageError(f"{remove.id} is pinned and is not merged away.{instead}")
-    if isinstance(store, Protects) and (why := store.protected(remove)):
+    if why := store.protected(remove):
         raise UsageError(f"{remove.id} is protected and is not merged away: {why}.")
     if not keep.promise.covers(remove.promise):
         raise UsageError(

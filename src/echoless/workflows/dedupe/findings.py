@@ -25,7 +25,7 @@ from echoless.core.run_notes import Tally
 from echoless.core.settings import Settings
 from echoless.core.wording import count
 from echoless.matching.runner import left_off
-from echoless.stores.base import Unites
+from echoless.stores.base import Store
 
 if TYPE_CHECKING:
     import pandas
@@ -119,7 +119,7 @@ class Findings:
     tally: Tally
     opinions: Heard | None = None
     settled: Mapping[tuple[str, str], Verdict] = field(default_factory=dict)
-    rules: Unites | None = None
+    rules: Store | None = None
     judged: tuple[Judged, ...] = ()
     retained: Mapping[str, str] = field(default_factory=dict)
     copies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

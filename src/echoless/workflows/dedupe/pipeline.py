@@ -48,11 +48,8 @@ from echoless.matching.runner import (
 )
 from echoless.models.encoders.memory_mapped import Spill
 from echoless.stores.base import (
-    Remarks,
-    Retains,
     Scope,
     Store,
-    Unites,
     check_namespace,
     in_contexts,
 )
@@ -225,9 +222,7 @@ def _findings(store: Store, settings: Settings, selection: _Selection, tell: Pro
         for group in decided.groups
         if touched is None or touched & {group.survivor, *(m.id for m in group.members)}
     )
-    retained: Mapping[str, str] = {}
-    if isinstance(store, Retains):
-        retained = store.retained([(m.id, g.survivor) for g in groups for m in g.members])
+    retained = store.retained([(m.id, g.survivor) for g in groups for m in g.members])
     return Findings(
         store=store.identity,
         url=store.url,
@@ -241,7 +236,7 @@ def _findings(store: Store, settings: Settings, selection: _Selection, tell: Pro
         tally=tally,
         opinions=consultation.heard if consultation else None,
         settled=decided.settled,
-        rules=store if isinstance(store, Unites) else None,
+        rules=store,
         judged=tuple(decided.judged),
         retained=retained,
         copies=run.copies,
@@ -362,7 +357,7 @@ def _scan(
         if len(memories) % 1000 == 0:
             tell("reading", len(memories), 0)
     tell("reading", len(memories), len(memories))
-    for remark in store.remarks() if isinstance(store, Remarks) else ():
+    for remark in store.remarks():
         tally.note(remark)
     memories, notes = by_owners(memories)
     for note in notes:

@@ -17,7 +17,6 @@ from echoless.core import plugins
 from echoless.core.errors import BadRecord, EcholessError, ForeignStore, StoreNotFound
 from echoless.core.model import Json
 from echoless.core.own_folders import expanded
-from echoless.stores.base import HoldsStores
 from echoless.stores.registry import kinds, locate, open_store
 from echoless.workflows.discovery import places
 from echoless.workflows.discovery.client_settings import named_stores
@@ -339,8 +338,6 @@ def _counted(listed: ListedStore, budget: _Budget, *, certain: bool) -> Sequence
 def _parts(listed: ListedStore) -> Sequence[str]:
     """Returns the URLs of the stores at a path; what is one store keeps the URL it has."""
     kind = kinds()[listed.kind]
-    if not isinstance(kind, HoldsStores):
-        return [listed.url]
     try:
         locations = kind.locations_in(Path(_written(listed.path)))
     except EcholessError:
