@@ -261,14 +261,13 @@ def _one(cache: Path, pattern: str) -> Path:
 
 
 def _leave_only(path: Path) -> None:
-    """Remove the other databases: a kept report would be taken over, and nothing else read."""
-    for each in path.parent.glob("*.sqlite3*"):
-        if (
-            path.suffix == ".sqlite3"
-            and each != path
-            and each.is_file()
-            and "aside" not in each.name
-        ):
+    """Remove the other databases: a kept report would be taken over, and nothing else read.
+
+    Scores of the pair model stay. They hide no other cache, and cost a second to make anew.
+    """
+    for each in path.parent.glob("*.sqlite3*") if path.suffix == ".sqlite3" else ():
+        stays = each == path or "aside" in each.name or each.name == "pair_scores.sqlite3"
+        if each.is_file() and not stays:
             each.unlink()
 
 
