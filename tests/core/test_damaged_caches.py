@@ -14,6 +14,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from uuid import uuid4
@@ -61,21 +62,48 @@ def _letters(_encoder: object, texts: Sequence[str]) -> NDArray[np.float32]:
     return rows
 
 
-@pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a store, in which everything is worth keeping."""
-    for name in (
-        "blocking.candidate_cache",
-        "core.text_facts_cache",
-        "matching.runner",
-        "workflows.audit.incremental",
-    ):
-        monkeypatch.setattr(f"echoless.{name}.KEPT_FROM", 1)
-    monkeypatch.setattr("echoless.ingest.index_cache.WORTH_KEEPING", 1)
-    monkeypatch.setattr(UniversalSentenceEncoder, "encode", _letters)
-    work = tmp_path / "work"
-    work.mkdir()
-    monkeypatch.chdir(work)
+@pytest.fixture(scope="module", autouse=True)
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with a store that no test changes, in which everything is worth keeping."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in (
+            "blocking.candidate_cache",
+            "core.text_facts_cache",
+            "matching.runner",
+            "workflows.audit.incremental",
+        ):
+            patch.setattr(f"echoless.{name}.KEPT_FROM", 1)
+        patch.setattr("echoless.ingest.index_cache.WORTH_KEEPING", 1)
+        patch.setattr(UniversalSentenceEncoder, "encode", _letters)
+        patch.chdir(tmp_path_factory.mktemp("work"))
+        _make_store()
+        yield Path.cwd()
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a command says without a cache, its exit code, and the caches that it leaves."""
+
+    answer: object
+    exit_code: int
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def kept(place: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], Kept]:
+    """Runs each command once without a cache and once with a new one."""
+    by_command = {}
+    for command in (AUDIT, REMEMBER):
+        folder = tmp_path_factory.mktemp("kept") / "cache"
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(CACHE, str(folder))
+            answer, code, _ = run(*command, "--no-cache")
+            run(*command)
+        by_command[command] = Kept(answer, code, folder)
+    return by_command
+
+
+def _make_store() -> None:
     lines = [
         json.dumps(
             {"id": f"m-{n}", "content": text, "created_at": f"2026-01-{n + 1:02d}T10:00:00Z"}
@@ -84,7 +112,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ]
     Path("notes.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
     assert CliRunner().invoke(main, ["import", "notes.jsonl", "agent.db"]).exit_code == 0
-    return work
 
 
 @pytest.fixture
@@ -198,12 +225,12 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("kind", FILES)
 def test_a_damaged_cache_file_changes_no_answer_and_is_good_again_after_one_run(
-    cache: Path, kind: str, damage: str
+    kept: dict[tuple[str, ...], Kept], cache: Path, kind: str, damage: str
 ) -> None:
     """F4: some damaged files blocked a command for good, others were left damaged for good."""
     pattern, command = FILES[kind]
-    plain, code, _ = run(*command, "--no-cache")
-    run(*command)
+    plain, code = kept[command].answer, kept[command].exit_code
+    shutil.copytree(kept[command].folder, cache)
     path = _one(cache, pattern)
     if path.is_dir():
         shutil.rmtree(path)
@@ -234,14 +261,13 @@ def _one(cache: Path, pattern: str) -> Path:
 
 
 def _leave_only(path: Path) -> None:
-    """Remove the other databases: a kept report would be taken over, and nothing else read."""
-    for each in path.parent.glob("*.sqlite3*"):
-        if (
-            path.suffix == ".sqlite3"
-            and each != path
-            and each.is_file()
-            and "aside" not in each.name
-        ):
+    """Remove the other databases: a kept report would be taken over, and nothing else read.
+
+    Scores of the pair model stay. They hide no other cache, and cost a second to make anew.
+    """
+    for each in path.parent.glob("*.sqlite3*") if path.suffix == ".sqlite3" else ():
+        stays = each == path or "aside" in each.name or each.name == "pair_scores.sqlite3"
+        if each.is_file() and not stays:
             each.unlink()
 
 
@@ -471,6 +497,14 @@ def kernel(home: Path, **more: str) -> tuple[list[int], int, str]:
 SORTED = list(range(9))
 
 
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that a process which compiled the kernel leaves."""
+    home = tmp_path_factory.mktemp("compiled")
+    kernel(home)
+    return home
+
+
 def test_compiled_code_is_kept_in_the_users_own_folder_and_used(tmp_path: Path) -> None:
     """numba's files are pickles, which run when they are read: nobody else may write them."""
     assert kernel(tmp_path) == (SORTED, 0, "")
@@ -483,10 +517,10 @@ def test_compiled_code_is_kept_in_the_users_own_folder_and_used(tmp_path: Path) 
 @pytest.mark.parametrize("suffix", ["nbi", "nbc", "nbc.sha256"])
 @pytest.mark.parametrize("damage", ["empty", "bytes flipped", "a folder", "a dangling link"])
 def test_damaged_compiled_code_is_not_run_but_compiled_anew(
-    tmp_path: Path, suffix: str, damage: str
+    compiled: Path, tmp_path: Path, suffix: str, damage: str
 ) -> None:
     """F4: an empty index of numba's ended the command as an interruption."""
-    kernel(tmp_path)
+    shutil.copytree(compiled, tmp_path, dirs_exist_ok=True)
     for path in list((tmp_path / "echoless" / "kernels").rglob(f"*.{suffix}")):
         DAMAGES[damage](path)
     rows, hits, told = kernel(tmp_path)
