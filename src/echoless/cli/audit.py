@@ -13,8 +13,7 @@ from click.core import ParameterSource
 from echoless.cli import render
 from echoless.cli.annotations import annotation_lines, summary_file
 from echoless.cli.audit_limits import Limits, compared_with
-from echoless.cli.discovery import audit_all_stores, between_blocks
-from echoless.cli.document import Block, say
+from echoless.cli.discovery import audit_all_stores
 from echoless.cli.options import (
     check_texts,
     count_option,
@@ -28,13 +27,15 @@ from echoless.cli.options import (
     texts_option,
 )
 from echoless.cli.progress import Bar
-from echoless.cli.report import Extent, answer_block, audit_blocks, comparison_blocks
+from echoless.cli.typed_command import with_option
+from echoless.core.document import Block, Heading, say
 from echoless.core.errors import TOO_MUCH_REPETITION, EcholessError, UsageError
 from echoless.core.garbage_collection import uncollected
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Json
 from echoless.core.optional import lazy_module
 from echoless.core.profiles import WITHOUT_SECOND_LOOK
+from echoless.core.rendering import markdown, reason
 from echoless.core.run_notes import Progress
 from echoless.core.settings import Choices, Settings
 from echoless.stores import Store, open_store
@@ -43,6 +44,13 @@ from echoless.workflows.answer_texts import answer_texts
 from echoless.workflows.audit.between import Between, between_namespaces
 from echoless.workflows.audit.incremental import audit_store
 from echoless.workflows.audit.report import Report, audit, report_json
+from echoless.workflows.audit.report_blocks import (
+    Extent,
+    answer_block,
+    between_blocks,
+    second_look_blocks,
+    stored_audit_blocks,
+)
 from echoless.workflows.dedupe.pipeline import find
 from echoless.workflows.dedupe.secret_masking import learn_answer
 from echoless.workflows.pairs.threshold_comparison import ThresholdComparison, compare_with_judge
@@ -50,13 +58,11 @@ from echoless.workflows.pairs.threshold_comparison import ThresholdComparison, c
 if TYPE_CHECKING:
     from echoless.cli import comparison_view
     from echoless.web import report as html_report
-    from echoless.web import report_view
     from echoless.workflows.audit.audit_comparison import AuditComparison
     from echoless.workflows.audit.earlier_audit import EarlierAnswer
 else:  # only --compare and --html need them
     comparison_view = lazy_module("echoless.cli.comparison_view")
     html_report = lazy_module("echoless.web.report")
-    report_view = lazy_module("echoless.web.report_view")
 
 _COUNTS: Final = ("top", "members", "pairs")
 """Options that say how much of a report is shown."""
@@ -105,7 +111,7 @@ class _Form:
         return self.html_file is not None and not (self.as_json or self.markdown or self.github)
 
     @property
-    def page_extent(self) -> report_view.Extent:
+    def page_extent(self) -> Extent:
         """Returns how much a page shows: more than a terminal does, unless options say how much."""
         source = click.get_current_context().get_parameter_source
         given = {
@@ -113,7 +119,7 @@ class _Form:
             for name in _COUNTS
             if source(name) is not ParameterSource.DEFAULT
         }
-        return replace(report_view.Extent(), **given)
+        return replace(html_report.EXTENT, **given)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,6 +264,7 @@ def audit_command(*, scope: _Scope, choices: Choices, limits: Limits, form: _For
     Where the profile trusts a similarity, as those of other programs do, the report ends with a
     second look: which of these pairs the judge that reads the texts would hold back.
     """
+    form = replace(form, extent=replace(form.extent, repeat=with_option))
     form.check()
     scope.check(choices, form)
     limits.check(every_store=scope.every_store)
@@ -287,7 +294,7 @@ def _audit_each(scope: _Scope, choices: Choices, limits: Limits, form: _Form) ->
             if len(stores) == 1:
                 raise
             render.note(f"Error: {store}: {problem}")
-            answers.append({"store": store, "error": render.reason(str(problem))})
+            answers.append({"store": store, "error": reason(str(problem))})
             failed = failed or problem.exit_code
             continue
         answers.append(audited.data)
@@ -364,9 +371,10 @@ def _blocks(
         return [answer_block(report), say(f"The report is in {form.html_file}.")]
     extent = _WHOLE if form.github else form.extent
     return [
-        *audit_blocks(store, report, extent),
+        Heading(f"Audit of {report.url}"),
+        *stored_audit_blocks(store, report, extent),
         *(between_blocks(wider, extent, what="namespaces") if wider else ()),
-        *comparison_blocks(second),
+        *second_look_blocks(second),
     ]
 
 
@@ -386,9 +394,9 @@ def _print(audited: _Audited, form: _Form) -> None:
     if form.github:
         render.print_lines(audited.annotations)
         if (summary := summary_file()) is not None:
-            _append(summary, "\n".join(render.markdown(audited.blocks)) + "\n")
+            _append(summary, "\n".join(markdown(audited.blocks)) + "\n")
     elif form.markdown:
-        render.print_lines(render.markdown(audited.blocks))
+        render.print_lines(markdown(audited.blocks))
     elif not form.as_json:
         render.show(audited.blocks)
     if form.html_file is not None and not form.page_alone:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from echoless.cli.document import (
+from echoless.core.document import (
     Block,
     Gap,
     Heading,

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Block, Gap, command, count, quoted, say, strong
-from echoless.cli.group_view import group_blocks, plan_blocks
 from echoless.cli.options import (
     count_option,
     examples,
@@ -24,11 +22,12 @@ from echoless.cli.options import (
     store_argument,
     writing,
 )
-from echoless.cli.outcome import exit_code, run_blocks, run_json, say_notes, undo_line
+from echoless.cli.outcome import exit_code, preview_end, run_blocks, run_json, say_notes, undo_line
 from echoless.cli.progress import Bar
 from echoless.cli.suggestions import consolidation_blocks
 from echoless.cli.typed_command import again
 from echoless.core.commands import command_line
+from echoless.core.document import Block, Gap, command, count, quoted, say, strong
 from echoless.core.errors import UsageError
 from echoless.core.model import Json
 from echoless.core.optional import lazy_module
@@ -36,6 +35,7 @@ from echoless.core.profiles import ACTIONS, ActionKind
 from echoless.core.settings import Choices, Settings
 from echoless.execution.executor import Run, apply
 from echoless.execution.plan import Plan, write_plan
+from echoless.execution.plan_blocks import group_blocks, plan_blocks
 from echoless.models.llm.registry import open_model
 from echoless.models.llm.retrying_model import GovernedModel
 from echoless.stores import Store, open_store
@@ -304,7 +304,9 @@ def _plan_all(
         groups = {**made.to_json(), **spent}
         render.show_json({**offered.to_json(), "groups": groups, **_written(request, run)})
         return exit_code(run)
-    render.show(plan_blocks(offered.findings, made.plan, request.store))
+    findings = offered.findings
+    render.show(plan_blocks(made.plan, findings.memories))
+    render.show(preview_end(findings, made.plan, request.store))
     if made.asked:
         asked = f"{count(made.asked, 'text')} asked for, {made.written} taken"
         render.show([say(f"{asked}, {len(made.refused)} refused.")])

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Block, Gap, command, count, say
-from echoless.cli.group_view import plan_blocks
 from echoless.cli.options import (
     check_delete,
     check_texts,
@@ -32,6 +30,7 @@ from echoless.cli.options import (
 from echoless.cli.outcome import (
     exit_code,
     hidden_already,
+    preview_end,
     run_blocks,
     run_json,
     say_notes,
@@ -40,6 +39,7 @@ from echoless.cli.outcome import (
 from echoless.cli.progress import Bar
 from echoless.cli.typed_command import again
 from echoless.core.commands import command_line
+from echoless.core.document import Block, Gap, command, count, say
 from echoless.core.errors import PlanTooLarge, UsageError
 from echoless.core.garbage_collection import uncollected
 from echoless.core.model import Json
@@ -50,6 +50,7 @@ from echoless.engines.workers import ENGINES, Workers
 from echoless.execution.executor import Run, apply
 from echoless.execution.patch import Patch, check_text_files, make_patch
 from echoless.execution.plan import Plan, write_plan
+from echoless.execution.plan_blocks import plan_blocks
 from echoless.stores import Store, open_store
 from echoless.stores.files import write_new
 from echoless.stores.visibility import seen_elsewhere
@@ -359,8 +360,16 @@ def _review(request: _Request, store: Store, settings: Settings) -> int:
 
 
 def _preview(request: _Request, findings: Findings, made: Plan) -> Iterator[Block]:
-    """Returns the plan for a person."""
-    return plan_blocks(findings, made, request.store, top=request.top, explained=request.explain)
+    """Yields the plan for a person, and what it leaves out."""
+
+    def repeat(name: str, value: int) -> str:
+        option = (name, str(value))
+        return again(*option) or command_line("dedup", request.store, *option)
+
+    yield from plan_blocks(
+        made, findings.memories, top=request.top, explained=request.explain, repeat=repeat
+    )
+    yield from preview_end(findings, made, request.store)
 
 
 def _write_patch(request: _Request, store: Store, findings: Findings, made: Plan) -> int:

@@ -7,17 +7,17 @@ from collections.abc import Iterable, Iterator
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Block, Gap, Heading, count, flat, quoted, say, strong
-from echoless.cli.group_view import evidence_line
 from echoless.cli.options import encoder_option, examples, json_option, no_cache_option
 from echoless.core.commands import command_line
 from echoless.core.destination import without_password
+from echoless.core.document import Block, Gap, Heading, count, flat, quoted, say, strong
 from echoless.core.errors import InputError
 from echoless.core.model import Memory, Subsumes, Verdict, merges, verdict_name
 from echoless.core.run_notes import Tally
 from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, layered, resolve
 from echoless.core.verdict_sentences import sentence
+from echoless.execution.plan_blocks import evidence_line
 from echoless.stores import open_store
 from echoless.stores.base import in_contexts
 from echoless.workflows.pairs.explain import Explanation, explain_memories, explanation_json

@@ -11,7 +11,6 @@ from typing import Final, Unpack
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Block, command, dim, flat, quoted, say, strong
 from echoless.cli.options import (
     count_option,
     encoder_option,
@@ -28,6 +27,7 @@ from echoless.cli.options import (
 from echoless.cli.progress import Bar
 from echoless.cli.typed_command import again
 from echoless.core.commands import command_line
+from echoless.core.document import Block, command, dim, flat, quoted, say, strong
 from echoless.core.errors import NEEDS_REVIEW, InputError
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Memory

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from echoless.cli import render
-from echoless.cli.document import (
+from echoless.cli.options import check_delete, examples, json_option, settings_for, writing
+from echoless.cli.progress import Bar
+from echoless.core import trust
+from echoless.core.choices import Choices
+from echoless.core.commands import command_line
+from echoless.core.destination import without_password
+from echoless.core.document import (
     Block,
     Gap,
     Table,
@@ -24,12 +30,6 @@ from echoless.cli.document import (
     short_time,
     strong,
 )
-from echoless.cli.options import check_delete, examples, json_option, settings_for, writing
-from echoless.cli.progress import Bar
-from echoless.core import trust
-from echoless.core.choices import Choices
-from echoless.core.commands import command_line
-from echoless.core.destination import without_password
 from echoless.core.errors import (
     EcholessError,
     InputError,

@@ -12,8 +12,6 @@ from typing import BinaryIO, Final
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Gap, count, flat, quoted, say, strong
-from echoless.cli.group_view import evidence_line
 from echoless.cli.options import (
     asking_options,
     count_option,
@@ -23,12 +21,14 @@ from echoless.cli.options import (
     no_cache_option,
     setting_option,
 )
+from echoless.core.document import Gap, count, flat, quoted, say, strong
 from echoless.core.errors import InputError, StoreError
 from echoless.core.model import verdict_name
 from echoless.core.run_notes import Tally
 from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, layered, resolve
 from echoless.core.verdict_sentences import sentence
+from echoless.execution.plan_blocks import evidence_line
 from echoless.stores.files import open_file
 from echoless.workflows.pairs.judge_pairs import BATCH, Ruling, judge_pairs, read_questions
 

@@ -10,7 +10,22 @@ from typing import Final
 import click
 
 from echoless.cli import render
-from echoless.cli.document import (
+from echoless.cli.options import (
+    encoder_option,
+    examples,
+    gathered,
+    json_option,
+    limit_option,
+    namespace_option,
+    no_cache_option,
+    settings_for,
+    store_argument,
+)
+from echoless.cli.progress import Bar
+from echoless.cli.typed_command import again
+from echoless.core.commands import command_line
+from echoless.core.destination import without_password
+from echoless.core.document import (
     Block,
     Gap,
     Heading,
@@ -27,26 +42,11 @@ from echoless.cli.document import (
     strong,
     texts_in,
 )
-from echoless.cli.group_view import plain_verdict, skipped_blocks
-from echoless.cli.options import (
-    encoder_option,
-    examples,
-    gathered,
-    json_option,
-    limit_option,
-    namespace_option,
-    no_cache_option,
-    settings_for,
-    store_argument,
-)
-from echoless.cli.progress import Bar
-from echoless.cli.typed_command import again
-from echoless.core.commands import command_line
-from echoless.core.destination import without_password
 from echoless.core.errors import InputError
 from echoless.core.json_codec import memory_to_json
 from echoless.core.model import Json, JsonObject, Memory
 from echoless.core.settings import Choices
+from echoless.execution.plan_blocks import plain_verdict, skipped_blocks
 from echoless.stores import Store, open_store
 from echoless.stores.ledger import Event, Mark
 from echoless.workflows.retrieval.search import MODES, Answer, Mode, search, similar

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from echoless.cli.document import (
+from echoless.core.document import (
     Block,
     Gap,
     Heading,
@@ -21,11 +21,11 @@ from echoless.cli.document import (
     short_time,
     strong,
 )
-from echoless.cli.group_view import verdict_clause
 from echoless.core.errors import UsageError
 from echoless.core.model import Memory, verdict_name
 from echoless.core.secret_masking import learn
 from echoless.core.verdict_sentences import sentence
+from echoless.execution.plan_blocks import verdict_clause
 from echoless.workflows.review.items import CLASSES, ItemKind, ReviewItem
 from echoless.workflows.review.session import Filter, ReviewSession
 

@@ -17,9 +17,10 @@ from echoless.cli.options import (
     setting_option,
     store_argument,
 )
-from echoless.cli.report import Extent, audit_blocks
 from echoless.core.destination import announce, without_password
+from echoless.core.document import Heading
 from echoless.core.optional import lazy_module, require_module
+from echoless.core.rendering import markdown
 from echoless.core.settings import Choices, layered, resolve
 from echoless.ingest.recalled_text import read_boot_files
 from echoless.mcp.address import read_address, read_token
@@ -27,13 +28,14 @@ from echoless.mcp.served_store import ServedStore
 from echoless.models.encoders.registry import open_encoder
 from echoless.stores import Store, open_store
 from echoless.workflows.audit.report import Report
+from echoless.workflows.audit.report_blocks import Extent, stored_audit_blocks
 
 if TYPE_CHECKING:
     from echoless.mcp import server
 else:
     server = lazy_module("echoless.mcp.server")  # needs the extra "mcp"
 
-_SHOWN: Final = Extent(top=20, members=10, pairs=10, options=False)
+_SHOWN: Final = Extent(top=20, members=10, pairs=10)
 """How much of an audit an agent reads."""
 
 
@@ -132,4 +134,5 @@ def mcp_command(
 
 def _markdown_report(store: Store, report: Report) -> str:
     """Returns an audit as Markdown, as the session calls it."""
-    return "\n".join(render.markdown(audit_blocks(store, report, _SHOWN)))
+    blocks = stored_audit_blocks(store, report, _SHOWN)
+    return "\n".join(markdown((Heading(f"Audit of {report.url}"), *blocks)))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from echoless.cli.document import (
+from echoless.cli.typed_command import with_option
+from echoless.core.commands import command_line
+from echoless.core.document import (
     Block,
     Gap,
     Heading,
@@ -21,11 +23,10 @@ from echoless.cli.document import (
     short_time,
     strong,
 )
-from echoless.cli.group_view import evidence_line, more, skipped_blocks
-from echoless.core.commands import command_line
 from echoless.core.model import Memory, verdict_name
 from echoless.core.secret_masking import learn
 from echoless.core.verdict_sentences import sentence
+from echoless.execution.plan_blocks import evidence_line, more, skipped_blocks
 from echoless.workflows.consolidation.pairs import Consolidation, Offer
 
 _VERDICTS: Final[Mapping[str, str]] = {
@@ -77,7 +78,7 @@ def consolidation_blocks(
     if not offered.pairs:
         return
     if offered.left_out:
-        yield more(offered.left_out, ("--limit", offered.total))
+        yield more(offered.left_out, with_option("--limit", offered.total))
     yield say("Nothing was written. Go on, pair by pair or with one of them:")
     for words in _ways(offered.pairs):
         yield command(command_line("consolidate", store, *words))

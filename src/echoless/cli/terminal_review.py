@@ -12,8 +12,6 @@ from typing import Final, Literal, TypeAlias
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Block, Gap, Heading, command, count, number, say, strong
-from echoless.cli.group_view import group_blocks, more, skipped_blocks
 from echoless.cli.keys import read_key
 from echoless.cli.options import State as CommandState
 from echoless.cli.options import writing
@@ -27,11 +25,13 @@ from echoless.cli.review_card import (
     text_blocks,
 )
 from echoless.core.commands import command_line
+from echoless.core.document import Block, Gap, Heading, command, count, number, say, strong
 from echoless.core.errors import EcholessError, UsageError
 from echoless.core.profiles import ActionKind
 from echoless.core.settings import Settings
 from echoless.execution.actions import promise
 from echoless.execution.plan import Plan, write_plan
+from echoless.execution.plan_blocks import group_blocks, more, skipped_blocks
 from echoless.stores import Store
 from echoless.workflows.consolidation.merge_pairs import notes_on
 from echoless.workflows.review.answers import AnsweredElsewhere
@@ -404,7 +404,7 @@ def preview_blocks(session: ReviewSession, plan: Plan) -> Iterator[Block]:
         yield say("Nothing is accepted yet, so nothing would change.")
         return
     yield Gap()
-    yield from group_blocks(plan.actions[:_SHOWN], session.findings.memories, options=False)
+    yield from group_blocks(plan.actions[:_SHOWN], session.findings.memories)
     if len(plan.actions) > _SHOWN:
         yield more(len(plan.actions) - _SHOWN)
     yield say(strong(promise(plan.counts)))

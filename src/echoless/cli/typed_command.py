@@ -34,6 +34,11 @@ def again(*words: str) -> str:
     return command_line(*_without(state.typed[:end], words), *words, *state.typed[end:])
 
 
+def with_option(name: str, value: int) -> str:
+    """Returns the command that runs with another value of an option; the option if none runs."""
+    return again(name, str(value)) or f"{name} {value}"
+
+
 def _without(typed: Sequence[str], words: Sequence[str]) -> Iterator[str]:
     """Yields typed words without decisions, and without an option that is given another value."""
     option, valued = (words[0], len(words) > 1) if words else ("", False)

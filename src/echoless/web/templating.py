@@ -27,11 +27,14 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from echoless.core import wording
+from echoless.core.document import Block, Difference
 from echoless.core.masking import OUTPUT
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.timestamps import instant
 from echoless.core.visible import on_one_line
+from echoless.execution.plan_blocks import quote
 from echoless.web import markup
+from echoless.web.page_blocks import element
 
 if TYPE_CHECKING:
     import jinja2
@@ -75,6 +78,7 @@ def environment() -> jinja2.Environment:
         keep_trailing_newline=True,
     )
     made.filters.update(
+        block=block,
         count=count,
         number=number,
         share=share,
@@ -87,6 +91,8 @@ def environment() -> jinja2.Environment:
         field=markup.field,
     )
     made.globals.update(
+        both=Difference,
+        quote=quote,
         compared=markup.compared,
         self_contained=False,
         style_hash=style_hash,
@@ -101,6 +107,11 @@ def _printed(value: object) -> object:
 
 
 # ------------------------------------------------------------------ filters
+
+
+def block(value: Block) -> Markup:
+    """Returns a block of an answer as an element."""
+    return markupsafe.Markup(element(value))
 
 
 def number(value: int) -> Markup:

@@ -10,7 +10,6 @@ from pathlib import Path
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Block, say, strong
 from echoless.cli.integrations.ego_location import (
     SYSTEM,
     embed_by,
@@ -24,6 +23,7 @@ from echoless.cli.integrations.exit_codes import ending
 from echoless.cli.integrations.threshold_comparison import second_look_at
 from echoless.cli.options import encoder_option, examples, gathered, json_option, writing
 from echoless.cli.outcome import run_blocks, run_json
+from echoless.core.document import Block, say, strong
 from echoless.core.errors import EcholessError
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Json, Pair

@@ -11,10 +11,10 @@ from typing import TypedDict, Unpack
 import click
 
 from echoless.cli import render
-from echoless.cli.document import records_in
 from echoless.cli.options import examples, writing
 from echoless.cli.progress import Bar
 from echoless.core.commands import command_line
+from echoless.core.document import records_in
 from echoless.integrations.llm_memory.deduplicate import memory_deduplicate
 from echoless.integrations.llm_memory.memory_file import file_of
 from echoless.integrations.llm_memory.similar_memories import memory_similar

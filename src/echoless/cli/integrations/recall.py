@@ -14,6 +14,7 @@ from echoless.cli.command_group import Families, LazyGroup
 from echoless.cli.integrations.threshold_comparison import chosen_encoder
 from echoless.cli.options import examples, gathered, writing
 from echoless.core.errors import EcholessError, UsageError
+from echoless.core.rendering import reason
 from echoless.integrations.recall import export as recall_export
 from echoless.integrations.recall import search as recall_search
 from echoless.integrations.recall.database import database_path, open_recall
@@ -171,7 +172,7 @@ def _dedup(store: RecallStore, options: DedupOptions, *, as_json: bool) -> int:
         render.show_json(report_json(result, second, done))
     else:
         for line in lines(result, second, done):
-            click.echo(render.reason(line))
+            click.echo(reason(line))
     for sentence in done.refused if done else ():
         render.note(sentence)
     return 1 if done and done.refused else 0
@@ -233,7 +234,7 @@ def search_command(
             include_duplicates=include_duplicates,
         )
     for line in recall_search.lines(hits, show_provenance=show_provenance):
-        click.echo(render.reason(line))
+        click.echo(reason(line))
 
 
 @click.command(

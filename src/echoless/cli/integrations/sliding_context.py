@@ -12,6 +12,7 @@ from echoless.cli import render
 from echoless.cli.options import examples, writing
 from echoless.core.errors import EcholessError, InputError, UsageError
 from echoless.core.model import Json
+from echoless.core.rendering import reason
 from echoless.integrations.sliding_context import arguments
 from echoless.integrations.sliding_context.cleanup import run_cleanup
 from echoless.integrations.sliding_context.turn import Turn
@@ -38,9 +39,7 @@ def _cleanup(**flags: Unpack[arguments.CleanupFlags]) -> int:
     try:
         args = arguments.cleanup_args(**flags)
         with writing(f"lancedb:///{args.db_path}"):
-            done = run_cleanup(
-                args, say=lambda line: click.echo(render.reason(line)), warn=render.note
-            )
+            done = run_cleanup(args, say=lambda line: click.echo(reason(line)), warn=render.note)
             return done.exit_code
     except EcholessError as problem:
         render.note(f"Error: {problem}")

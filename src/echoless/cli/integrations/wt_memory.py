@@ -10,7 +10,6 @@ from typing import Final
 import click
 
 from echoless.cli import render
-from echoless.cli.document import records_in
 from echoless.cli.integrations.threshold_comparison import second_look_lines
 from echoless.cli.options import (
     Function,
@@ -21,8 +20,10 @@ from echoless.cli.options import (
 )
 from echoless.cli.progress import Bar
 from echoless.core.commands import command_line
+from echoless.core.document import records_in
 from echoless.core.errors import EcholessError, UsageError
 from echoless.core.model import Json
+from echoless.core.rendering import reason
 from echoless.core.secrets import uncut
 from echoless.integrations.wt_memory.jobs import (
     LINKAGES,
@@ -223,7 +224,7 @@ def _report(work: DedupJob) -> None:
 
 def visible_lines(lines: list[str]) -> str:
     """Returns lines joined to a text, with their control characters made visible."""
-    return "\n".join(map(render.reason, lines))
+    return "\n".join(map(reason, lines))
 
 
 def _returned(work: DedupJob) -> list[str]:

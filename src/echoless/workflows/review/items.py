@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from graphlib import CycleError, TopologicalSorter
 from typing import Final, Literal, TypeAlias
 
-from echoless.core.connected_pairs import connected
+from echoless.core.connected_pairs import connected, oldest_first
 from echoless.core.groups import Group
 from echoless.core.model import Judged, Memory, Subsumes, Update, digest
 from echoless.core.run_notes import Progress
 from echoless.core.settings import Settings
 from echoless.core.text import content_key, token_estimate
-from echoless.core.timestamps import instant
 from echoless.stores.base import Store
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find
@@ -259,7 +257,7 @@ def pair_item(
 def _chain_item(findings: Findings, pairs: Sequence[Judged]) -> ReviewItem:
     """Returns the item of a chain of values."""
     memories = findings.memories
-    ids = _oldest_first(pairs, memories)
+    ids = oldest_first(map(older_and_newer, pairs), memories)
     newest = ids[-1]
     newest_last = sorted(pairs, key=lambda pair: newest in {pair.a, pair.b})
     verdicts = {older_and_newer(pair)[0]: pair for pair in newest_last}
@@ -268,7 +266,7 @@ def _chain_item(findings: Findings, pairs: Sequence[Judged]) -> ReviewItem:
         key=item_key("newer", [memories[id_] for id_ in ids]),
         kind="newer",
         group_class=None,
-        ids=tuple(ids),
+        ids=ids,
         survivor=newest,
         why="the newest value",
         verdicts={id_: verdicts[id_] for id_ in older_ids if id_ in verdicts},
@@ -282,29 +280,3 @@ def older_and_newer(pair: Judged) -> tuple[str, str]:
     """Returns the ids of the older and the newer memory of an update."""
     assert isinstance(pair.verdict, Update)
     return (pair.b, pair.a) if pair.verdict.newer == "a" else (pair.a, pair.b)
-
-
-def _oldest_first(pairs: Sequence[Judged], memories: Mapping[str, Memory]) -> list[str]:
-    """Returns the memories of a chain, oldest first, as the updates and then the times tell."""
-    newer_than: dict[str, set[str]] = {}
-    for pair in pairs:
-        older, newer = older_and_newer(pair)
-        newer_than.setdefault(newer, set()).add(older)
-        newer_than.setdefault(older, set())
-
-    def moment(id_: str) -> tuple[int, str]:
-        return instant(memories[id_].created_at) or 0, id_
-
-    sorter = TopologicalSorter(newer_than)
-    try:
-        sorter.prepare()
-    except CycleError:  # verdicts that contradict each other: only the times can tell
-        return sorted(newer_than, key=moment)
-    ids: list[str] = []
-    ready: list[str] = []
-    while sorter.is_active():
-        ready = sorted([*ready, *sorter.get_ready()], key=moment)
-        first = ready.pop(0)
-        ids.append(first)
-        sorter.done(first)
-    return ids
