@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless.cli import render
-from echoless.cli.options import State
+from echoless.cli.options import State, again
 from echoless.cli.progress import Bar, pace
-from echoless.cli.typed_command import again
 from echoless.core.document import (
     Block,
     Gap,

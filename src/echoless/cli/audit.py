@@ -12,7 +12,6 @@ from click.core import ParameterSource
 
 from echoless.cli import render
 from echoless.cli.annotations import annotation_lines, summary_file
-from echoless.cli.audit_limits import Limits, compared_with
 from echoless.cli.discovery import audit_all_stores
 from echoless.cli.options import (
     check_texts,
@@ -25,9 +24,9 @@ from echoless.cli.options import (
     mapping_options,
     settings_for,
     texts_option,
+    with_option,
 )
 from echoless.cli.progress import Bar
-from echoless.cli.typed_command import with_option
 from echoless.core.document import Block, Heading, say
 from echoless.core.errors import TOO_MUCH_REPETITION, EcholessError, UsageError
 from echoless.core.garbage_collection import uncollected
@@ -43,7 +42,7 @@ from echoless.stores.base import Sectioned
 from echoless.workflows.answer_texts import answer_texts
 from echoless.workflows.audit.between import Between, between_namespaces
 from echoless.workflows.audit.incremental import audit_store
-from echoless.workflows.audit.report import Report, audit, report_json
+from echoless.workflows.audit.report import Report, audit, report_json, share_limit
 from echoless.workflows.audit.report_blocks import (
     Extent,
     answer_block,
@@ -56,13 +55,94 @@ from echoless.workflows.dedupe.secret_masking import learn_answer
 from echoless.workflows.pairs.threshold_comparison import ThresholdComparison, compare_with_judge
 
 if TYPE_CHECKING:
-    from echoless.cli import comparison_view
     from echoless.web import report as html_report
+    from echoless.workflows.audit import audit_comparison, earlier_audit
     from echoless.workflows.audit.audit_comparison import AuditComparison
     from echoless.workflows.audit.earlier_audit import EarlierAnswer
 else:  # only --compare and --html need them
-    comparison_view = lazy_module("echoless.cli.comparison_view")
     html_report = lazy_module("echoless.web.report")
+    audit_comparison = lazy_module("echoless.workflows.audit.audit_comparison")
+    earlier_audit = lazy_module("echoless.workflows.audit.earlier_audit")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """When the exit code says that there is too much repetition, and the audit to compare with.
+
+    Attributes:
+        fail_over: Largest share that is allowed, as it was typed; None for any.
+        compare: File with an earlier answer; None to compare with nothing.
+        fail_worse: Whether the share may not have risen since.
+    """
+
+    fail_over: str | None
+    compare: Path | None
+    fail_worse: bool
+
+    def check(self, *, every_store: bool) -> None:
+        """Checks that the options fit together, and to what is audited.
+
+        Args:
+            every_store: Whether all stores get one report.
+
+        Raises:
+            UsageError: They do not.
+        """
+        if self.fail_worse and self.compare is None:
+            raise UsageError("--fail-worse needs an earlier audit: add --compare OLD.json.")
+        if self.compare is not None and every_store:
+            raise UsageError("--compare and --all do not go together. Name the stores.")
+
+    @property
+    def share(self) -> float | None:
+        """Returns the share of `fail_over`, 0 to 1.
+
+        Raises:
+            UsageError: It is none.
+        """
+        return None if self.fail_over is None else share_limit(self.fail_over)
+
+    def earlier(self) -> EarlierAnswer | None:
+        """Reads the earlier answer, if one was named.
+
+        Raises:
+            InputError: It cannot be read.
+        """
+        return None if self.compare is None else earlier_audit.read_earlier_answer(self.compare)
+
+    def exceeded(self, report: Report, compared: AuditComparison | None) -> list[str]:
+        """Returns why there is too much repetition in a store; empty where there is not."""
+        limit, share = self.share, f"{report.ratio:.2%} is redundant"
+        reasons = []
+        if limit is not None and report.ratio > limit:
+            reasons.append(f"{share}, more than the limit of {self.fail_over}.")
+        if self.fail_worse and compared is not None and compared.is_worse:
+            before = f"{compared.share.before:.2%}"
+            reasons.append(f"{share}, and in {self.compare} it was {before}: it got worse.")
+        return reasons
+
+
+def compared_with(
+    earlier: EarlierAnswer | None, report: Report, *, alone: bool
+) -> AuditComparison | None:
+    """Returns what changed since an earlier answer; None, and a note, where it has no such store.
+
+    Args:
+        earlier: None where nothing is compared.
+        report: Of today.
+        alone: Whether this is the only store of the command.
+
+    Raises:
+        InputError: It is the only store, and an answer about several does not name it.
+    """
+    if earlier is None:
+        return None
+    audit_then = earlier.of(report.url, alone=alone)
+    if audit_then is None:
+        render.note(f"{earlier.path} has no audit of {report.url}, so it is not compared.")
+        return None
+    return audit_comparison.compare_audits(report, audit_then)
+
 
 _COUNTS: Final = ("top", "members", "pairs")
 """Options that say how much of a report is shown."""
@@ -343,7 +423,7 @@ def _audited(
         else:
             blocks = _blocks(opened, report, wider, second, form)
             if earlier is not None and compared is not None:
-                blocks = [*comparison_view.compared_blocks(compared, str(earlier.path)), *blocks]
+                blocks = [*audit_comparison.compared_blocks(compared, str(earlier.path)), *blocks]
         warnings = tuple(annotation_lines(opened, store, report)) if form.github else ()
     return _Audited(report, compared, data, blocks, warnings, page)
 

@@ -10,7 +10,6 @@ from typing import Final
 import click
 
 from echoless.cli import render
-from echoless.cli.keys import read_key
 from echoless.cli.options import (
     count_option,
     encoder_option,
@@ -22,6 +21,7 @@ from echoless.cli.options import (
     settings_for,
     store_argument,
 )
+from echoless.cli.terminal_review import read_key
 from echoless.core.commands import command_line
 from echoless.core.document import Block, Gap, Heading, count, dim, flat, names, number, say, strong
 from echoless.core.errors import InputError, StoreError, UsageError

@@ -12,6 +12,7 @@ import click
 
 from echoless.cli import render
 from echoless.cli.options import (
+    again,
     check_delete,
     check_texts,
     count_option,
@@ -37,7 +38,6 @@ from echoless.cli.outcome import (
     undo_line,
 )
 from echoless.cli.progress import Bar
-from echoless.cli.typed_command import again
 from echoless.core.commands import command_line
 from echoless.core.document import Block, Gap, command, count, say
 from echoless.core.errors import PlanTooLarge, UsageError

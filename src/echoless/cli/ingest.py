@@ -12,6 +12,7 @@ import click
 
 from echoless.cli import render
 from echoless.cli.options import (
+    again,
     count_option,
     encoder_option,
     examples,
@@ -25,7 +26,6 @@ from echoless.cli.options import (
     writing,
 )
 from echoless.cli.progress import Bar
-from echoless.cli.typed_command import again
 from echoless.core.commands import command_line
 from echoless.core.document import Block, command, dim, flat, quoted, say, strong
 from echoless.core.errors import NEEDS_REVIEW, InputError

@@ -11,6 +11,7 @@ import click
 
 from echoless.cli import render
 from echoless.cli.options import (
+    again,
     encoder_option,
     examples,
     gathered,
@@ -22,7 +23,6 @@ from echoless.cli.options import (
     store_argument,
 )
 from echoless.cli.progress import Bar
-from echoless.cli.typed_command import again
 from echoless.core.commands import command_line
 from echoless.core.destination import without_password
 from echoless.core.document import (
@@ -159,25 +159,7 @@ def _show_answer(answer: Answer, store: str, *, as_json: bool) -> None:
     if not as_json:
         render.show(_answer_blocks(answer, store))
         return
-    hits: list[Json] = [
-        {
-            **_record(hit.memory),
-            "score": hit.score,
-            "hidden": list(hit.hidden),
-            "survivor": hit.survivor,
-        }
-        for hit in answer.hits
-    ]
-    render.show_json(
-        {
-            "query": answer.query,
-            "mode": answer.mode,
-            "hits": hits,
-            "hidden": answer.hidden,
-            "skipped": dict(answer.tally.counts),
-            "notes": list(answer.tally.notes),
-        }
-    )
+    render.show_json(answer.to_json())
 
 
 def _record(memory: Memory) -> dict[str, Json]:

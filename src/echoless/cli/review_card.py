@@ -11,11 +11,11 @@ from echoless.core.document import (
     Heading,
     Paragraph,
     Passage,
-    Span,
     count,
     difference,
     dim,
     flat,
+    legend,
     number,
     say,
     short_time,
@@ -145,10 +145,4 @@ def _facts(memory: Memory, *, level: int = 1) -> Paragraph:
     return say(dim(" · ".join(part for part in parts if part)), level=level)
 
 
-LEGEND: Final = say(
-    "Differences from the text above: ",
-    Span("only there", "old"),
-    " ",
-    Span("only here", "new"),
-    ".",
-)
+LEGEND: Final = legend("only there", "only here", title="Differences from the text above")

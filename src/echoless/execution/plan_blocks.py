@@ -12,11 +12,11 @@ from echoless.core.document import (
     Gap,
     Heading,
     Quote,
-    Span,
     command,
     count,
     dim,
     flat,
+    legend,
     names,
     number,
     quoted,
@@ -33,13 +33,7 @@ if TYPE_CHECKING:
     from echoless.execution.executor import Run
     from echoless.execution.plan import Plan
 
-LEGEND: Final = say(
-    "Differences: ",
-    Span("only in the memory that stays", "old"),
-    " ",
-    Span("only in the other one", "new"),
-    ".",
-)
+LEGEND: Final = legend("only in the memory that stays", "only in the other one")
 _SIGNS: Final[Mapping[str | None, str]] = {"duplicate": "=", "subsumes": "<"}
 """What stands before the verdict on a member: it says the same, or less than the survivor."""
 
