@@ -8,27 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from echoless.core.document import Block, Gap, Heading, Table, number, say
-from echoless.workflows.audit.namespace_report import ReportedGroup, ReportedMember
 from echoless.workflows.audit.report import Report
+from echoless.workflows.review.items import CLASSES, class_of
 
-CLASSES: Final[Mapping[str, str]] = {
-    "same": "The same text",
-    "normalised": "Same but for case or punctuation",
-    "facts": "The same facts",
-    "words": "The same in other words",
-    "more": "One says more",
-    "similar": "Similar enough for this profile",
-    "chain": "Joined through other members",
-}
-"""Classes of members of groups, from the plainest to the one that needs the closest look."""
-
-_BY_RULE: Final = {
-    "same-text": "same",
-    "same-bytes": "same",
-    "same-text-after-normalising": "normalised",
-    "same-facts": "facts",
-    "same-in-other-words": "words",
-}
 _BINS: Final = 20
 """Rows of the whole range of similarity, each 0.05 wide."""
 
@@ -46,7 +28,7 @@ _VERDICTS: Final[Mapping[str, str]] = {
 
 def chart_blocks(report: Report) -> Iterator[Block]:
     """Yields the figures of a report, without tables that would be empty."""
-    classes = Counter(map(group_class, report.groups))
+    classes = Counter(class_of((m.verdict, m.rule) for m in g.members) for g in report.groups)
     yield from _counts(
         "What the groups have in common",
         "Each group counts once, by the member that needs the closest look.",
@@ -60,21 +42,6 @@ def chart_blocks(report: Report) -> Iterator[Block]:
         ("verdict", "pairs"),
         {words: report.verdicts.get(name, 0) for name, words in _VERDICTS.items()},
     )
-
-
-def class_of(member: ReportedMember) -> str:
-    """Returns the class of a member of a group, a key of `CLASSES`."""
-    if member.verdict is None:
-        return "chain"
-    if member.verdict == "subsumes":
-        return "more"
-    return _BY_RULE.get(member.rule or "", "similar")
-
-
-def group_class(group: ReportedGroup) -> str:
-    """Returns the class of a group: that of the member that needs the closest look."""
-    order = list(CLASSES)
-    return max(map(class_of, group.members), key=order.index, default="same")
 
 
 def _counts(

@@ -12,7 +12,7 @@ from typing import Final, Literal, TypeAlias
 
 from echoless.core.connected_pairs import connected, oldest_first
 from echoless.core.groups import Group
-from echoless.core.model import Judged, Memory, Subsumes, Update, digest
+from echoless.core.model import Judged, Memory, Update, digest, verdict_name
 from echoless.core.run_notes import Progress
 from echoless.core.settings import Settings
 from echoless.core.text import content_key, token_estimate
@@ -39,8 +39,6 @@ CLASSES: Final[Mapping[GroupClass, str]] = {
 }
 """Classes of groups with their titles, surest first. A group is of the class of its least sure
 member."""
-
-_SUREST_FIRST: Final = tuple(CLASSES)
 
 SAMPLE: Final = 5
 """Groups of a class that a person decides one by one before the rest can be accepted at once."""
@@ -167,11 +165,14 @@ def _group_item(findings: Findings, group: Group) -> ReviewItem:
     """Returns the item of a group."""
     memories = findings.memories
     members = [memories[member.id] for member in group.members]
-    classes = [_class_of(member.judged) for member in group.members]
+    judged = [member.judged for member in group.members]
+    rules = (
+        (verdict_name(j.verdict), j.verdict.evidence.rule) if j else (None, "") for j in judged
+    )
     return ReviewItem(
         key=item_key("same", [memories[group.survivor], *members]),
         kind="same",
-        group_class=max(classes, key=_SUREST_FIRST.index),
+        group_class=class_of(rules),
         ids=(group.survivor, *(member.id for member in group.members)),
         survivor=group.survivor,
         why=findings.reasons[group.survivor],
@@ -183,11 +184,17 @@ def _group_item(findings: Findings, group: Group) -> ReviewItem:
     )
 
 
-def _class_of(judged: Judged | None) -> GroupClass:
-    """Returns the class of one member; one that a chain joined is the least sure."""
-    if judged is None or isinstance(judged.verdict, Subsumes):
-        return "says-more"
-    return _CLASS_OF_RULE.get(judged.verdict.evidence.rule, "other-words")
+def class_of(members: Iterable[tuple[str | None, str | None]]) -> GroupClass:
+    """Returns the class of a group: that of its least sure member.
+
+    Args:
+        members: Verdict and rule of each; no verdict for one that a chain joined.
+    """
+    classes = [
+        "says-more" if verdict in {None, "subsumes"} else _CLASS_OF_RULE.get(rule or "")
+        for verdict, rule in members
+    ]
+    return max((each or "other-words" for each in classes), key=list(CLASSES).index)
 
 
 def certainty_of(judged: Judged | None) -> float:
