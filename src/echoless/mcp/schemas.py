@@ -7,11 +7,7 @@ from typing import Annotated, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from echoless.execution.executor import Run
-from echoless.execution.plan import Plan
 from echoless.execution.rollback import PastRun
-from echoless.stores.base import Reports, Store
-from echoless.stores.visibility import seen_elsewhere
 
 
 class Hit(TypedDict):
@@ -297,33 +293,6 @@ class PlannedAction(TypedDict):
     new_text: NotRequired[str]
 
 
-def planned(plan: Plan, top: int | None = None) -> list[PlannedAction]:
-    """Returns the actions of a plan for its reader; at most `top`."""
-    actions = []
-    for action in plan.actions[:top]:
-        shown: PlannedAction = {
-            "action": action.kind,
-            "survivor": action.survivor,
-            "text": action.preview,
-            "why": action.why,
-            "members": [
-                {
-                    "id": member.id,
-                    "text": member.preview,
-                    "verdict": member.verdict,
-                    "similarity": member.similarity,
-                    "evidence": member.evidence,
-                }
-                for member in action.members
-            ],
-            "gains": {name: value for name, value in action.gains.items() if name != "vectors"},
-        }
-        if action.rewrite is not None:
-            shown["new_text"] = action.rewrite.content
-        actions.append(shown)
-    return actions
-
-
 class DuplicateGroup(TypedDict):
     """A group by its ids."""
 
@@ -456,17 +425,3 @@ class SupersedeAnswer(RememberAnswer):
     dry_run: Annotated[bool, Field(description="True: nothing was written.")]
     plan_id: Annotated[str | None, Field(description="Carries the preview out; null for none.")]
     next: str
-
-
-def left_behind(store: Store, run: Run | None = None) -> list[str]:
-    """Returns what a reader should know after a write, a sentence each.
-
-    Args:
-        store: The store that was written to.
-        run: The run, where there was one.
-    """
-    recovered = () if run is None else run.recovered
-    notes = [f"An interrupted run was brought to an end first: {each}." for each in recovered]
-    notes += store.notes() if isinstance(store, Reports) else ()
-    seen = None if run is None else seen_elsewhere(store, run.counts, run.id)
-    return [*notes, seen] if seen else notes

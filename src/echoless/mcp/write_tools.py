@@ -13,7 +13,7 @@ from echoless.core.errors import PlanRefused, UsageError
 from echoless.core.model import Judged
 from echoless.core.profiles import ActionKind
 from echoless.core.settings import Choices
-from echoless.execution.executor import apply
+from echoless.execution.executor import Run, apply
 from echoless.execution.plan import Plan
 from echoless.execution.rollback import Undone, undo, would_undo
 from echoless.mcp.access import client_of
@@ -21,13 +21,13 @@ from echoless.mcp.background import ProgressReporter, in_thread
 from echoless.mcp.schemas import (
     Deduplication,
     MergeAnswer,
+    PlannedAction,
     UndoAnswer,
-    left_behind,
-    planned,
 )
 from echoless.mcp.served_store import ALONE, ServedStore
 from echoless.mcp.tool import Context, MemoryTool, make_tool, shaped
 from echoless.stores import Store
+from echoless.stores.base import Reports
 from echoless.stores.visibility import seen_elsewhere
 from echoless.workflows.audit.namespace_report import reported_pair
 from echoless.workflows.consolidation.merge_pairs import notes_on, plan_merge
@@ -485,3 +485,44 @@ def _undo_answer(undone: Undone, plan_id: str | None, after: str) -> UndoAnswer:
         "plan_id": plan_id,
         "next": after,
     }
+
+
+def planned(plan: Plan, top: int | None = None) -> list[PlannedAction]:
+    """Returns the actions of a plan for its reader; at most `top`."""
+    actions = []
+    for action in plan.actions[:top]:
+        shown: PlannedAction = {
+            "action": action.kind,
+            "survivor": action.survivor,
+            "text": action.preview,
+            "why": action.why,
+            "members": [
+                {
+                    "id": member.id,
+                    "text": member.preview,
+                    "verdict": member.verdict,
+                    "similarity": member.similarity,
+                    "evidence": member.evidence,
+                }
+                for member in action.members
+            ],
+            "gains": {name: value for name, value in action.gains.items() if name != "vectors"},
+        }
+        if action.rewrite is not None:
+            shown["new_text"] = action.rewrite.content
+        actions.append(shown)
+    return actions
+
+
+def left_behind(store: Store, run: Run | None = None) -> list[str]:
+    """Returns what a reader should know after a write, a sentence each.
+
+    Args:
+        store: The store that was written to.
+        run: The run, where there was one.
+    """
+    recovered = () if run is None else run.recovered
+    notes = [f"An interrupted run was brought to an end first: {each}." for each in recovered]
+    notes += store.notes() if isinstance(store, Reports) else ()
+    seen = None if run is None else seen_elsewhere(store, run.counts, run.id)
+    return [*notes, seen] if seen else notes

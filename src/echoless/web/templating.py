@@ -81,8 +81,6 @@ def environment() -> jinja2.Environment:
         block=block,
         count=count,
         number=number,
-        share=share,
-        similarity=similarity,
         date=date,
         identifier=markup.identifier,
         line=markup.line,
@@ -128,16 +126,6 @@ def count(value: int, one: str, many: str | None = None) -> str:
         many: The noun for others; with an `s` by default.
     """
     return wording.count(value, one, many).replace(" ", "\u00a0", 1)
-
-
-def share(value: float) -> Markup:
-    """Returns a share from 0 to 1 as a percentage: `12.3%`."""
-    return markupsafe.Markup(wording.percent(value))
-
-
-def similarity(value: float) -> Markup:
-    """Returns a similarity from 0 to 1 with two digits: `0.87`; 1 only where it is 1."""
-    return markupsafe.Markup(f"{min(value, 0.99) if value < 1 else value:.2f}")
 
 
 def date(written: str | None) -> Markup:
