@@ -103,22 +103,27 @@ class Extent:
 
 
 def stored_audit_blocks(store: Store, report: Report, extent: Extent) -> Iterator[Block]:
-    """Returns the whole report, with texts as they are now.
+    """Yields the whole report, with texts as they are now.
 
     Args:
         store: Open, the one that was audited; a memory that is gone since shows no text.
         report: The figures.
         extent: How much of it is shown.
     """
-    groups, some = report.groups[: extent.top], extent.pairs
-    # all members of the groups: the report says what survivors take over from them
-    ids = {id_ for group in groups for id_ in group.ids}
-    for chains in map(_chains, _held(report).values()):
-        ids.update(id_ for chain in chains[:some] for pair in chain for id_ in pair.ids)
-    ids.update(id_ for each in report.series[:some] for id_ in (each.newest, each.members[0]))
-    ids.update(id_ for each in report.overlaps[:some] for id_ in (each.a, each.b))
     rules = store if isinstance(store, Unites) else None
-    return audit_blocks(report, store.get(ids - {""}), extent, rules)
+    return audit_blocks(report, store.get(_shown_ids(report, extent)), extent, rules)
+
+
+def _shown_ids(report: Report, extent: Extent) -> Sequence[str]:
+    """Returns the memories that the report shows, in their order: secrets are numbered by it."""
+    some = extent.pairs
+    # all members of the groups: the report says what survivors take over from them
+    ids = [id_ for group in report.groups[: extent.top] for id_ in group.ids]
+    for chains in map(_chains, _held(report).values()):
+        ids += (id_ for chain in chains[:some] for pair in chain for id_ in (pair.a, pair.b))
+    ids += (id_ for each in report.overlaps[:some] for id_ in (each.a, each.b))
+    ids += (each.newest or each.members[0] for each in report.series[:some])
+    return list(dict.fromkeys(ids))
 
 
 def audit_blocks(
@@ -132,7 +137,7 @@ def audit_blocks(
         extent: How much of the report is shown.
         rules: The store's own rules of merging, where it has some.
     """
-    learn(memories.values())
+    learn(memories.get(id_) for id_ in _shown_ids(report, extent))
     yield from _summary(report)
     if extent.charts:
         yield from _parts(report, extent)
