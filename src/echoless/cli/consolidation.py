@@ -29,11 +29,11 @@ from echoless.cli.progress import Bar
 from echoless.core.commands import command_line
 from echoless.core.document import (
     Block,
-    Difference,
     Gap,
     Heading,
     Quote,
     Span,
+    TextPair,
     command,
     count,
     dim,
@@ -155,7 +155,7 @@ def offer_blocks(offer: Offer, *, label: str = "", explained: bool = False) -> I
     yield say(strong(a.id), _time(a), level=1)
     yield say(flat(a.content), level=2)
     yield say(strong(b.id), _time(b), level=1)
-    yield Difference(Quote(a.content, a.id), Quote(b.content, b.id))
+    yield TextPair(Quote(a.content, a.id), Quote(b.content, b.id))
     advice = strong(offer.advice.replace("_", " "))
     if offer.keep is None:
         yield say(strong("no merge"), f": {offer.why}", level=1)

@@ -115,7 +115,7 @@ class Quote:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class TextPair:
     """Two texts and the words that differ. A page shows both, any other form one line.
 
     Attributes:
@@ -141,7 +141,7 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class Box:
     """Blocks about one thing, such as a group; a page draws a frame around them.
 
     Attributes:
@@ -156,7 +156,7 @@ class Card:
 Simple: TypeAlias = Heading | Paragraph | Passage | Table | Gap
 """Blocks that every form of an answer shows in its own way."""
 
-Block: TypeAlias = Simple | Quote | Difference | Figures | Card
+Block: TypeAlias = Simple | Quote | TextPair | Figures | Box
 
 
 def simple(blocks: Iterable[Block]) -> Iterator[Simple]:
@@ -165,13 +165,13 @@ def simple(blocks: Iterable[Block]) -> Iterator[Simple]:
         match block:
             case Quote(text=text, level=level):
                 yield say(flat(text or ""), level=level)
-            case Difference(old, new, title, level, always):
+            case TextPair(old, new, title, level, always):
                 if always or old.text != new.text:
                     words = difference(flat(old.text or ""), flat(new.text or ""))
                     yield say(title, *words, level=level)
             case Figures(rows):
                 yield Table(("figure", "value"), rows, frozenset({1}))
-            case Card(inner, spaced):
+            case Box(inner, spaced):
                 yield from simple(inner)
                 if spaced:
                     yield Gap()

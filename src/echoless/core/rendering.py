@@ -14,7 +14,6 @@ from typing import Final, assert_never
 
 from echoless.core.document import (
     Block,
-    Difference,
     Gap,
     Heading,
     Line,
@@ -24,6 +23,7 @@ from echoless.core.document import (
     Span,
     Style,
     Table,
+    TextPair,
     simple,
 )
 from echoless.core.masking import MARK, OUTPUT, VARIABLE
@@ -167,7 +167,7 @@ def markup(blocks: Iterable[Block], element: Callable[[Block], str]) -> Iterator
     """
     depth = 0
     for block in blocks:
-        if not (depth and isinstance(block, Quote | Difference)):
+        if not (depth and isinstance(block, Quote | TextPair)):
             level = block.level if isinstance(block, Paragraph) else 0
             yield "</li></ul>" * (depth - level)
             if 0 < level <= depth:

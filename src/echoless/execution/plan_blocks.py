@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from echoless.core.document import (
     Block,
-    Card,
-    Difference,
+    Box,
     Gap,
     Heading,
     Quote,
+    TextPair,
     command,
     count,
     dim,
@@ -108,7 +108,7 @@ def group_blocks(
     """
     for at, group in enumerate(groups, 1):
         blocks = _group(at, group, memories, members, repeat, explained=explained)
-        yield Card(tuple(blocks))
+        yield Box(tuple(blocks))
 
 
 def _group(
@@ -146,7 +146,7 @@ def _member(
     yield say(strong(member.id), verdict_clause(member.verdict, member.sentence), level=1)
     if explained:
         yield evidence_line(member.verdict, member.similarity, member.evidence, level=2)
-    yield Difference(quote(survivor, memories), quote(member.id, memories))
+    yield TextPair(quote(survivor, memories), quote(member.id, memories))
 
 
 def quote(id_: str, memories: Mapping[str, Memory], *, level: int = 1) -> Quote:

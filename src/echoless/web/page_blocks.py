@@ -9,7 +9,7 @@ import html
 from collections.abc import Sequence
 from typing import Final
 
-from echoless.core.document import Block, Card, Difference, Figures, Quote, Table, number
+from echoless.core.document import Block, Box, Figures, Quote, Table, TextPair, number
 from echoless.core.rendering import escaped, markup, readable, simple_element
 from echoless.web.markup import compared, identifier, passage
 
@@ -20,11 +20,11 @@ _OPEN_ROWS: Final = 12
 def element(block: Block) -> str:
     """Returns a block as an element of the page, in the style of `static/style.css`."""
     match block:
-        case Card(blocks):
+        case Box(blocks):
             return f'<article class="card">{"".join(markup(blocks, element))}</article>'
         case Quote(text):
             return _side(block, passage(text or ""))
-        case Difference():
+        case TextPair():
             return _difference(block)
         case Figures(rows):
             figures = (
@@ -51,7 +51,7 @@ def _head(quote: Quote) -> str:
     return f'<p class="head">{identifier(quote.id)}{facts}</p>'
 
 
-def _difference(block: Difference) -> str:
+def _difference(block: TextPair) -> str:
     """Returns two texts beside each other, with what differs marked."""
     old, new = block.old, block.new
     if old.text is not None and old.text == new.text and not block.always:

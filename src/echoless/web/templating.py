@@ -27,7 +27,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from echoless.core import wording
-from echoless.core.document import Block, Difference
+from echoless.core.document import Block, TextPair
 from echoless.core.masking import OUTPUT
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.timestamps import instant
@@ -89,7 +89,7 @@ def environment() -> jinja2.Environment:
         field=markup.field,
     )
     made.globals.update(
-        both=Difference,
+        both=TextPair,
         quote=quote,
         compared=markup.compared,
         self_contained=False,

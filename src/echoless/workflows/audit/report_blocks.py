@@ -15,13 +15,13 @@ from typing import Final
 from echoless.core.connected_pairs import connected, oldest_first
 from echoless.core.document import (
     Block,
-    Card,
-    Difference,
+    Box,
     Figures,
     Gap,
     Heading,
     Quote,
     Table,
+    TextPair,
     count,
     names,
     number,
@@ -306,7 +306,7 @@ def _apart(
     shown = _chains(held)[: extent.pairs]
     for chain in shown:
         blocks = _pair(chain[0], memories, extent) if len(chain) == 1 else _chain(chain, memories)
-        yield Card(tuple(blocks), spaced=False)
+        yield Box(tuple(blocks), spaced=False)
     yield from extent.more(sum(map(len, shown)), len(held), "--pairs")
     yield Gap()
 
@@ -336,7 +336,7 @@ def _pair(pair: ReportedPair, memories: Mapping[str, Memory], extent: Extent) ->
     yield say(strong(pair.a), " and ", strong(pair.b), f"  {quoted(pair.sentence)}", level=1)
     if extent.explain:
         yield evidence_line(pair.verdict, pair.similarity, pair.evidence, level=2)
-    yield Difference(quote(pair.a, memories), quote(pair.b, memories))
+    yield TextPair(quote(pair.a, memories), quote(pair.b, memories))
 
 
 def _chain(chain: Sequence[ReportedPair], memories: Mapping[str, Memory]) -> Iterator[Block]:
@@ -347,7 +347,7 @@ def _chain(chain: Sequence[ReportedPair], memories: Mapping[str, Memory]) -> Ite
     yield quote(first, memories, level=2)
     for older, id_ in pairwise((first, *newer)):
         yield say(strong(id_), f"  {quoted(steps[older, id_].sentence)}", level=1)
-        yield Difference(quote(older, memories), quote(id_, memories))
+        yield TextPair(quote(older, memories), quote(id_, memories))
 
 
 def _overlaps(report: Report, memories: Mapping[str, Memory], extent: Extent) -> Iterator[Block]:
@@ -360,7 +360,7 @@ def _overlaps(report: Report, memories: Mapping[str, Memory], extent: Extent) ->
     )
     shown = report.overlaps[: extent.pairs]
     for each in shown:
-        yield Card(tuple(_overlap(each, memories, extent)), spaced=False)
+        yield Box(tuple(_overlap(each, memories, extent)), spaced=False)
     yield from extent.more(len(shown), len(report.overlaps), "--pairs")
     yield Gap()
 
@@ -374,7 +374,7 @@ def _overlap(overlap: Overlap, memories: Mapping[str, Memory], extent: Extent) -
     for passages, title in ((overlap.passages, ""), (overlap.differing, "differs: ")):
         for passage in passages[: extent.pairs]:
             old = _passage(a, memories, passage.a)
-            yield Difference(old, _passage(b, memories, passage.b), title, always=True)
+            yield TextPair(old, _passage(b, memories, passage.b), title, always=True)
         if len(passages) > extent.pairs:
             yield more(len(passages) - extent.pairs, level=2)
 
@@ -400,7 +400,7 @@ def _series(report: Report, memories: Mapping[str, Memory], extent: Extent) -> I
         how = "keep the newest, " if each.newest else "such as "
         members = count(len(each.members), "memory", "memories")
         line = say(f"{members}; {how}", strong(shown))
-        yield Card((line, *([quote(shown, memories)] if shown in memories else ())), spaced=False)
+        yield Box((line, *([quote(shown, memories)] if shown in memories else ())), spaced=False)
     yield from extent.more(len(some), len(report.series), "--pairs")
     yield Gap()
 
@@ -424,7 +424,7 @@ def between_blocks(between: Between, extent: Extent, *, what: str) -> Iterator[B
         else f"Nothing is said in more than one of the {what}."
     )
     for at, group in enumerate(groups[: extent.top], 1):
-        yield Card(tuple(_shared_group(at, group, extent, what)), spaced=False)
+        yield Box(tuple(_shared_group(at, group, extent, what)), spaced=False)
     yield from extent.more(min(extent.top, len(groups)), len(groups), "--top")
     yield Gap()
     for kind, (title, meaning) in HELD.items():
@@ -433,7 +433,7 @@ def between_blocks(between: Between, extent: Extent, *, what: str) -> Iterator[B
             yield Heading(f"{title} between {what}: {number(len(pairs))}")
             yield say(f"Not duplicates: {meaning}.")
             for pair in pairs[: extent.pairs]:
-                yield Card(tuple(_shared_pair(pair, extent, what)), spaced=False)
+                yield Box(tuple(_shared_pair(pair, extent, what)), spaced=False)
             yield from extent.more(min(extent.pairs, len(pairs)), len(pairs), "--pairs")
             yield Gap()
     if between.left_out:
@@ -459,7 +459,7 @@ def _shared_group(at: int, group: SharedGroup, extent: Extent, what: str) -> Ite
         yield say(strong(other.id), clause, level=1)
         if extent.explain:
             yield evidence_line(member.verdict, member.similarity, member.evidence, level=2)
-        yield Difference(first, other)
+        yield TextPair(first, other)
     yield from extent.more(len(shown), len(group.members), "--members", level=1)
 
 
@@ -469,7 +469,7 @@ def _shared_pair(pair: SharedPair, extent: Extent, what: str) -> Iterator[Block]
     yield say(strong(a.id), " and ", strong(b.id), f"  {quoted(pair.sentence)}", level=1)
     if extent.explain:
         yield evidence_line(pair.verdict, pair.similarity, pair.evidence, level=2)
-    yield Difference(a, b)
+    yield TextPair(a, b)
 
 
 def _place(memory: Whereabouts, what: str) -> str:
