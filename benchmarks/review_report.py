@@ -25,8 +25,7 @@ from tests.web import browser as machine
 from benchmarks.data import memories as generated
 from benchmarks.data import nouns
 from echoless import Memory, open_store
-from echoless.web.report import report_page
-from echoless.web.report_view import Extent
+from echoless.web.report import EXTENT, report_page
 from echoless.workflows.audit.namespace_report import (
     Page,
     ReportedGroup,
@@ -71,7 +70,7 @@ def measure_report(groups: int, *, whole: bool = False) -> Measured:
     Raises:
         RuntimeError: There is no browser on this machine.
     """
-    extent = Extent(top=groups, pairs=groups) if whole else Extent()
+    extent = replace(EXTENT, top=groups, pairs=groups) if whole else EXTENT
     with tempfile.TemporaryDirectory() as folder:
         store, file = Path(folder) / "store.jsonl", Path(folder) / "report.html"
         memories, report = made(groups)

@@ -32,8 +32,7 @@ from benchmarks.fuzz.mutation import (
 from benchmarks.fuzz.seeds import used, write_notes
 from echoless.cli.main import main
 from echoless.core.settings import Choices
-from echoless.mcp.pending_plans import Plans
-from echoless.mcp.served_store import ServedStore
+from echoless.mcp.served_store import Plans, ServedStore
 from echoless.mcp.server import make_server
 
 CALLS: Final[tuple[tuple[str, Mapping[str, object]], ...]] = (
@@ -107,7 +106,7 @@ def _call_tools(store: str) -> list[Wrong]:
 
 async def _told(store: str, calls: list[tuple[str, dict[str, object]]]) -> None:
     choices = Choices(encoder="none")
-    with ServedStore(store, lambda _s, _r: "", choices=choices, plans=Plans()) as served:
+    with ServedStore(store, choices=choices, plans=Plans()) as served:
         async with Client(make_server(served)) as client:
             for name, given in calls:
                 with suppress(Exception):  # what the client itself refuses to send or to read

@@ -27,7 +27,7 @@ def test_the_report_is_a_new_private_file_and_the_answer_is_one_sentence(
     file = place / "report.html"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     page = file.read_text("utf-8")
-    assert "<strong>37.5% is repetition:</strong>" in page
+    assert "<strong>3 redundant copies</strong> in 2 groups among 8 memories: 37.5%" in page
     assert "The database listens on port 5432." in page
     assert f"echoless dedup {notes} --apply" in page
 
@@ -75,11 +75,11 @@ def test_options_say_how_much_is_shown_and_else_it_is_more_than_on_a_terminal(
     ]
     store = write_store(*memories)
     echoless("audit", store, "--no-semantic", "--html", "whole.html")
-    assert (place / "whole.html").read_text("utf-8").count('aria-labelledby="group-') == 12
+    assert (place / "whole.html").read_text("utf-8").count("<strong>keep ") == 12
     echoless("audit", store, "--no-semantic", "--top", "10", "--html", "part.html")
     part = (place / "part.html").read_text("utf-8")
-    assert part.count('aria-labelledby="group-') == 10
-    assert "<code>--top 12</code> shows more." in part
+    assert part.count("<strong>keep ") == 10
+    assert "2 more: </bdi><code>--top 12</code>" in part
 
 
 def test_namespaces_and_the_second_look_are_part_of_the_page(

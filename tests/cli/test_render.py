@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless.cli import render
-from echoless.cli.document import (
+from echoless.cli.options import State, again
+from echoless.cli.progress import Bar, pace
+from echoless.core.document import (
     Block,
     Gap,
     Heading,
@@ -24,9 +26,7 @@ from echoless.cli.document import (
     short_time,
     strong,
 )
-from echoless.cli.options import State
-from echoless.cli.progress import Bar, pace
-from echoless.cli.typed_command import again
+from echoless.core.rendering import markdown, plain
 from echoless.core.text_difference import LONGEST, word_difference
 from echoless.core.visible import visible
 
@@ -61,12 +61,12 @@ def test_equal_texts_have_no_difference(text: str) -> None:
     ],
 )
 def test_words_are_marked_whole(old: str, new: str, shown: str) -> None:
-    assert list(render.plain([say(*difference(old, new))])) == [shown]
+    assert list(plain([say(*difference(old, new))])) == [shown]
 
 
 def test_long_agreement_is_left_out_and_long_texts_stay_quick() -> None:
     same = " ".join(f"w{n}" for n in range(200))
-    shown = next(render.plain([say(*difference(f"a {same} b", f"a {same} c"))]))
+    shown = next(plain([say(*difference(f"a {same} b", f"a {same} c"))]))
     assert len(shown) < 150
     assert "…" in shown
     endless = "word " * 200_000
@@ -83,7 +83,7 @@ def test_visible_text_has_no_control_characters_and_keeps_the_rest(text: str) ->
 
 def test_tables_line_up_with_wide_characters() -> None:
     table = Table(("name", "n"), (("緑茶", "1"), ("tea", "22")), frozenset({1}))
-    assert list(render.plain([table])) == ["name   n", "緑茶   1", "tea   22"]
+    assert list(plain([table])) == ["name   n", "緑茶   1", "tea   22"]
 
 
 BLOCKS: list[Block] = [
@@ -201,7 +201,7 @@ def test_a_terminal_that_wants_no_colour_gets_plain_text(
 
 
 def test_markdown_of_every_block() -> None:
-    said = "\n".join(render.markdown(BLOCKS))
+    said = "\n".join(markdown(BLOCKS))
     assert "## Title" in said
     assert "Some **text**~~ old~~" in said
     assert "- an item\\\\u001b\\[2J" in said

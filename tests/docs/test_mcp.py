@@ -12,7 +12,7 @@ import click
 import pytest
 
 from echoless.cli.main import main
-from echoless.mcp.pending_plans import CAPACITY, MINUTES
+from echoless.mcp.served_store import CAPACITY, MINUTES
 from tests.docs.test_docs import ROOT, blocks
 from tests.mcp.clients import DESTRUCTIVE, READING, TOOLS
 

@@ -21,8 +21,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
 from echoless.core.settings import Choices
-from echoless.mcp.pending_plans import Plans
-from echoless.mcp.served_store import ServedStore
+from echoless.mcp.served_store import Plans, ServedStore
 from echoless.mcp.server import make_server
 
 Opened: TypeAlias = Callable[..., AbstractAsyncContextManager[Client]]
@@ -130,7 +129,6 @@ def served_store(store: Path | str, **options: object) -> ServedStore:
     choices = options.pop("choices", Choices(encoder="none"))
     return ServedStore(
         str(store),
-        lambda _store, report: f"# {report.counts['redundant']} redundant",
         choices=choices,  # type: ignore[arg-type]
         plans=plans,  # type: ignore[arg-type]
         **options,  # type: ignore[arg-type]

@@ -11,12 +11,12 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from echoless import open_store
+from echoless.cli.server import read_address
 from echoless.core.address import Address
 from echoless.core.errors import UsageError
 from echoless.core.settings import Choices
 from echoless.mcp import read_tools as looking_module
-from echoless.mcp.address import read_address
-from echoless.mcp.pending_plans import CAPACITY, Plans
+from echoless.mcp.served_store import CAPACITY, Plans
 from echoless.mcp.server import make_server
 from tests.mcp.clients import (
     DESTRUCTIVE,
@@ -437,7 +437,7 @@ def test_the_report_and_the_instructions_are_those_of_the_store(notes: Path) -> 
                 "echoless://audit.json": "application/json",
             }
             (read,) = (await client.read_resource("echoless://audit")).contents
-            assert read.text == "# 3 redundant"
+            assert "**3 redundant copies**" in read.text
             (prompt,) = (await client.list_prompts()).prompts
             assert prompt.name == "review_memories"
             text = str((await client.get_prompt("review_memories")).messages[0].content)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from echoless.web.report import report_page
-from echoless.web.report_charts import report_charts
 from echoless.workflows.audit.namespace_report import Page, Share
 from echoless.workflows.audit.report import Report
 from tests.laws.worlds import world
@@ -48,13 +47,13 @@ def page_of(report: Report) -> str:
 
 def test_each_figure_of_growth_has_a_bar_with_a_name_as_long_as_its_share_of_the_greatest() -> None:
     months = {"2025-11": Share(4, 1), "2026-02": Share(2, 0), "unknown": Share(3, 3)}
-    assert METER.findall(page_of(report_of(months, ""))) == [
-        ("series-0", "4", "3", "memories, no date"),
-        ("series-1", "4", "3", "redundant copies, no date"),
-        ("series-0", "4", "2", "memories, 2026-02"),
-        ("series-1", "4", "0", "redundant copies, 2026-02"),
+    assert METER.findall(page_of(report_of(months, "")))[-6:] == [
         ("series-0", "4", "4", "memories, 2025-11"),
         ("series-1", "4", "1", "redundant copies, 2025-11"),
+        ("series-0", "4", "2", "memories, 2026-02"),
+        ("series-1", "4", "0", "redundant copies, 2026-02"),
+        ("series-0", "4", "3", "memories, unknown"),
+        ("series-1", "4", "3", "redundant copies, unknown"),
     ]
 
 
@@ -63,15 +62,14 @@ def test_a_hostile_namespace_stays_a_label() -> None:
     page = page_of(report_of({"2026-01": Share(10, 5)}, name, "other"))
     reader = PageReader(page)
     assert reader.foreign == []
-    assert reader.elements["meter"] == 2 + 2
+    assert reader.elements["meter"] == 2 * 2 + 2
     assert "\u202e" not in page
 
 
-def test_of_many_namespaces_twelve_stand_open_and_those_beyond_sixty_are_counted() -> None:
-    report = report_of({"2026-01": Share(10, 0)}, *(f"n{at}" for at in range(5_000)))
-    chart = next(chart for chart in report_charts(report) if "namespace" in chart.title)
-    assert (len(chart.rows), chart.whole) == (5_000, 1)
-    reader = PageReader(page_of(report))
-    assert "4,988 more rows" in reader.text
-    assert "4,940 more rows are not shown here. --json shows more." in reader.text
-    assert reader.elements["meter"] == 2 + 60
+def test_of_many_namespaces_twelve_stand_open_and_those_without_copies_are_counted() -> None:
+    repeating = report_of({"2026-01": Share(10, 5)}, *(f"n{at}" for at in range(50)))
+    assert "38 more" in PageReader(page_of(repeating)).text
+    plain = report_of({"2026-01": Share(10, 0)}, *(f"n{at}" for at in range(5_000)))
+    reader = PageReader(page_of(plain))
+    assert "5,000 namespaces without redundant copies; --json has all of them." in reader.text
+    assert reader.elements["meter"] == 2

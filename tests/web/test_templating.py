@@ -37,9 +37,6 @@ def test_a_name_that_is_not_defined_is_an_error() -> None:
     ("template", "value", "shown"),
     [
         ("{{ value|number }}", 1234567, "1,234,567"),
-        ("{{ value|share }}", 0.12345, "12.3%"),
-        ("{{ value|similarity }}", 0.99999, "0.99"),
-        ("{{ value|similarity }}", 1.0, "1.00"),
         ('{{ value|count("memory", "memories") }}', 1, "1\xa0memory"),
         ('{{ value|count("memory", "memories") }}', 1200, "1,200\xa0memories"),
         ("{{ value|date }}", None, "no date"),
@@ -113,5 +110,5 @@ def test_texts_have_the_contrast_of_wcag_aa(scheme: int) -> None:
 
 
 def test_the_filters_are_those_the_docstring_promises() -> None:
-    assert {"number", "share", "date", "count", "similarity"} <= environment().filters.keys()
+    assert {"number", "date", "count", "block"} <= environment().filters.keys()
     assert templating.number(1000) == "1,000"

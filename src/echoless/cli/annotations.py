@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from echoless.cli import render
-from echoless.cli.document import flat, quoted
+from echoless.core.document import flat, quoted
 from echoless.core.model import Memory
+from echoless.core.rendering import readable
 from echoless.core.secret_masking import learn
 from echoless.stores.base import Store
 from echoless.workflows.audit.report import Report
@@ -83,7 +83,7 @@ def _in_checkout(path: Path) -> str:
 def _command(properties: Mapping[str, str], message: str) -> str:
     """Returns a workflow command `::warning NAME=VALUE,…::MESSAGE`."""
     listed = ",".join(f"{name}={_escaped(value, _PROPERTY)}" for name, value in properties.items())
-    return f"::warning {listed}::{_escaped(render.readable(message), _DATA)}"
+    return f"::warning {listed}::{_escaped(readable(message), _DATA)}"
 
 
 def _escaped(text: str, signs: Mapping[str, str]) -> str:

@@ -12,9 +12,7 @@ from click.core import ParameterSource
 
 from echoless.cli import render
 from echoless.cli.annotations import annotation_lines, summary_file
-from echoless.cli.audit_limits import Limits, compared_with
-from echoless.cli.discovery import audit_all_stores, between_blocks
-from echoless.cli.document import Block, say
+from echoless.cli.discovery import audit_all_stores
 from echoless.cli.options import (
     SettingsCommand,
     check_texts,
@@ -27,36 +25,124 @@ from echoless.cli.options import (
     mapping_options,
     settings_for,
     texts_option,
+    with_option,
 )
 from echoless.cli.progress import Bar
-from echoless.cli.report import Extent, answer_blocks, audit_blocks, comparison_blocks
+from echoless.core.document import Block, Heading, say
 from echoless.core.errors import TOO_MUCH_REPETITION, EcholessError, UsageError
 from echoless.core.garbage_collection import uncollected
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Json
 from echoless.core.optional import lazy_module
 from echoless.core.profiles import WITHOUT_SECOND_LOOK
+from echoless.core.rendering import markdown, reason
 from echoless.core.run_notes import Progress
 from echoless.core.settings import Choices, Settings
 from echoless.stores import Store, open_store
 from echoless.workflows.answer_texts import answer_texts
 from echoless.workflows.audit.between import Between, between_namespaces
 from echoless.workflows.audit.incremental import audit_store
-from echoless.workflows.audit.report import Report, audit, report_json
+from echoless.workflows.audit.report import Report, audit, report_json, share_limit
+from echoless.workflows.audit.report_blocks import (
+    Extent,
+    answer_blocks,
+    between_blocks,
+    second_look_blocks,
+    stored_audit_blocks,
+)
 from echoless.workflows.dedupe.pipeline import find
 from echoless.workflows.dedupe.secret_masking import learn_answer
 from echoless.workflows.pairs.threshold_comparison import ThresholdComparison, compare_with_judge
 
 if TYPE_CHECKING:
-    from echoless.cli import comparison_view
     from echoless.web import report as html_report
-    from echoless.web import report_view
+    from echoless.workflows.audit import audit_comparison, earlier_audit
     from echoless.workflows.audit.audit_comparison import AuditComparison
     from echoless.workflows.audit.earlier_audit import EarlierAnswer
 else:  # only --compare and --html need them
-    comparison_view = lazy_module("echoless.cli.comparison_view")
     html_report = lazy_module("echoless.web.report")
-    report_view = lazy_module("echoless.web.report_view")
+    audit_comparison = lazy_module("echoless.workflows.audit.audit_comparison")
+    earlier_audit = lazy_module("echoless.workflows.audit.earlier_audit")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """When the exit code says that there is too much repetition, and the audit to compare with.
+
+    Attributes:
+        fail_over: Largest share that is allowed, as it was typed; None for any.
+        compare: File with an earlier answer; None to compare with nothing.
+        fail_worse: Whether the share may not have risen since.
+    """
+
+    fail_over: str | None
+    compare: Path | None
+    fail_worse: bool
+
+    def check(self, *, every_store: bool) -> None:
+        """Checks that the options fit together, and to what is audited.
+
+        Args:
+            every_store: Whether all stores get one report.
+
+        Raises:
+            UsageError: They do not.
+        """
+        if self.fail_worse and self.compare is None:
+            raise UsageError("--fail-worse needs an earlier audit: add --compare OLD.json.")
+        if self.compare is not None and every_store:
+            raise UsageError("--compare and --all do not go together. Name the stores.")
+
+    @property
+    def share(self) -> float | None:
+        """Returns the share of `fail_over`, 0 to 1.
+
+        Raises:
+            UsageError: It is none.
+        """
+        return None if self.fail_over is None else share_limit(self.fail_over)
+
+    def earlier(self) -> EarlierAnswer | None:
+        """Reads the earlier answer, if one was named.
+
+        Raises:
+            InputError: It cannot be read.
+        """
+        return None if self.compare is None else earlier_audit.read_earlier_answer(self.compare)
+
+    def exceeded(self, report: Report, compared: AuditComparison | None) -> list[str]:
+        """Returns why there is too much repetition in a store; empty where there is not."""
+        limit, share = self.share, f"{report.ratio:.2%} is redundant"
+        reasons = []
+        if limit is not None and report.ratio > limit:
+            reasons.append(f"{share}, more than the limit of {self.fail_over}.")
+        if self.fail_worse and compared is not None and compared.is_worse:
+            before = f"{compared.share.before:.2%}"
+            reasons.append(f"{share}, and in {self.compare} it was {before}: it got worse.")
+        return reasons
+
+
+def compared_with(
+    earlier: EarlierAnswer | None, report: Report, *, alone: bool
+) -> AuditComparison | None:
+    """Returns what changed since an earlier answer; None, and a note, where it has no such store.
+
+    Args:
+        earlier: None where nothing is compared.
+        report: Of today.
+        alone: Whether this is the only store of the command.
+
+    Raises:
+        InputError: It is the only store, and an answer about several does not name it.
+    """
+    if earlier is None:
+        return None
+    audit_then = earlier.of(report.url, alone=alone)
+    if audit_then is None:
+        render.note(f"{earlier.path} has no audit of {report.url}, so it is not compared.")
+        return None
+    return audit_comparison.compare_audits(report, audit_then)
+
 
 _COUNTS: Final = ("top", "members", "pairs")
 """Options that say how much of a report is shown."""
@@ -112,7 +198,7 @@ class _Output:
         return self.html_file is not None and not (self.as_json or self.format)
 
     @property
-    def page_extent(self) -> report_view.Extent:
+    def page_extent(self) -> Extent:
         """Returns how much a page shows: more than a terminal does, unless options say how much."""
         source = click.get_current_context().get_parameter_source
         given = {
@@ -120,7 +206,7 @@ class _Output:
             for name in _COUNTS
             if source(name) is not ParameterSource.DEFAULT
         }
-        return replace(report_view.Extent(), **given)
+        return replace(html_report.EXTENT, **given)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,6 +352,7 @@ def audit_command(*, scope: _Scope, choices: Choices, limits: Limits, form: _Out
     Where the profile trusts a similarity, as those of other programs do, the report ends with a
     second look: which of these pairs the judge that reads the texts would hold back.
     """
+    form = replace(form, extent=replace(form.extent, repeat=with_option))
     form.check()
     scope.check(choices, form)
     limits.check(every_store=scope.every_store)
@@ -295,7 +382,7 @@ def _audit_each(scope: _Scope, choices: Choices, limits: Limits, form: _Output) 
             if len(stores) == 1:
                 raise
             render.note(f"Error: {store}: {problem}")
-            answers.append({"store": store, "error": render.reason(str(problem))})
+            answers.append({"store": store, "error": reason(str(problem))})
             failed = failed or problem.exit_code
             continue
         answers.append(audited.data)
@@ -344,7 +431,7 @@ def _audited(
         else:
             blocks = _blocks(opened, report, wider, second, form)
             if earlier is not None and compared is not None:
-                blocks = [*comparison_view.compared_blocks(compared, str(earlier.path)), *blocks]
+                blocks = [*audit_comparison.compared_blocks(compared, str(earlier.path)), *blocks]
         warnings = tuple(annotation_lines(opened, store, report)) if form.github else ()
     return _Audited(report, compared, data, blocks, warnings, page)
 
@@ -372,9 +459,10 @@ def _blocks(
         return [*answer_blocks(report), say(f"The report is in {form.html_file}.")]
     extent = _WHOLE if form.github else form.extent
     return [
-        *audit_blocks(store, report, extent),
+        Heading(f"Audit of {report.url}"),
+        *stored_audit_blocks(store, report, extent),
         *(between_blocks(wider, extent, what="namespaces") if wider else ()),
-        *comparison_blocks(second),
+        *second_look_blocks(second),
     ]
 
 
@@ -394,9 +482,9 @@ def _print(audited: _Audited, form: _Output) -> None:
     if form.github:
         render.print_lines(audited.annotations)
         if (summary := summary_file()) is not None:
-            _append(summary, "\n".join(render.markdown(audited.blocks)) + "\n")
+            _append(summary, "\n".join(markdown(audited.blocks)) + "\n")
     elif form.markdown:
-        render.print_lines(render.markdown(audited.blocks))
+        render.print_lines(markdown(audited.blocks))
     elif not form.as_json:
         render.show(audited.blocks)
     if form.html_file is not None and not form.page_alone:

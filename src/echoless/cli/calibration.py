@@ -10,9 +10,6 @@ from typing import Final
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Block, Gap, Heading, count, dim, flat, names, number, say, strong
-from echoless.cli.group_view import skipped_blocks
-from echoless.cli.keys import read_key
 from echoless.cli.options import (
     count_option,
     encoder_option,
@@ -24,10 +21,13 @@ from echoless.cli.options import (
     settings_for,
     store_argument,
 )
+from echoless.cli.terminal_review import read_key
 from echoless.core.commands import command_line
+from echoless.core.document import Block, Gap, Heading, count, dim, flat, names, number, say, strong
 from echoless.core.errors import InputError, StoreError, UsageError
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices
+from echoless.execution.plan_blocks import skipped_blocks
 from echoless.models.encoders.base import Encoder
 from echoless.models.encoders.registry import open_encoder
 from echoless.models.encoders.vector_cache import open_cache

@@ -11,10 +11,10 @@ from click.shell_completion import get_completion_class
 from echoless.blocking.detectors import all_detectors
 from echoless.cli import render
 from echoless.cli.demo import demo
-from echoless.cli.document import Gap, Heading, Table, say
 from echoless.cli.main import main
 from echoless.cli.options import examples, json_option
 from echoless.core import plugins
+from echoless.core.document import Gap, Heading, Table, say
 from echoless.core.errors import MissingExtra, UsageError
 from echoless.core.model import Json
 from echoless.core.profiles import PROFILES

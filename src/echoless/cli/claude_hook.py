@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from echoless.cli import render
-from echoless.cli.document import count, flat, percent, quoted
 from echoless.cli.options import encoder_option, examples, gathered, no_cache_option
 from echoless.core.choices import Choices
+from echoless.core.document import count, flat, percent, quoted
 from echoless.core.errors import EcholessError, UsageError
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Json

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Block, Gap, command, count, quoted, say, strong
-from echoless.cli.group_view import group_blocks, plan_blocks
 from echoless.cli.options import (
     SettingsCommand,
+    again,
     count_option,
     examples,
     explain_option,
@@ -23,30 +22,153 @@ from echoless.cli.options import (
     pair_finding_options,
     settings_for,
     store_argument,
+    with_option,
     writing,
 )
-from echoless.cli.outcome import exit_code, run_blocks, run_json, say_notes, undo_line
+from echoless.cli.outcome import exit_code, preview_end, run_blocks, run_json, say_notes, undo_line
 from echoless.cli.progress import Bar
-from echoless.cli.suggestions import consolidation_blocks
-from echoless.cli.typed_command import again
 from echoless.core.commands import command_line
+from echoless.core.document import (
+    Block,
+    Gap,
+    Heading,
+    Quote,
+    Span,
+    TextPair,
+    command,
+    count,
+    dim,
+    flat,
+    legend,
+    number,
+    quoted,
+    say,
+    short_time,
+    strong,
+)
 from echoless.core.errors import UsageError
-from echoless.core.model import Json
+from echoless.core.model import Json, Memory, verdict_name
 from echoless.core.optional import lazy_module
 from echoless.core.profiles import ACTIONS, ActionKind
+from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, Settings
+from echoless.core.verdict_sentences import sentence
 from echoless.execution.executor import Run, apply
 from echoless.execution.plan import Plan, write_plan
+from echoless.execution.plan_blocks import (
+    evidence_line,
+    group_blocks,
+    more,
+    plan_blocks,
+    skipped_blocks,
+)
 from echoless.models.llm.registry import open_model
 from echoless.models.llm.retrying_model import GovernedModel
 from echoless.stores import Store, open_store
 from echoless.workflows.consolidation.llm_plan import plan_consolidation, to_write
 from echoless.workflows.consolidation.merge_pairs import keep_both, notes_on, plan_merge
-from echoless.workflows.consolidation.pairs import LIMIT, Consolidation, consolidate
+from echoless.workflows.consolidation.pairs import LIMIT, Consolidation, Offer, consolidate
 from echoless.workflows.consolidation.suggestions import ADVICE, Advice
 from echoless.workflows.review.offered_pairs import OfferedPairs
 from echoless.workflows.review.plan import PERSON
 from echoless.workflows.review.session_lock import review_lock
+
+_VERDICTS: Final[Mapping[str, str]] = {
+    "duplicate": "the same",
+    "subsumes": "one says more",
+    "update": "newer value",
+    "contradiction": "contradiction",
+    "unsure": "unsure",
+    "sibling": "another thing",
+    "related": "one topic",
+}
+"""Verdicts of pairs in words, those to merge first."""
+
+LEGEND: Final = legend("only in the first", "only in the second")
+
+
+def consolidation_blocks(
+    offered: Consolidation, store: str, *, explained: bool = False
+) -> Iterator[Block]:
+    """Yields all pairs, what was left out, and what to do next.
+
+    Args:
+        offered: The pairs.
+        store: The store as it was typed, for lines to copy.
+        explained: Whether the rule and the similarity of each verdict are shown.
+    """
+    when = "" if offered.window is None else f", of the last {offered.window:g} hours"
+    yield Heading(f"Pairs that may say the same in {offered.url}{when}")
+    if offered.pairs:
+        yield LEGEND
+        yield Gap()
+    elif offered.left_out:
+        yield say(f"{count(offered.left_out, 'pair')} left out by --limit 0.")
+    else:
+        yield say("No two memories are near enough to look at.")
+    for at, each in enumerate(offered.pairs, 1):
+        yield from offer_blocks(each, label=f"{at}. ", explained=explained)
+        yield Gap()
+    yield from skipped_blocks(offered.findings.tally)
+    verdicts = ", ".join(
+        f"{words}: {number(offered.verdicts[name])}"
+        for name, words in _VERDICTS.items()
+        if name in offered.verdicts
+    )
+    listed = f" ({verdicts})." if verdicts else "."
+    yield say(strong(f"{count(offered.total, 'pair')}{listed}"))
+    if not offered.pairs:
+        return
+    if offered.left_out:
+        yield more(offered.left_out, with_option("--limit", offered.total))
+    yield say("Nothing was written. Go on, pair by pair or with one of them:")
+    for words in _ways(offered.pairs):
+        yield command(command_line("consolidate", store, *words))
+
+
+def _ways(pairs: Sequence[Offer]) -> Iterator[tuple[str, ...]]:
+    """Yields options to go on with: a merge of two that say the same, two others that stay.
+
+    Where nothing says the same, no merge is proposed, and the other way around.
+    """
+    yield ("--interactive",)
+    for each in pairs:
+        if each.advice == "merge" and each.keep is not None and each.remove is not None:
+            yield ("--merge", each.keep, each.remove)
+            break
+    for advice in ("keep_both", "look"):
+        if apart := next((each for each in pairs if each.advice == advice), None):
+            yield ("--keep-both", apart.a.id, apart.b.id)
+            break
+
+
+def offer_blocks(offer: Offer, *, label: str = "", explained: bool = False) -> Iterator[Block]:
+    """Yields one pair: the verdict, both texts, and the advice."""
+    a, b = offer.a, offer.b
+    learn((a, b))
+    clause = quoted(sentence(offer.verdict, a.id, b.id))
+    yield say(label, strong(f"{a.id} and {b.id}"), f"  {clause}")
+    if explained:
+        evidence = offer.verdict.evidence
+        yield evidence_line(
+            verdict_name(offer.verdict), evidence.similarity, evidence.line(), level=1
+        )
+    yield say(strong(a.id), _time(a), level=1)
+    yield say(flat(a.content), level=2)
+    yield say(strong(b.id), _time(b), level=1)
+    yield TextPair(Quote(a.content, a.id), Quote(b.content, b.id))
+    advice = strong(offer.advice.replace("_", " "))
+    if offer.keep is None:
+        yield say(strong("no merge"), f": {offer.why}", level=1)
+    elif offer.advice == "merge":
+        yield say(advice, f": keep {offer.keep} ({offer.why})", level=1)
+    else:
+        yield say(advice, f"; if they are one, keep {offer.keep} ({offer.why})", level=1)
+
+
+def _time(memory: Memory) -> Span:
+    return dim(f"  {short_time(memory.created_at)}" if memory.created_at else "")
+
 
 if TYPE_CHECKING:
     from echoless.cli import terminal_review
@@ -306,7 +428,9 @@ def _plan_all(
         groups = {**made.to_json(), **spent}
         render.show_json({**offered.to_json(), "groups": groups, **_written(request, run)})
         return exit_code(run)
-    render.show(plan_blocks(offered.findings, made.plan, request.store))
+    findings = offered.findings
+    render.show(plan_blocks(made.plan, findings.memories))
+    render.show(preview_end(findings, made.plan, request.store))
     if made.asked:
         asked = f"{count(made.asked, 'text')} asked for, {made.written} taken"
         render.show([say(f"{asked}, {len(made.refused)} refused.")])

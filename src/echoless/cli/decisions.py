@@ -9,7 +9,18 @@ from typing import Final, Literal, TypeAlias, get_args
 import click
 
 from echoless.cli import render
-from echoless.cli.document import (
+from echoless.cli.options import (
+    count_option,
+    examples,
+    gathered,
+    json_option,
+    store_argument,
+    writing,
+)
+from echoless.cli.outcome import say_notes
+from echoless.core.commands import command_line
+from echoless.core.destination import without_password
+from echoless.core.document import (
     Block,
     Gap,
     Heading,
@@ -24,17 +35,6 @@ from echoless.cli.document import (
     say,
     strong,
 )
-from echoless.cli.options import (
-    count_option,
-    examples,
-    gathered,
-    json_option,
-    store_argument,
-    writing,
-)
-from echoless.cli.outcome import say_notes
-from echoless.core.commands import command_line
-from echoless.core.destination import without_password
 from echoless.core.errors import InputError, UsageError
 from echoless.core.secret_masking import learn
 from echoless.stores import Store, open_store

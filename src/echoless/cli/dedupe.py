@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Block, Gap, command, count, say
-from echoless.cli.group_view import plan_blocks
 from echoless.cli.options import (
     SettingsCommand,
+    again,
     check_delete,
     check_texts,
     count_option,
@@ -33,14 +32,16 @@ from echoless.cli.options import (
 from echoless.cli.outcome import (
     exit_code,
     hidden_already,
+    preview_end,
+    preview_start,
     run_blocks,
     run_json,
     say_notes,
     undo_line,
 )
 from echoless.cli.progress import Bar
-from echoless.cli.typed_command import again
 from echoless.core.commands import command_line
+from echoless.core.document import Block, Gap, command, count, say
 from echoless.core.errors import PlanTooLarge, UsageError
 from echoless.core.garbage_collection import uncollected
 from echoless.core.model import Json
@@ -50,6 +51,7 @@ from echoless.core.settings import Choices, Settings
 from echoless.execution.executor import Run, apply
 from echoless.execution.patch import Patch, check_text_files, make_patch
 from echoless.execution.plan import Plan, write_plan
+from echoless.execution.plan_blocks import plan_blocks
 from echoless.stores import Store, open_store
 from echoless.stores.files import write_new
 from echoless.stores.visibility import seen_elsewhere
@@ -291,8 +293,21 @@ def _review(request: _Request, store: Store, settings: Settings) -> int:
 
 
 def _preview(request: _Request, findings: Findings, made: Plan) -> Iterator[Block]:
-    """Returns the plan for a person."""
-    return plan_blocks(findings, made, request.store, top=request.top, explained=request.explain)
+    """Yields the plan for a person, and what it leaves out."""
+
+    def repeat(name: str, value: int) -> str:
+        option = (name, str(value))
+        return again(*option) or command_line("dedup", request.store, *option)
+
+    yield from plan_blocks(
+        made,
+        findings.memories,
+        top=request.top,
+        explained=request.explain,
+        repeat=repeat,
+        remarks=preview_start(findings),
+    )
+    yield from preview_end(findings, made, request.store)
 
 
 def _write_patch(request: _Request, store: Store, findings: Findings, made: Plan) -> int:

@@ -9,15 +9,17 @@ from typing import Final
 import click
 
 from echoless.cli import render
-from echoless.cli.document import (
+from echoless.cli.options import examples, json_option, settings_for
+from echoless.cli.progress import Bar
+from echoless.core import rendering
+from echoless.core.commands import command_line
+from echoless.core.document import (
     Block,
     Gap,
     Heading,
     Table,
     command,
     count,
-    difference,
-    flat,
     names,
     number,
     percent,
@@ -26,16 +28,12 @@ from echoless.cli.document import (
     short_time,
     strong,
 )
-from echoless.cli.group_view import evidence_line, more, off_blocks, skipped_blocks, verdict_clause
-from echoless.cli.options import examples, json_option, settings_for
-from echoless.cli.progress import Bar
-from echoless.cli.report import HELD, Extent
-from echoless.core.commands import command_line
 from echoless.core.errors import TOO_MUCH_REPETITION, UsageError
 from echoless.core.masking import OUTPUT
 from echoless.core.settings import Choices, layered, resolve
+from echoless.execution.plan_blocks import off_blocks
 from echoless.workflows.audit.all_stores import AllAudits, StoreAudit, audit_all
-from echoless.workflows.audit.between import Between, SharedGroup, SharedPair, Whereabouts
+from echoless.workflows.audit.report_blocks import Extent, between_blocks
 from echoless.workflows.discovery.search import (
     Discovery,
     ListedStore,
@@ -197,7 +195,7 @@ def audit_all_stores(
     else:
         blocks = [*_audit_blocks(audits, extent), *_passed_blocks(listing)]
         if markdown:
-            render.print_lines(render.markdown(blocks))
+            render.print_lines(rendering.markdown(blocks))
         else:
             render.show(blocks)
     for url in over:
@@ -245,76 +243,3 @@ def _figures(each: StoreAudit) -> tuple[str, ...]:
         percent(report.ratio),
         number(counts["held"]),
     )
-
-
-def between_blocks(between: Between, extent: Extent, *, what: str) -> Iterator[Block]:
-    """Yields what is said on more than one side.
-
-    Args:
-        between: The report.
-        extent: How many groups, members and pairs are shown.
-        what: The sides: `stores` or `namespaces`.
-    """
-    groups = between.groups
-    yield Heading(f"Said in several {what}: {number(len(groups))}")
-    yield say(
-        f"Reported only: a plan never goes across {what}."
-        if groups
-        else f"Nothing is said in more than one of the {what}."
-    )
-    for at, group in enumerate(groups[: extent.top], 1):
-        yield from _group_blocks(at, group, extent, what)
-    if len(groups) > extent.top:
-        yield more(len(groups) - extent.top, extent.option("--top", len(groups)))
-    yield Gap()
-    for kind, (title, meaning) in HELD.items():
-        pairs = [pair for pair in between.pairs if pair.verdict == kind]
-        if pairs:
-            yield Heading(f"{title} between {what}: {number(len(pairs))}")
-            yield say(f"Not duplicates: {meaning}.")
-            for pair in pairs[: extent.pairs]:
-                yield from _pair_blocks(pair, extent, what)
-            if len(pairs) > extent.pairs:
-                yield more(len(pairs) - extent.pairs, extent.option("--pairs", len(pairs)))
-            yield Gap()
-    if between.left_out:
-        yield say(f"Pairs beyond the budget, not compared: {number(between.left_out)}.")
-    if between.unmet:
-        shown = names(name or "(none)" for name in between.unmet)
-        yield say(
-            f"Namespaces of different names in two stores were not compared ({shown}): they may be "
-            "different users. --across compares them too."
-        )
-    yield from skipped_blocks(between.tally)
-
-
-def _group_blocks(at: int, group: SharedGroup, extent: Extent, what: str) -> Iterator[Block]:
-    """Yields one group: the first memory, then the others with the words that differ."""
-    yield say(f"{at}. ", strong(_place(group.first, what)))
-    yield say(flat(group.first.content), level=1)
-    for member in group.members[: extent.members]:
-        clause = verdict_clause(member.verdict, member.sentence)
-        yield say(strong(_place(member.memory, what)), clause, level=1)
-        if extent.explain:
-            yield evidence_line(member.verdict, member.similarity, member.evidence, level=2)
-        if member.memory.content != group.first.content:
-            texts = (flat(group.first.content), flat(member.memory.content))
-            yield say(*difference(*texts), level=2)
-    if len(group.members) > extent.members:
-        left = len(group.members) - extent.members
-        yield more(left, extent.option("--members", len(group.members)), level=1)
-
-
-def _pair_blocks(pair: SharedPair, extent: Extent, what: str) -> Iterator[Block]:
-    """Yields one pair that stays apart, with the words that differ."""
-    places = (strong(_place(pair.a, what)), " and ", strong(_place(pair.b, what)))
-    yield say(*places, f"  {quoted(pair.sentence)}", level=1)
-    if extent.explain:
-        yield evidence_line(pair.verdict, pair.similarity, pair.evidence, level=2)
-    yield say(*difference(flat(pair.a.content), flat(pair.b.content)), level=2)
-
-
-def _place(memory: Whereabouts, what: str) -> str:
-    """Returns where a memory lies: its namespace or store, and its id."""
-    side = memory.store if what == "stores" else memory.namespace or "(none)"
-    return f"{side} {memory.id}"

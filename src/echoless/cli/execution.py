@@ -11,7 +11,12 @@ from typing import Final
 import click
 
 from echoless.cli import render
-from echoless.cli.document import (
+from echoless.cli.options import examples, json_option, store_argument, writing
+from echoless.cli.outcome import exit_code, run_blocks, run_json, say_notes
+from echoless.cli.progress import Bar
+from echoless.core.commands import command_line
+from echoless.core.destination import without_password
+from echoless.core.document import (
     Block,
     Gap,
     Heading,
@@ -27,12 +32,6 @@ from echoless.cli.document import (
     strong,
     texts_in,
 )
-from echoless.cli.group_view import evidence_line, plain_verdict
-from echoless.cli.options import examples, json_option, store_argument, writing
-from echoless.cli.outcome import exit_code, run_blocks, run_json, say_notes
-from echoless.cli.progress import Bar
-from echoless.core.commands import command_line
-from echoless.core.destination import without_password
 from echoless.core.errors import EcholessError, InputError, StoreUnfinished, UsageError
 from echoless.core.model import Json
 from echoless.core.sqlite import take_back
@@ -40,6 +39,7 @@ from echoless.core.timestamps import instant
 from echoless.execution.executor import apply
 from echoless.execution.integrity import Health, check, stopped
 from echoless.execution.plan import read_plan
+from echoless.execution.plan_blocks import evidence_line, plain_verdict
 from echoless.execution.recovery import ADD
 from echoless.execution.rollback import STANDING, WIDEST, PastRun, history, purge, undo
 from echoless.stores import Store, open_store

@@ -11,8 +11,8 @@ from typing import Final, Unpack
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Block, command, dim, flat, quoted, say, strong
 from echoless.cli.options import (
+    again,
     count_option,
     encoder_option,
     examples,
@@ -26,8 +26,8 @@ from echoless.cli.options import (
     writing,
 )
 from echoless.cli.progress import Bar
-from echoless.cli.typed_command import again
 from echoless.core.commands import command_line
+from echoless.core.document import Block, command, dim, flat, quoted, say, strong
 from echoless.core.errors import NEEDS_REVIEW, InputError
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Memory

@@ -13,17 +13,6 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from echoless.cli import render
-from echoless.cli.document import (
-    Block,
-    Gap,
-    Table,
-    command,
-    count,
-    number,
-    say,
-    short_time,
-    strong,
-)
 from echoless.cli.options import (
     SettingsCommand,
     check_delete,
@@ -42,6 +31,17 @@ from echoless.core import trust
 from echoless.core.choices import Choices
 from echoless.core.commands import command_line
 from echoless.core.destination import without_password
+from echoless.core.document import (
+    Block,
+    Gap,
+    Table,
+    command,
+    count,
+    number,
+    say,
+    short_time,
+    strong,
+)
 from echoless.core.errors import (
     EcholessError,
     InputError,

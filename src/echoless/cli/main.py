@@ -22,10 +22,7 @@ FAMILIES: Final[Families] = {
         "search": ("reading", "Search; duplicates fold under the memory that stands for them."),
         "show": ("reading", "Everything about a memory, its history and its duplicates."),
         "judge": ("pairs", "What two texts are to each other, pair by pair."),
-        "explain": (
-            "explanation",
-            "Why two texts are, or are not, the same: what would change it.",
-        ),
+        "explain": ("pairs", "Why two texts are, or are not, the same: what would change it."),
     },
     "Remember": {
         "remember": ("ingest", "Add a text, unless a memory says it already."),

@@ -6,15 +6,17 @@ from collections.abc import Iterator
 from typing import Final
 
 from echoless.cli import render
-from echoless.cli.document import Block, command, count, say, strong
 from echoless.core.commands import command_line
+from echoless.core.document import Block, Gap, command, count, say, strong
 from echoless.core.errors import PlanRefused
 from echoless.core.model import Json
-from echoless.execution.actions import achieved
+from echoless.execution import plan_blocks
+from echoless.execution.actions import promise
 from echoless.execution.executor import Run
+from echoless.execution.plan import Plan
 from echoless.stores.base import Store
 from echoless.stores.visibility import seen_elsewhere
-from echoless.workflows.dedupe.findings import Findings
+from echoless.workflows.dedupe.findings import Findings, unasked_note
 
 _RUNS: Final = 3
 """Most runs that are named."""
@@ -84,16 +86,32 @@ def run_json(run: Run, store: str) -> dict[str, Json]:
 
 
 def run_blocks(run: Run, store: str) -> Iterator[Block]:
-    """Yields a run for a person."""
-    for earlier in run.recovered:
-        yield say(f"An interrupted run was brought to an end first: {earlier}.")
-    yield say(strong(f"Done: {achieved(run.counts)}"))
-    if run.refused:
-        yield say(strong(f"{count(len(run.refused), 'group')} refused; their records stay:"))
-    for refusal in run.refused:
-        yield say(f"{', '.join(refusal.ids)}: {refusal.reason}", level=1)
-    if not any(run.counts.values()):
-        yield say("Nothing was changed, so there is nothing to take back.")
-        return
-    yield say(f"Run {run.id}. To take it back:")
-    yield command(undo_line(store, run))
+    """Yields a run for a person, with the command that takes it back."""
+    return plan_blocks.run_blocks(run, undo_line(store, run))
+
+
+def preview_start(findings: Findings) -> Iterator[Block]:
+    """Yields what a run did without, and what the pair model was not asked about."""
+    yield from plan_blocks.off_blocks(findings.off)
+    if unasked := unasked_note(findings.unasked):
+        yield say(unasked)
+        yield Gap()
+
+
+def preview_end(findings: Findings, plan: Plan, store: str) -> Iterator[Block]:
+    """Yields what a plan leaves out, what it would do in all, and what stays apart.
+
+    Args:
+        findings: What the plan was made from.
+        plan: The plan.
+        store: The store as it was typed, for lines to copy.
+    """
+    yield from plan_blocks.skipped_blocks(findings.tally)
+    yield say(strong(promise(plan.counts)))
+    held, overlaps = findings.counts["held"], len(findings.overlaps)
+    if held:
+        yield say(f"{count(held, 'pair')} look alike and stay apart.")
+    if overlaps:
+        yield say(f"{count(overlaps, 'pair')} of notes have much in common and stay apart.")
+    if held or overlaps:
+        yield command(command_line("audit", store), before="To see them: ")

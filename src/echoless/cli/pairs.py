@@ -1,10 +1,10 @@
-"""The command judge: reads pairs of texts and prints one verdict a line."""
+"""The commands about pairs of texts: judge, a verdict a line, and explain, one pair in full."""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -12,8 +12,6 @@ from typing import BinaryIO, Final
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Gap, count, flat, quoted, say, strong
-from echoless.cli.group_view import evidence_line
 from echoless.cli.options import (
     SettingsCommand,
     asking_options,
@@ -21,17 +19,138 @@ from echoless.cli.options import (
     encoder_option,
     examples,
     gathered,
+    json_option,
     no_cache_option,
     setting_option,
 )
+from echoless.core.commands import command_line
+from echoless.core.destination import without_password
+from echoless.core.document import Block, Gap, Heading, count, flat, quoted, say, strong
 from echoless.core.errors import InputError, StoreError
-from echoless.core.model import verdict_name
+from echoless.core.model import Memory, Subsumes, Verdict, merges, verdict_name
 from echoless.core.run_notes import Tally
 from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, layered, resolve
 from echoless.core.verdict_sentences import sentence
+from echoless.execution.plan_blocks import evidence_line
+from echoless.stores import open_store
+from echoless.stores.base import in_contexts
 from echoless.stores.files import open_file
+from echoless.workflows.pairs.explain import Explanation, explain_memories, explanation_json
 from echoless.workflows.pairs.judge_pairs import BATCH, Ruling, judge_pairs, read_questions
+
+_MOST = 6
+"""Most words shown; `--json` has all."""
+
+
+@click.command(
+    "explain",
+    epilog=examples(
+        'echoless explain "The demo is at 2 pm." "The demo starts at 14:00."',
+        "echoless explain m-17 m-42 --store agent.db",
+    ),
+)
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="B")
+@click.option("--store", metavar="STORE", help="A and B are ids of memories in this store.")
+@encoder_option
+@no_cache_option
+@json_option
+def explain_command(
+    *, a: str, b: str, store: str | None, encoder: str | None, cache: bool | None, as_json: bool
+) -> None:
+    """Explain what two texts are to each other. Reads only.
+
+    Shows what both say, the values compared, what forbids a merge, what the pair model says, which
+    words matter, and what would change the verdict. A and B are texts; with --store they are ids.
+    """
+    settings = resolve(layered(Choices(encoder=encoder, cache=cache)))
+    tally = Tally()
+    pair = judged = (Memory(id="a", content=a), Memory(id="b", content=b))
+    if store is not None:
+        with open_store(store) as opened:
+            memories = opened.get({a, b})
+            read = in_contexts(opened, memories)
+        for id_ in (a, b):
+            if id_ not in memories:
+                raise InputError(
+                    f"There is no memory {id_!r} in {without_password(store)}. "
+                    f"Look with `{command_line('search', store, 'WORDS')}`."
+                )
+        pair, judged = (memories[a], memories[b]), (read[a], read[b])
+    explanation = explain_memories(*judged, settings=settings, tally=tally)
+    learn(pair)
+    if as_json:
+        render.show_json(explanation_json(explanation))
+    else:
+        render.show(_blocks(pair, explanation))
+    for note in tally.notes:
+        render.note(note)
+
+
+def _blocks(pair: tuple[Memory, Memory], explanation: Explanation) -> Iterator[Block]:
+    """Yields the verdict, what it rests on, and what would change it."""
+    verdict = explanation.verdict
+    yield say(strong(quoted(sentence(verdict, "a", "b"))))
+    yield say(_outcome(verdict), level=1)
+    evidence = verdict.evidence
+    yield evidence_line(verdict_name(verdict), None, evidence.line(), level=1)
+    yield say("a: ", flat(pair[0].content, 400), level=1)
+    yield say("b: ", flat(pair[1].content, 400), level=1)
+    yield Gap()
+    yield from _compared(explanation)
+    if explanation.against:
+        yield Heading("What forbids a merge")
+        for rule, difference in explanation.against:
+            left, right = _joined(difference.a), _joined(difference.b)
+            yield say(quoted(f"{rule} ({difference.kind.value}): {left} | {right}"), level=1)
+        yield Gap()
+    if explanation.reading is not None:
+        reading = explanation.reading
+        yield Heading("What the pair model says, 0 to 1")
+        yield say(
+            f"both say the same: {reading.same:.2f} (merged from {reading.merge:.2f})", level=1
+        )
+        yield say(f"a says all of b: {reading.a_holds_b:.2f}", level=1)
+        yield say(f"b says all of a: {reading.b_holds_a:.2f}", level=1)
+        conflict = f"not both can hold: {reading.conflict:.2f}"
+        yield say(f"{conflict} (reported from {reading.alarm:.2f})", level=1)
+        for each in reading.words[:_MOST]:
+            left_out = f"both say the same, without {each.word} in {each.side}: {each.same:.2f}"
+            yield say(quoted(left_out), level=1)
+        yield Gap()
+    yield Heading("What would change it")
+    for change in explanation.would_change:
+        yield say(quoted(change), level=1)
+
+
+def _outcome(verdict: Verdict) -> str:
+    """Returns what would become of the two in a store."""
+    if not merges(verdict):
+        return "In a store both stay visible."
+    if isinstance(verdict, Subsumes):
+        more, less = ("a", "b") if verdict.superset == "a" else ("b", "a")
+        return f"In a store {less} would be hidden behind {more}."
+    return "In a store one would be hidden behind the other."
+
+
+def _joined(words: Iterable[str]) -> str:
+    return " ".join(words) or "-"
+
+
+def _compared(explanation: Explanation) -> Iterator[Block]:
+    """Yields what both say, what only one says, and how the values of each kind compare."""
+    yield Heading("Compared")
+    same = f"{count(len(explanation.shared), 'word')} the same: {_joined(explanation.shared)}"
+    yield say(quoted(same), level=1)
+    yield say(quoted(f"only in a: {_joined(explanation.only_a)}"), level=1)
+    yield say(quoted(f"only in b: {_joined(explanation.only_b)}"), level=1)
+    for values in explanation.values:
+        left, right = _joined(values.a), _joined(values.b)
+        line = f"{values.kind.value} {values.relation.value}: {left} | {right}"
+        yield say(quoted(line), level=1)
+    yield Gap()
+
 
 NAMED: Final = 10
 """Bad lines named one by one with --skip-bad; all are counted."""

@@ -10,7 +10,22 @@ from typing import Final
 import click
 
 from echoless.cli import render
-from echoless.cli.document import (
+from echoless.cli.options import (
+    again,
+    encoder_option,
+    examples,
+    gathered,
+    json_option,
+    limit_option,
+    namespace_option,
+    no_cache_option,
+    settings_for,
+    store_argument,
+)
+from echoless.cli.progress import Bar
+from echoless.core.commands import command_line
+from echoless.core.destination import without_password
+from echoless.core.document import (
     Block,
     Gap,
     Heading,
@@ -27,26 +42,11 @@ from echoless.cli.document import (
     strong,
     texts_in,
 )
-from echoless.cli.group_view import plain_verdict, skipped_blocks
-from echoless.cli.options import (
-    encoder_option,
-    examples,
-    gathered,
-    json_option,
-    limit_option,
-    namespace_option,
-    no_cache_option,
-    settings_for,
-    store_argument,
-)
-from echoless.cli.progress import Bar
-from echoless.cli.typed_command import again
-from echoless.core.commands import command_line
-from echoless.core.destination import without_password
 from echoless.core.errors import InputError
 from echoless.core.json_codec import memory_to_json
 from echoless.core.model import Json, JsonObject, Memory
 from echoless.core.settings import Choices
+from echoless.execution.plan_blocks import plain_verdict, skipped_blocks
 from echoless.stores import Store, open_store
 from echoless.stores.ledger import Event, Mark
 from echoless.workflows.retrieval.search import MODES, Answer, Mode, search, similar
@@ -159,25 +159,7 @@ def _show_answer(answer: Answer, store: str, *, as_json: bool) -> None:
     if not as_json:
         render.show(_answer_blocks(answer, store))
         return
-    hits: list[Json] = [
-        {
-            **_record(hit.memory),
-            "score": hit.score,
-            "hidden": list(hit.hidden),
-            "survivor": hit.survivor,
-        }
-        for hit in answer.hits
-    ]
-    render.show_json(
-        {
-            "query": answer.query,
-            "mode": answer.mode,
-            "hits": hits,
-            "hidden": answer.hidden,
-            "skipped": dict(answer.tally.counts),
-            "notes": list(answer.tally.notes),
-        }
-    )
+    render.show_json(answer.to_json())
 
 
 def _record(memory: Memory) -> dict[str, Json]:

@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from echoless.cli.document import (
+from echoless.core.document import (
     Block,
     Gap,
     Heading,
     Paragraph,
     Passage,
-    Span,
     count,
     difference,
     dim,
     flat,
+    legend,
     number,
     say,
     short_time,
     strong,
 )
-from echoless.cli.group_view import verdict_clause
 from echoless.core.errors import UsageError
 from echoless.core.model import Memory, verdict_name
 from echoless.core.secret_masking import learn
 from echoless.core.verdict_sentences import sentence
+from echoless.execution.plan_blocks import verdict_clause
 from echoless.workflows.review.items import CLASSES, ItemKind, ReviewItem
 from echoless.workflows.review.session import Filter, ReviewSession
 
@@ -145,10 +145,4 @@ def _facts(memory: Memory, *, level: int = 1) -> Paragraph:
     return say(dim(" · ".join(part for part in parts if part)), level=level)
 
 
-LEGEND: Final = say(
-    "Differences from the text above: ",
-    Span("only there", "old"),
-    " ",
-    Span("only here", "new"),
-    ".",
-)
+LEGEND: Final = legend("only there", "only here", title="Differences from the text above")

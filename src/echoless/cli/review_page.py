@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from echoless.cli import render
-from echoless.cli.document import count
 from echoless.cli.options import (
     SettingsCommand,
     State,
@@ -28,8 +27,10 @@ from echoless.cli.terminal_review import review_in_terminal
 from echoless.core.address import LOOPBACK, Address
 from echoless.core.commands import command_line
 from echoless.core.destination import without_password
+from echoless.core.document import count
 from echoless.core.garbage_collection import uncollected
 from echoless.core.optional import lazy_module, require_module
+from echoless.core.rendering import readable
 from echoless.core.settings import Choices, Settings
 from echoless.stores import Store, open_store
 from echoless.workflows.review.items import ItemKind
@@ -201,7 +202,7 @@ def _link_printer(session: ReviewSession, request: _Request) -> Callable[[str], 
         for sentence in greeting or [
             "Open this link, which works once; older ones do not any more:"
         ]:
-            click.echo(render.readable(sentence))
+            click.echo(readable(sentence))
         greeting.clear()
         click.echo(f"  {link}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,24 +18,77 @@ from echoless.cli.options import (
     setting_option,
     store_argument,
 )
-from echoless.cli.report import Extent, audit_blocks
+from echoless.core.address import LOOPBACK, Address
 from echoless.core.destination import announce, without_password
+from echoless.core.errors import UsageError
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.settings import Choices, layered, resolve
 from echoless.ingest.recalled_text import read_boot_files
-from echoless.mcp.address import read_address, read_token
 from echoless.mcp.served_store import ServedStore
 from echoless.models.encoders.registry import open_encoder
-from echoless.stores import Store, open_store
-from echoless.workflows.audit.report import Report
+from echoless.stores import open_store
+
+TOKEN: Final = "ECHOLESS_MCP_TOKEN"  # noqa: S105 - the name of a variable
+SHORTEST: Final = 16
+"""Characters a token has at least: what is shorter can be guessed."""
+
+PORT: Final = 8321
+
+
+def read_address(text: str) -> Address:
+    """Reads an address from `HOST:PORT`, `HOST`, `:PORT` or `PORT`.
+
+    Raises:
+        UsageError: It is none of these.
+    """
+    host, separator, port = text.strip().rpartition(":")
+    if not separator and not port.isdecimal():
+        host, port = port, str(PORT)
+    elif text.count(":") > 1 and not host.endswith("]"):
+        host, port = text.strip(), str(PORT)
+    host = host.removeprefix("[").removesuffix("]") or LOOPBACK
+    if not port.isdecimal() or int(port) > 65535:
+        raise UsageError(
+            f"--http {text!r} is not an address. Write it like 127.0.0.1:{PORT}, and put STORE "
+            "before it."
+        )
+    return Address(host, int(port))
+
+
+def read_token(name: str | None, address: Address) -> str | None:
+    """Reads the bearer token a client has to send from the environment.
+
+    Args:
+        name: Name of the variable; `ECHOLESS_MCP_TOKEN` by default.
+        address: Where the server will listen.
+
+    Returns:
+        The token; None where none is set and only this machine can reach the server.
+
+    Raises:
+        UsageError: One is needed and not there, or it is too short.
+    """
+    token = os.environ.get(name or TOKEN, "").strip()
+    if not token:
+        if name is None and address.loopback:
+            return None
+        raise UsageError(
+            f"The environment variable {name or TOKEN} holds no token. Anyone who reaches "
+            f"{address.shown} could read and change the memory, so set it to a secret of at least "
+            f"{SHORTEST} characters, or listen on {LOOPBACK}."
+        )
+    if len(token) < SHORTEST:
+        raise UsageError(
+            f"The token in {name or TOKEN} has {len(token)} characters and can be guessed. Take at "
+            f"least {SHORTEST}, such as the output of `openssl rand -hex 32`."
+        )
+    return token
+
 
 if TYPE_CHECKING:
     from echoless.mcp import server
 else:
     server = lazy_module("echoless.mcp.server")  # needs the extra "mcp"
-
-_SHOWN: Final = Extent(top=20, members=10, pairs=10, options=False)
-"""How much of an audit an agent reads."""
 
 
 @click.command(
@@ -109,7 +163,7 @@ def mcp_command(
     open_encoder(settings.encoder)
     read_boot_files(boot)
 
-    served = ServedStore(store, _markdown_report, choices=choices, boot=boot, read_only=read_only)
+    served = ServedStore(store, choices=choices, boot=boot, read_only=read_only)
     if tools is not None:
         served.tools = server.tools_named(served, tools)
     for sentence in served.destinations:
@@ -128,8 +182,3 @@ def mcp_command(
         token=token,
         announce=lambda url: render.note(f"Serving {without_password(store)} at {url}"),
     )
-
-
-def _markdown_report(store: Store, report: Report) -> str:
-    """Returns an audit as Markdown, as the session calls it."""
-    return "\n".join(render.markdown(audit_blocks(store, report, _SHOWN)))

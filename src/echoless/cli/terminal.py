@@ -18,8 +18,19 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from echoless.cli.document import Block, Gap, Heading, Line, Paragraph, Passage, Style, Table
-from echoless.cli.render import INDENT, marked, passage_lines, readable
+from echoless.core.document import (
+    Block,
+    Gap,
+    Heading,
+    Line,
+    Paragraph,
+    Passage,
+    Simple,
+    Style,
+    Table,
+    simple,
+)
+from echoless.core.rendering import INDENT, marked, passage_lines, readable
 
 Pace: TypeAlias = Callable[[int, int | None, float | None, float | None, float | None], str]
 """Words for what is done, the whole, the speed a second, the seconds left and those gone by."""
@@ -58,11 +69,11 @@ def show_rich(blocks: Iterable[Block], *, coloured: bool = True) -> None:
         emoji=False,
         color_system="auto" if coloured else None,
     )
-    for block in blocks:
+    for block in simple(blocks):
         _print(console, block)
 
 
-def _print(console: Console, block: Block) -> None:
+def _print(console: Console, block: Simple) -> None:
     match block:
         case Heading(text):
             _print_text(console, Text(readable(text), style="bold underline"), 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -12,9 +13,6 @@ from typing import Final, Literal, TypeAlias
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Block, Gap, Heading, command, count, number, say, strong
-from echoless.cli.group_view import group_blocks, more, skipped_blocks
-from echoless.cli.keys import read_key
 from echoless.cli.options import State as CommandState
 from echoless.cli.options import writing
 from echoless.cli.outcome import exit_code, run_blocks, say_notes
@@ -27,16 +25,76 @@ from echoless.cli.review_card import (
     text_blocks,
 )
 from echoless.core.commands import command_line
+from echoless.core.document import Block, Gap, Heading, command, count, number, say, strong
 from echoless.core.errors import EcholessError, UsageError
 from echoless.core.profiles import ActionKind
 from echoless.core.settings import Settings
 from echoless.execution.actions import promise
 from echoless.execution.plan import Plan, write_plan
+from echoless.execution.plan_blocks import group_blocks, more, skipped_blocks
 from echoless.stores import Store
 from echoless.workflows.consolidation.merge_pairs import notes_on
 from echoless.workflows.review.answers import AnsweredElsewhere
 from echoless.workflows.review.items import KINDS, ItemKind, ReviewItem, Source
 from echoless.workflows.review.session import Filter, ReviewSession, State, open_review
+
+_NAMES: Final = {
+    "\x1b[A": "up",
+    "\x1b[B": "down",
+    "\x1b[C": "right",
+    "\x1b[D": "left",
+    "\x1bOA": "up",
+    "\x1bOB": "down",
+    "\x1bOC": "right",
+    "\x1bOD": "left",
+    "\xe0H": "up",
+    "\xe0P": "down",
+    "\xe0M": "right",
+    "\xe0K": "left",
+    "\x00H": "up",
+    "\x00P": "down",
+    "\x00M": "right",
+    "\x00K": "left",
+    "\r": "",
+    "\n": "",
+}
+"""Names of keys by what a terminal (`ESC`) or the console of Windows sends for them."""
+
+
+def read_key(question: str) -> str | None:
+    """Returns the key a person presses after a question.
+
+    A key that was pressed before the question stood there does not count: nobody answers what they
+    have not seen. Where the input is no terminal a line is read instead.
+
+    Args:
+        question: Printed before.
+
+    Returns:
+        A character; `up`, `down`, `right` or `left`; empty for Enter; several characters where they
+        came at once, such as pasted ones; None at the end of the input.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C.
+    """
+    if not sys.stdin.isatty():
+        typed = render.ask(question)
+        return None if typed is None else typed.strip()
+    click.echo(question, nl=False)
+    try:
+        pressed = click.getchar()
+    except (EOFError, OSError):  # the end of the input; the terminal is gone
+        pressed = None
+    except KeyboardInterrupt:
+        click.echo()
+        raise
+    if not pressed:
+        click.echo()
+        return None
+    key = _NAMES.get(pressed, pressed)
+    click.echo(key if len(key) == 1 and key.isprintable() else "")
+    return key
+
 
 After: TypeAlias = Literal["ask", "show", "leave"]
 """What follows a key: the question again, the next item, or the end."""
@@ -404,7 +462,7 @@ def preview_blocks(session: ReviewSession, plan: Plan) -> Iterator[Block]:
         yield say("Nothing is accepted yet, so nothing would change.")
         return
     yield Gap()
-    yield from group_blocks(plan.actions[:_SHOWN], session.findings.memories, options=False)
+    yield from group_blocks(plan.actions[:_SHOWN], session.findings.memories)
     if len(plan.actions) > _SHOWN:
         yield more(len(plan.actions) - _SHOWN)
     yield say(strong(promise(plan.counts)))

@@ -8,8 +8,8 @@ from typing import Final
 import click
 
 from echoless.cli import render
-from echoless.cli.document import count, number, say, strong
 from echoless.cli.options import examples, json_option, store_argument, writing
+from echoless.core.document import count, number, say, strong
 from echoless.execution.transfer import FORMATS, Transferred, backup, export, import_into
 from echoless.stores import open_store
 

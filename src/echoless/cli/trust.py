@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from echoless.cli import render
-from echoless.cli.document import say
 from echoless.cli.options import examples, json_option
 from echoless.core import trust
+from echoless.core.document import say
 from echoless.core.errors import InputError, UsageError
 from echoless.core.model import Json
 from echoless.core.settings import choices_of

@@ -13,6 +13,9 @@ from echoless.core.profiles import ActionKind
 from echoless.core.text import unreadable
 from echoless.core.wording import count
 
+BY_CHAIN: Final = "joined by a chain, no direct match"
+"""Evidence of a member without a verdict of its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class Member:

@@ -17,7 +17,7 @@ from echoless.core.commands import command_line
 from echoless.core.errors import EcholessError, PlanForeign, PlanRefused, PlanUsed
 from echoless.core.model import JsonObject
 from echoless.core.optional import lazy_module
-from echoless.execution.actions import Action, achieved
+from echoless.execution.actions import Action
 from echoless.execution.journal import (
     ROLLED_BACK,
     announce,
@@ -39,11 +39,12 @@ from echoless.stores.base import (
 from echoless.stores.link_index import Backlinks
 
 if TYPE_CHECKING:
-    from echoless.core import html_fragment
-    from echoless.execution import preflight
+    from echoless.core import rendering
+    from echoless.execution import plan_blocks, preflight
     from echoless.execution.plan import Plan
 else:
-    html_fragment = lazy_module("echoless.core.html_fragment")  # only notebooks need it
+    rendering = lazy_module("echoless.core.rendering")  # only notebooks need it here
+    plan_blocks = lazy_module("echoless.execution.plan_blocks")  # and this
     preflight = lazy_module("echoless.execution.preflight")  # additions need none
 
 __all__ = ["Progress", "Refusal", "Run", "apply"]
@@ -76,15 +77,7 @@ class Run:
 
     def _repr_html_(self) -> str:
         """Returns the run as a notebook shows it; secrets are masked."""
-        left = [("Refused", each) for each in self.refused] + [("Failed", e) for e in self.failed]
-        return html_fragment.document(
-            f"Run {self.id}: {achieved(self.counts)}",
-            remarks=[
-                *(f"{what}: {', '.join(each.ids)}: {each.reason}" for what, each in left),
-                *(f"Brought to an end first: {each}" for each in self.recovered),
-                f"To go back: undo(store, {self.id!r})",
-            ],
-        )
+        return rendering.notebook(plan_blocks.run_blocks(self, f"undo(store, {self.id!r})"))
 
 
 def apply(

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from echoless.core import json_codec as codec
+from echoless.core.document import say, strong
 from echoless.core.errors import BadRecord, InputError, PlanUnreadable, StoreError, UsageError
 from echoless.core.groups import Group, Membership
-from echoless.core.masking import excerpt
 from echoless.core.model import (
     Json,
     JsonObject,
@@ -27,8 +27,8 @@ from echoless.core.profiles import ActionKind
 from echoless.core.secrets import shortened
 from echoless.core.timestamps import now
 from echoless.core.verdict_sentences import sentence
-from echoless.core.wording import count
 from echoless.execution.actions import (
+    BY_CHAIN,
     KINDS,
     Action,
     Delete,
@@ -45,15 +45,14 @@ from echoless.stores.base import Store
 from echoless.stores.files import check_new, read_bytes, write_new
 
 if TYPE_CHECKING:
-    from echoless.core import html_fragment
-else:
-    html_fragment = lazy_module("echoless.core.html_fragment")  # only notebooks need it
+    from echoless.core import rendering
+    from echoless.execution import plan_blocks
+else:  # only notebooks need them here
+    rendering = lazy_module("echoless.core.rendering")
+    plan_blocks = lazy_module("echoless.execution.plan_blocks")
 
 FORMAT: Final = 1
 _PREVIEW: Final = 160
-
-BY_CHAIN: Final = "joined by a chain, no direct match"
-"""Evidence of a member without a verdict of its own."""
 
 LEAVABLE: Final = ("tags", "metadata")
 """Fields of a survivor that a plan may leave as they are; the others' values are in the ledger."""
@@ -115,26 +114,14 @@ class Plan:
 
     def _repr_html_(self) -> str:
         """Returns the plan as a notebook shows it; secrets are masked."""
-        actions = self.actions[: html_fragment.GROUPS]
-        return html_fragment.document(
-            f"Plan for {count(self.counts['groups'], 'group')}. Nothing is written yet.",
-            map(_action_html, actions),
-            len(self.actions),
-            [promise(self.counts)],
+        shown = {a.survivor: Memory(id=a.survivor, content=a.preview) for a in self.actions}
+        for action in self.actions:
+            shown |= {m.id: Memory(id=m.id, content=m.preview) for m in action.members}
+        blocks = plan_blocks.plan_blocks(
+            self, shown, top=rendering.NOTEBOOK_GROUPS, members=rendering.NOTEBOOK_MEMBERS
         )
-
-
-def _action_html(action: Action) -> str:
-    """Returns an action as a notebook shows it."""
-    more = [f"takes over: {', '.join(action.gains)}"] if action.gains else []
-    if action.rewrite is not None:
-        by = f" by {action.rewrite.by}" if action.rewrite.by else ""
-        more.append(f"new text{by}: {excerpt(action.rewrite.content, _PREVIEW)}")
-    members = [
-        (each.id, each.verdict or BY_CHAIN, each.similarity, each.preview)
-        for each in action.members
-    ]
-    return html_fragment.group(action.survivor, action.why, action.preview, members, *more)
+        promised = say(strong(f"{promise(self.counts)} Nothing is written yet."))
+        return rendering.notebook((*blocks, promised))
 
 
 Measure: TypeAlias = Callable[[str, str], float | None]

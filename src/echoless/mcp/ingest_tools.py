@@ -1,18 +1,150 @@
-"""Tools that add: a memory, or the note that two memories differ."""
+"""Tools that add: a memory, the note that two differ, or a memory in place of an older one.
+
+Hints belong to a tool, not to a call. So `memory_remember` only adds, and what hides is a tool of
+its own with two calls, for which a client can ask its person.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, cast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal, TypedDict, cast
+from uuid import uuid4
 
 from pydantic import Field
 
+from echoless.core.errors import PlanRefused, UsageError
 from echoless.core.model import JsonObject
+from echoless.mcp.access import client_of
 from echoless.mcp.background import ProgressReporter, in_thread
-from echoless.mcp.served_store import ServedStore
+from echoless.mcp.schemas import KeepBothAnswer, RememberAnswer, SupersedeAnswer
+from echoless.mcp.served_store import ALONE, ServedStore
 from echoless.mcp.tool import Context, MemoryTool, make_tool, shaped
-from echoless.mcp.write_schemas import KeepBothAnswer, RememberAnswer
 from echoless.stores import Store
 from echoless.workflows.consolidation.merge_pairs import keep_both
+
+
+class _Details(TypedDict):
+    namespace: str
+    type: str
+    tags: Sequence[str]
+
+
+TOOL: Final = "memory_supersede"
+
+
+@dataclass(frozen=True, slots=True)
+class _Replacement:
+    """A new text that waits to take the place of older memories.
+
+    Attributes:
+        text: The new text.
+        details: What is stored with it.
+        olds: Ids and texts of the older memories, the value in force first.
+    """
+
+    text: str
+    details: _Details
+    olds: tuple[tuple[str, str], ...]
+
+
+def _texts(answer: RememberAnswer) -> tuple[tuple[str, str], ...]:
+    """Returns ids and texts of the memories an answer is about."""
+    return tuple((each["id"], each["text"]) for each in answer["matches"])
+
+
+def _named(olds: Sequence[tuple[str, str]]) -> str:
+    """Returns the ids of memories for a sentence."""
+    return ", ".join(repr(id_) for id_, _ in olds)
+
+
+class SupersedeTools:
+    """The one tool by which an addition hides a memory; undoable."""
+
+    def __init__(self, served: ServedStore) -> None:
+        """Writes to the store that is served."""
+        self._served = served
+
+    def tools(self) -> list[MemoryTool]:
+        """Returns the tool; a server that only reads still shows its previews."""
+        return [
+            make_tool(
+                self.memory_supersede,
+                "Store in place of an older memory",
+                reads=self._served.read_only,
+                destroys=True,
+                open_world=self._served.open_world,
+            )
+        ]
+
+    async def memory_supersede(
+        self,
+        text: Annotated[
+            str | None, Field(description="The new fact, in a sentence that stands alone.")
+        ] = None,
+        namespace: Annotated[str, Field(description="Scope of the older memory.")] = "",
+        type: Annotated[str, Field(description="Your own word for its kind.")] = "",  # noqa: A002
+        tags: Annotated[list[str] | None, Field(description="Words to find it by.")] = None,
+        plan_id: Annotated[
+            str | None,
+            Field(description="From a preview by this tool: carry it out. Give nothing else."),
+        ] = None,
+        *,
+        ctx: Context,
+    ) -> SupersedeAnswer:
+        """Store a text and hide the older memories whose value it updates.
+
+        Call it with text for a preview: it names the older memories that would be hidden and
+        returns a plan_id. Call it with that plan_id alone to do it. Where the text updates nothing
+        there is no plan_id; memory_remember stores it. memory_undo takes back both runs: hidden,
+        then run.
+        """
+        if plan_id is not None:
+            if text is not None:
+                raise UsageError(f"plan_id says already what to store. {ALONE}")
+            self._served.must_write()
+            plan = self._served.plans.take(plan_id, TOOL, _Replacement, client=client_of(ctx))
+            async with self._served.writer:
+                return await in_thread(lambda _progress: self._done(plan), ctx)
+        if text is None:
+            raise UsageError("Give the new text, or the plan_id of a preview.")
+        details: _Details = {"namespace": namespace, "type": type, "tags": tuple(tags or ())}
+        new = text
+
+        def make_preview(_progress: ProgressReporter) -> SupersedeAnswer:
+            return self._preview(new, details, client_of(ctx))
+
+        return await in_thread(make_preview, ctx)
+
+    def _preview(self, text: str, details: _Details, client: str) -> SupersedeAnswer:
+        """Returns what would be hidden, and keeps the plan where there is something to hide."""
+        answer = self._answered(text, details, dry_run=True)
+        if answer["answer"] != "updates":
+            after = "It updates no memory, so none would be hidden. memory_remember stores it."
+            return {**answer, "dry_run": True, "plan_id": None, "next": after}
+        plan = _Replacement(text, details, _texts(answer))
+        plan_id = self._served.plans.keep(f"supersede-{uuid4()}", TOOL, plan, client=client)
+        after = f"To hide {_named(plan.olds)} behind this text, call {TOOL} with "
+        after += f"plan_id={plan_id!r} alone."
+        return {**answer, "dry_run": True, "plan_id": plan_id, "next": after}
+
+    def _done(self, plan: _Replacement) -> SupersedeAnswer:
+        """Carries a plan out if a new preview says the same."""
+        answer = self._answered(plan.text, plan.details, dry_run=True)
+        if answer["answer"] != "updates" or _texts(answer) != plan.olds:
+            raise PlanRefused(
+                f"Nothing was written: since the preview the memory {_named(plan.olds)} changed, "
+                f"or another one says this. Call {TOOL} with the text for a new preview."
+            )
+        done = self._answered(plan.text, plan.details, dry_run=False)
+        after = f"To take it back, call memory_undo with run={done.get('hidden')!r}, then with "
+        after += f"run={done.get('run')!r}."
+        return {**done, "dry_run": False, "plan_id": None, "next": after}
+
+    def _answered(self, text: str, details: _Details, *, dry_run: bool) -> RememberAnswer:
+        """Returns the answer of the guard."""
+        answer = self._served.guard.remember(text, supersede=True, dry_run=dry_run, **details)
+        return shaped(RememberAnswer, answer.to_json())
 
 
 class IngestTools:

@@ -11,14 +11,20 @@ from mcp.server.mcpserver.prompts import Prompt
 from mcp.server.mcpserver.resources import FunctionResource, Resource
 from pydantic import Field
 
+from echoless.core.document import Heading
 from echoless.core.errors import EcholessError
 from echoless.core.masking import OUTPUT
+from echoless.core.rendering import markdown
 from echoless.mcp.background import ProgressReporter, in_thread
 from echoless.mcp.served_store import ServedStore
 from echoless.stores import Store
 from echoless.workflows.audit.incremental import audit_store
 from echoless.workflows.audit.report import Report, report_json
+from echoless.workflows.audit.report_blocks import Extent, stored_audit_blocks
 from echoless.workflows.dedupe.secret_masking import learn_answer
+
+_SHOWN: Final = Extent(top=20, members=10, pairs=10)
+"""How much of an audit an agent reads."""
 
 _TITLE: Final = "The long-term memory of an agent, kept free of repetition."
 
@@ -136,7 +142,7 @@ def resources(served: ServedStore) -> list[Resource]:
         return json.dumps(OUTPUT.json(whole), indent=2, ensure_ascii=False)
 
     async def as_markdown() -> str:
-        return await _audit(served, served.report)
+        return await _audit(served, _as_markdown)
 
     async def as_json() -> str:
         return await _audit(served, complete)
@@ -159,6 +165,12 @@ def resources(served: ServedStore) -> list[Resource]:
             mime_type="application/json",
         ),
     ]
+
+
+def _as_markdown(store: Store, report: Report) -> str:
+    """Returns an audit of the store as Markdown."""
+    blocks = stored_audit_blocks(store, report, _SHOWN)
+    return "\n".join(markdown((Heading(f"Audit of {report.url}"), *blocks)))
 
 
 async def _audit(served: ServedStore, write: Callable[[Store, Report], str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -14,13 +13,12 @@ from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices
 from echoless.execution.rollback import history
 from echoless.mcp.background import ProgressReporter, in_thread
-from echoless.mcp.read_schemas import (
+from echoless.mcp.schemas import (
     AuditAnswer,
     ConsolidateAnswer,
     ExplainAnswer,
     HistoryAnswer,
     Hit,
-    PastRun,
     SearchAnswer,
     SimilarAnswer,
 )
@@ -42,7 +40,6 @@ from echoless.workflows.retrieval.neighbours import (
     memory_of,
     neighbours,
 )
-from echoless.workflows.retrieval.search import Hit as Found
 from echoless.workflows.retrieval.search import search
 from echoless.workflows.tool_answers import similar_answer
 
@@ -112,14 +109,9 @@ class ReadTools:
                     progress=progress,
                 )
             self._served.recalled(hit.memory for hit in result.hits)
-            return {
-                "query": result.query,
-                "mode": result.mode,
-                "hits": [_hit(hit) for hit in result.hits],
-                "hidden": result.hidden,
-                "skipped": dict(result.tally.counts),
-                "notes": list(result.tally.notes),
-            }
+            answer = shaped(SearchAnswer, result.to_json())
+            answer["hits"] = [shaped(Hit, hit) for hit in answer["hits"]]
+            return answer
 
         return await in_thread(work, ctx)
 
@@ -207,8 +199,7 @@ class ReadTools:
             with self._served.opened() as store:
                 chosen = self._served.settings(store, Choices(namespace=namespace))
                 report = report_json(audit_store(store, chosen, progress=progress))
-                names = AuditAnswer.__annotations__.keys() & report.keys()
-                answer = shaped(AuditAnswer, {name: report[name] for name in names})
+                answer = shaped(AuditAnswer, report)
                 answer["groups"], answer["series"] = answer["groups"][:top], answer["series"][:top]
                 if "overlaps" in answer:
                     answer["overlaps"] = answer["overlaps"][:top]
@@ -299,7 +290,7 @@ class ReadTools:
             with self._served.opened() as store:
                 if run is None:
                     runs = history(store.ledger)
-                    shown = [shaped(PastRun, asdict(each)) for each in runs[-limit:]]
+                    shown = list(runs[-limit:])
                     return {"runs": shown, "left_out": len(runs) - len(shown)}
                 runs = history(store.ledger, run)
                 if not runs:
@@ -309,29 +300,12 @@ class ReadTools:
                 events = list(store.ledger.events(run))
                 learn_run(store, run, [e.data for e in events])
                 return {
-                    "runs": [shaped(PastRun, asdict(each)) for each in runs],
+                    "runs": list(runs),
                     "left_out": 0,
                     "events": [{"at": e.at, "event": e.kind, **e.data} for e in events],
                 }
 
         return await in_thread(work, ctx)
-
-
-def _hit(hit: Found) -> Hit:
-    """Returns a hit as a tool shows it."""
-    memory = hit.memory
-    return {
-        "id": memory.id,
-        "content": memory.content,
-        "namespace": memory.namespace,
-        "type": memory.type,
-        "tags": list(memory.tags),
-        "importance": memory.importance,
-        "created_at": memory.created_at,
-        "score": hit.score,
-        "hidden": list(hit.hidden),
-        "survivor": hit.survivor,
-    }
 
 
 def _base(store: Store, memory_id: str | None, other_id: str | None, text: str | None) -> Memory:

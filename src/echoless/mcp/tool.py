@@ -149,6 +149,6 @@ def shaped(shape: Callable[..., T], answer: Mapping[str, object]) -> T:
 
     Args:
         shape: The class of the typed dictionary.
-        answer: With its keys.
+        answer: With its keys; others are left out.
     """
-    return shape(**answer)
+    return shape(**{name: answer[name] for name in answer.keys() & shape.__annotations__.keys()})

@@ -7,28 +7,54 @@ file, because it holds texts.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from echoless.core.commands import command_line
 from echoless.core.destination import without_password
+from echoless.core.document import Block, Heading, command
 from echoless.core.masking import OUTPUT
-from echoless.core.optional import require_module
-from echoless.core.secret_masking import learn
+from echoless.core.optional import lazy_module, require_module
+from echoless.core.rendering import markup
 from echoless.core.timestamps import moment_of_writing
 from echoless.core.versions import __version__
 from echoless.stores.base import Store
 from echoless.stores.files import check_new, write_new
-from echoless.web.report_charts import report_charts
-from echoless.web.report_view import Extent, ReportView
+from echoless.web.page_blocks import element
 from echoless.web.templating import render
 from echoless.workflows.audit.between import Between
 from echoless.workflows.audit.report import Report
+from echoless.workflows.audit.report_blocks import (
+    Extent,
+    between_blocks,
+    second_look_blocks,
+    stored_audit_blocks,
+)
 from echoless.workflows.pairs.threshold_comparison import ThresholdComparison
 
-_MOST_SKIPPED: Final = 20
-"""Ids of skipped memories that are listed for each reason."""
+if TYPE_CHECKING:
+    import markupsafe
+    from markupsafe import Markup
+else:
+    markupsafe = lazy_module("markupsafe")
+
+EXTENT: Final = Extent(
+    top=100,
+    members=10,
+    pairs=20,
+    explain=True,
+    charts=True,
+    repeat=lambda name, value: f"{name} {value}",
+)
+"""How much of a report a page shows: more than a terminal does."""
+
+_DONE: Final = {
+    "mark": "Hide the copies; every record stays in the store",
+    "merge": "Merge the copies into the memories that stay",
+    "delete": "Delete the copies",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,32 +120,65 @@ def report_page(
         MissingExtra: Jinja2 is not installed.
     """
     require_module("jinja2", "The HTML report", "review")
-    chosen, more = extent or Extent(), additions or Additions()
-    view = ReportView(report, chosen)
-    memories = store.get(view.ids)
-    learn(memories.values())
-    if more.between is not None:
-        OUTPUT.learn(more.between.texts)
-    view.fill(memories)
-    name = without_password(more.name or report.url)
+    chosen, additions = extent or EXTENT, additions or Additions()
+    between = additions.between
+    if between is not None:
+        OUTPUT.learn(between.texts)
+    name = without_password(additions.name or report.url)
+    blocks = (
+        *stored_audit_blocks(store, report, chosen),
+        *(() if between is None else between_blocks(between, chosen, what="namespaces")),
+        *second_look_blocks(additions.second),
+        *_next_steps(report, name),
+    )
     return render(
         "report.html",
         self_contained=True,
         name=name,
-        report=report,
-        view=view,
-        extent=chosen,
-        charts=report_charts(report),
-        between=more.between,
-        second=more.second,
-        made=more.made or moment_of_writing(),
+        profile=report.profile,
+        sections=_sections(blocks),
+        made=additions.made or moment_of_writing(),
         version=__version__,
-        most_skipped=_MOST_SKIPPED,
-        commands={
-            "preview": command_line("dedup", name),
-            "review": command_line("review", name),
-            "apply": command_line("dedup", name, "--apply"),
-            "undo": command_line("undo", name, "last"),
-            "json": command_line("audit", name, "--json"),
-        },
     )
+
+
+def _next_steps(report: Report, name: str) -> Iterator[Block]:
+    """Yields the commands to go on with."""
+    yield Heading("How to go on")
+    if report.groups:
+        yield command(command_line("dedup", name), before="See what would be hidden, and why: ")
+        yield command(command_line("review", name), before="Decide about each on a page: ")
+        apply = command_line("dedup", name, "--apply")
+        yield command(apply, before=f"{_DONE[report.action]}: ")
+        yield command(command_line("undo", name, "last"), before="Bring all of it back: ")
+    figures = command_line("audit", name, "--json")
+    yield command(figures, before="Get every figure, group and pair as data: ")
+
+
+# ------------------------------------------------------------------ blocks of a page
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """A part of the page.
+
+    Attributes:
+        title: Its heading; empty for what stands before the first one.
+        body: What stands below it.
+    """
+
+    title: str
+    body: Markup
+
+
+def _sections(blocks: Iterable[Block]) -> Sequence[_Section]:
+    """Returns the parts of a page, one for each heading."""
+    titles, parts = [""], [list[Block]()]
+    for block in blocks:
+        if isinstance(block, Heading):
+            titles.append(block.text)
+            parts.append([])
+        else:
+            parts[-1].append(block)
+    bodies = (markupsafe.Markup("".join(markup(part, element))) for part in parts)
+    return [_Section(title, body) for title, body in zip(titles, bodies, strict=True)]

@@ -27,11 +27,14 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from echoless.core import wording
+from echoless.core.document import Block, TextPair
 from echoless.core.masking import OUTPUT
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.timestamps import instant
 from echoless.core.visible import on_one_line
+from echoless.execution.plan_blocks import quote
 from echoless.web import markup
+from echoless.web.page_blocks import element
 
 if TYPE_CHECKING:
     import jinja2
@@ -75,10 +78,9 @@ def environment() -> jinja2.Environment:
         keep_trailing_newline=True,
     )
     made.filters.update(
+        block=block,
         count=count,
         number=number,
-        share=share,
-        similarity=similarity,
         date=date,
         identifier=markup.identifier,
         line=markup.line,
@@ -87,6 +89,8 @@ def environment() -> jinja2.Environment:
         field=markup.field,
     )
     made.globals.update(
+        both=TextPair,
+        quote=quote,
         compared=markup.compared,
         self_contained=False,
         style_hash=style_hash,
@@ -103,6 +107,11 @@ def _printed(value: object) -> object:
 # ------------------------------------------------------------------ filters
 
 
+def block(value: Block) -> Markup:
+    """Returns a block of an answer as an element."""
+    return markupsafe.Markup(element(value))
+
+
 def number(value: int) -> Markup:
     """Returns a number with thousands separators: `1,234`."""
     return markupsafe.Markup(wording.number(value))
@@ -117,16 +126,6 @@ def count(value: int, one: str, many: str | None = None) -> str:
         many: The noun for others; with an `s` by default.
     """
     return wording.count(value, one, many).replace(" ", "\u00a0", 1)
-
-
-def share(value: float) -> Markup:
-    """Returns a share from 0 to 1 as a percentage: `12.3%`."""
-    return markupsafe.Markup(wording.percent(value))
-
-
-def similarity(value: float) -> Markup:
-    """Returns a similarity from 0 to 1 with two digits: `0.87`; 1 only where it is 1."""
-    return markupsafe.Markup(f"{min(value, 0.99) if value < 1 else value:.2f}")
 
 
 def date(written: str | None) -> Markup:

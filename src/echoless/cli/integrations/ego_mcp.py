@@ -13,10 +13,10 @@ from typing import Any, Final
 import click
 
 from echoless.cli import render
-from echoless.cli.document import Block, say, strong
 from echoless.cli.integrations.program import ending, second_look_lines, takes
 from echoless.cli.options import Function, encoder_option, examples, gathered, json_option, writing
 from echoless.cli.outcome import run_blocks, run_json, say_notes
+from echoless.core.document import Block, say, strong
 from echoless.core.errors import EcholessError, InputError, UsageError
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Json, Pair

@@ -13,6 +13,7 @@ from echoless.cli import render
 from echoless.cli.integrations.program import chosen_encoder, takes
 from echoless.cli.options import examples, writing
 from echoless.core.errors import EcholessError, UsageError
+from echoless.core.rendering import reason
 from echoless.integrations.flags import Flag
 from echoless.integrations.recall import database_path, open_recall
 from echoless.integrations.recall import export as recall_export
@@ -153,7 +154,7 @@ def _dedup(store: RecallStore, options: DedupOptions, *, as_json: bool) -> int:
         render.show_json(report_json(result, second, done))
     else:
         for line in lines(result, second, done):
-            click.echo(render.reason(line))
+            click.echo(reason(line))
     for sentence in done.refused if done else ():
         render.note(sentence)
     return 1 if done and done.refused else 0
@@ -198,7 +199,7 @@ def search_command(
     with open_recall(database_path(database)) as store:
         hits = recall_search.search_text(store, " ".join(query), **options)
     for line in recall_search.lines(hits, show_provenance=show_provenance):
-        click.echo(render.reason(line))
+        click.echo(reason(line))
 
 
 @recall_command.command(

@@ -12,6 +12,7 @@ from echoless.cli.integrations.program import ending, takes
 from echoless.cli.options import examples, writing
 from echoless.core.errors import InputError
 from echoless.core.model import Json
+from echoless.core.rendering import reason
 from echoless.integrations.sliding_context import CaptureArgs, CleanupArgs, Turn, run_cleanup
 from echoless.integrations.sliding_context.arguments import CAPTURE_FLAGS, CLEANUP_FLAGS
 from echoless.integrations.sliding_context.connections import WHO
@@ -46,7 +47,7 @@ def cleanup_command(*, args: CleanupArgs) -> int:
     be taken back with `echoless undo`.
     """
     with writing(f"lancedb:///{args.db_path}"):
-        done = run_cleanup(args, say=lambda line: click.echo(render.reason(line)), warn=render.note)
+        done = run_cleanup(args, say=lambda line: click.echo(reason(line)), warn=render.note)
     return done.exit_code
 
 

@@ -10,13 +10,14 @@ from typing import Final
 import click
 
 from echoless.cli import render
-from echoless.cli.document import records_in
 from echoless.cli.integrations.program import second_look_lines, takes
 from echoless.cli.options import Function, examples, gathered, with_options, writing
 from echoless.cli.progress import Bar
 from echoless.core.commands import command_line
+from echoless.core.document import records_in
 from echoless.core.errors import EcholessError, UsageError
 from echoless.core.model import Json
+from echoless.core.rendering import reason
 from echoless.core.secrets import uncut
 from echoless.integrations.flags import Flag
 from echoless.integrations.wt_memory import (
@@ -204,7 +205,7 @@ def _report(job: DedupJob) -> None:
 
 def _visible_lines(lines: list[str]) -> str:
     """Returns lines joined to a text, with their control characters made visible."""
-    return "\n".join(map(render.reason, lines))
+    return "\n".join(map(reason, lines))
 
 
 def _returned(job: DedupJob) -> list[str]:

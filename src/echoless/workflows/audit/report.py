@@ -12,17 +12,16 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from echoless.core.document import say
 from echoless.core.errors import UsageError
 from echoless.core.garbage_collection import uncollected
 from echoless.core.model import Json, Memory
 from echoless.core.optional import lazy_module
 from echoless.core.overlaps import Overlap, SharedPassage
 from echoless.core.run_notes import Tally
-from echoless.core.secret_masking import learn
 from echoless.core.settings import Settings
 from echoless.core.versions import __version__
-from echoless.core.wording import count, number, percent
-from echoless.execution.plan import BY_CHAIN
+from echoless.core.wording import count, percent
 from echoless.workflows.audit.namespace_report import (
     HELD_KINDS,
     Page,
@@ -40,12 +39,14 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
-    from echoless.core import html_fragment
+    from echoless.core import rendering
     from echoless.stores.base import Store
     from echoless.workflows import tables
+    from echoless.workflows.audit import report_blocks
 else:
-    html_fragment = lazy_module("echoless.core.html_fragment")  # only notebooks need it
-    tables = lazy_module("echoless.workflows.tables")  # imports this module
+    rendering = lazy_module("echoless.core.rendering")  # only notebooks need it here
+    tables = lazy_module("echoless.workflows.tables")  # these two import this module
+    report_blocks = lazy_module("echoless.workflows.audit.report_blocks")
 
 
 FORMAT: Final = 1
@@ -229,46 +230,22 @@ class Report:
             "visible."
         )
 
-    def html(self, memories: Mapping[str, Memory]) -> str:
+    def html(self, memories: Mapping[str, Memory], rules: Store | None = None) -> str:
         """Returns the report as a notebook shows it; secrets are masked.
 
         Args:
-            memories: By id. Texts, and reasons that quote them, are shown of these alone.
+            memories: By id. Without any, texts and reasons that quote them are not shown.
+            rules: The store's own rules of merging, where it has some.
         """
-        first = self.groups[: html_fragment.GROUPS]
-        learn(memories.get(id_) for g in first for id_ in g.ids[: 1 + html_fragment.MEMBERS])
-        held, left_out = self.counts["held"], self.counts["left_out"]
-        remarks = (
-            self.unasked,
-            self.off,
-            f"About {number(self.wasted_tokens)} of {number(self.tokens)} tokens are wasted.",
-            self.marked and f"Earlier runs hid {number(self.marked)}.",
-            first and "to_pandas() has every member of every group.",
-            held
-            and f'{count(held, "pair")} look alike and stay apart; to_pandas("held") has them.',
-            left_out and f"{count(left_out, 'pair')} beyond the budget, not compared",
-            *(f"Skipped, {why}: {number(each)}" for why, each in self.tally.counts.items()),
-            *self.tally.notes,
+        extent = report_blocks.Extent(
+            top=rendering.NOTEBOOK_GROUPS,
+            members=rendering.NOTEBOOK_MEMBERS,
+            pairs=3 if memories else 0,
+            words=bool(memories),
         )
-        groups = (_group_html(group, memories) for group in first)
-        return html_fragment.document(
-            self.answer, groups, len(self.groups), [str(each) for each in remarks if each]
-        )
-
-
-def _group_html(group: ReportedGroup, memories: Mapping[str, Memory]) -> str:
-    """Returns a group as a notebook shows it, without reasons and texts where there are none."""
-    survivor = memories[group.survivor].content if group.survivor in memories else ""
-    members = [
-        (
-            each.id,
-            ", ".join(filter(None, [each.verdict or BY_CHAIN, survivor and each.evidence])),
-            each.similarity,
-            memories[each.id].content if each.id in memories else "",
-        )
-        for each in group.members
-    ]
-    return html_fragment.group(group.survivor, survivor and group.why, survivor, members)
+        hint = 'to_pandas() has every member of every group, to_pandas("held") every pair.'
+        blocks = report_blocks.audit_blocks(self, memories, extent, rules)
+        return rendering.notebook((*blocks, say(hint)))
 
 
 def audit(findings: Findings) -> Report:

@@ -202,7 +202,7 @@ class Findings:
 
     def _repr_html_(self) -> str:
         """Returns the findings as a notebook shows them; secrets are masked."""
-        return report.audit(self).html(self.memories)
+        return report.audit(self).html(self.memories, self.rules)
 
 
 def totals(

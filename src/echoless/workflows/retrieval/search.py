@@ -9,7 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from echoless.core.errors import UsageError
-from echoless.core.model import Memory
+from echoless.core.json_codec import memory_to_json
+from echoless.core.model import Json, Memory
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.text import is_blank
 from echoless.execution.recovery import outdated
@@ -75,6 +76,27 @@ class Answer:
     hits: tuple[Hit, ...]
     hidden: int
     tally: Tally
+
+    def to_json(self) -> dict[str, Json]:
+        """Returns the documented answer of `search --json`, vectors by model and length only."""
+        hits: list[Json] = [
+            {
+                **memory_to_json(hit.memory),
+                "vectors": {vector.model: vector.dimensions for vector in hit.memory.vectors},
+                "score": hit.score,
+                "hidden": list(hit.hidden),
+                "survivor": hit.survivor,
+            }
+            for hit in self.hits
+        ]
+        return {
+            "query": self.query,
+            "mode": self.mode,
+            "hits": hits,
+            "hidden": self.hidden,
+            "skipped": dict(self.tally.counts),
+            "notes": list(self.tally.notes),
+        }
 
 
 def search(

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from graphlib import CycleError, TopologicalSorter
 from typing import Final, Literal, TypeAlias
 
-from echoless.core.connected_pairs import connected
+from echoless.core.connected_pairs import connected, oldest_first
 from echoless.core.groups import Group
-from echoless.core.model import Judged, Memory, Subsumes, Update, digest
+from echoless.core.model import Judged, Memory, Update, digest, verdict_name
 from echoless.core.run_notes import Progress
 from echoless.core.settings import Settings
 from echoless.core.text import content_key, token_estimate
-from echoless.core.timestamps import instant
 from echoless.stores.base import Store
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find
@@ -41,8 +39,6 @@ CLASSES: Final[Mapping[GroupClass, str]] = {
 }
 """Classes of groups with their titles, surest first. A group is of the class of its least sure
 member."""
-
-_SUREST_FIRST: Final = tuple(CLASSES)
 
 SAMPLE: Final = 5
 """Groups of a class that a person decides one by one before the rest can be accepted at once."""
@@ -169,11 +165,14 @@ def _group_item(findings: Findings, group: Group) -> ReviewItem:
     """Returns the item of a group."""
     memories = findings.memories
     members = [memories[member.id] for member in group.members]
-    classes = [_class_of(member.judged) for member in group.members]
+    judged = [member.judged for member in group.members]
+    rules = (
+        (verdict_name(j.verdict), j.verdict.evidence.rule) if j else (None, "") for j in judged
+    )
     return ReviewItem(
         key=item_key("same", [memories[group.survivor], *members]),
         kind="same",
-        group_class=max(classes, key=_SUREST_FIRST.index),
+        group_class=class_of(rules),
         ids=(group.survivor, *(member.id for member in group.members)),
         survivor=group.survivor,
         why=findings.reasons[group.survivor],
@@ -185,11 +184,17 @@ def _group_item(findings: Findings, group: Group) -> ReviewItem:
     )
 
 
-def _class_of(judged: Judged | None) -> GroupClass:
-    """Returns the class of one member; one that a chain joined is the least sure."""
-    if judged is None or isinstance(judged.verdict, Subsumes):
-        return "says-more"
-    return _CLASS_OF_RULE.get(judged.verdict.evidence.rule, "other-words")
+def class_of(members: Iterable[tuple[str | None, str | None]]) -> GroupClass:
+    """Returns the class of a group: that of its least sure member.
+
+    Args:
+        members: Verdict and rule of each; no verdict for one that a chain joined.
+    """
+    classes = [
+        "says-more" if verdict in {None, "subsumes"} else _CLASS_OF_RULE.get(rule or "")
+        for verdict, rule in members
+    ]
+    return max((each or "other-words" for each in classes), key=list(CLASSES).index)
 
 
 def certainty_of(judged: Judged | None) -> float:
@@ -259,7 +264,7 @@ def pair_item(
 def _chain_item(findings: Findings, pairs: Sequence[Judged]) -> ReviewItem:
     """Returns the item of a chain of values."""
     memories = findings.memories
-    ids = _oldest_first(pairs, memories)
+    ids = oldest_first(map(older_and_newer, pairs), memories)
     newest = ids[-1]
     newest_last = sorted(pairs, key=lambda pair: newest in {pair.a, pair.b})
     verdicts = {older_and_newer(pair)[0]: pair for pair in newest_last}
@@ -268,7 +273,7 @@ def _chain_item(findings: Findings, pairs: Sequence[Judged]) -> ReviewItem:
         key=item_key("newer", [memories[id_] for id_ in ids]),
         kind="newer",
         group_class=None,
-        ids=tuple(ids),
+        ids=ids,
         survivor=newest,
         why="the newest value",
         verdicts={id_: verdicts[id_] for id_ in older_ids if id_ in verdicts},
@@ -282,29 +287,3 @@ def older_and_newer(pair: Judged) -> tuple[str, str]:
     """Returns the ids of the older and the newer memory of an update."""
     assert isinstance(pair.verdict, Update)
     return (pair.b, pair.a) if pair.verdict.newer == "a" else (pair.a, pair.b)
-
-
-def _oldest_first(pairs: Sequence[Judged], memories: Mapping[str, Memory]) -> list[str]:
-    """Returns the memories of a chain, oldest first, as the updates and then the times tell."""
-    newer_than: dict[str, set[str]] = {}
-    for pair in pairs:
-        older, newer = older_and_newer(pair)
-        newer_than.setdefault(newer, set()).add(older)
-        newer_than.setdefault(older, set())
-
-    def moment(id_: str) -> tuple[int, str]:
-        return instant(memories[id_].created_at) or 0, id_
-
-    sorter = TopologicalSorter(newer_than)
-    try:
-        sorter.prepare()
-    except CycleError:  # verdicts that contradict each other: only the times can tell
-        return sorted(newer_than, key=moment)
-    ids: list[str] = []
-    ready: list[str] = []
-    while sorter.is_active():
-        ready = sorted([*ready, *sorter.get_ready()], key=moment)
-        first = ready.pop(0)
-        ids.append(first)
-        sorter.done(first)
-    return ids

@@ -1,9 +1,15 @@
-"""Blocks of styled text: the output of a command before it is rendered."""
+"""An answer as a tree of blocks, before it is rendered for a terminal, as Markdown or as HTML.
+
+Each answer (an audit, a plan, a run, an explanation) has one function that returns its blocks, and
+`core/rendering.py` and `cli/terminal.py` render the blocks of any of them. A page shows two texts
+beside each other and a figure as a bar; where there is no room for that, `simple` puts paragraphs
+and tables in the place of such blocks.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -40,7 +46,7 @@ Line: TypeAlias = tuple[Span, ...]
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Title of the blocks that follow."""
+    """Title of the blocks that follow, up to the next heading."""
 
     text: str
 
@@ -75,11 +81,15 @@ class Table:
         headers: One for each column.
         rows: Cells.
         numbers: Positions of columns set to the right.
+        bars: Lengths of one or two bars for each row, which a page draws; none by default.
+        bar_names: What each of the bars of a row stands for.
     """
 
     headers: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     numbers: frozenset[int] = frozenset()
+    bars: tuple[tuple[float, ...], ...] = ()
+    bar_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +97,102 @@ class Gap:
     """An empty line."""
 
 
-Block: TypeAlias = Heading | Paragraph | Passage | Table | Gap
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """The text of a memory. A page shows all of it, any other form its beginning on one line.
+
+    Attributes:
+        text: As it is in the memory; None for a memory that is gone.
+        id: The memory.
+        facts: What a page shows beside the id, such as date and namespace.
+        level: As of a paragraph.
+    """
+
+    text: str | None
+    id: str = ""
+    facts: tuple[str, ...] = ()
+    level: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TextPair:
+    """Two texts and the words that differ. A page shows both, any other form one line.
+
+    Attributes:
+        old: The first text.
+        new: The second one.
+        title: What stands before the line.
+        level: As of a paragraph.
+        always: Whether equal texts are shown as well.
+    """
+
+    old: Quote
+    new: Quote
+    title: str = ""
+    level: int = 2
+    always: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Numbers of which each has a name; a page shows them large."""
+
+    rows: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Blocks about one thing, such as a group; a page draws a frame around them.
+
+    Attributes:
+        blocks: In their order.
+        spaced: Whether an empty line follows where there is no frame.
+    """
+
+    blocks: tuple[Block, ...]
+    spaced: bool = True
+
+
+Simple: TypeAlias = Heading | Paragraph | Passage | Table | Gap
+"""Blocks that every form of an answer shows in its own way."""
+
+Block: TypeAlias = Simple | Quote | TextPair | Figures | Box
+
+
+def simple(blocks: Iterable[Block]) -> Iterator[Simple]:
+    """Yields blocks with paragraphs in the place of those that only a page shows in another way."""
+    for block in blocks:
+        match block:
+            case Quote(text=text, level=level):
+                yield say(flat(text or ""), level=level)
+            case TextPair(old, new, title, level, always):
+                if always or old.text != new.text:
+                    words = difference(flat(old.text or ""), flat(new.text or ""))
+                    yield say(title, *words, level=level)
+            case Figures(rows):
+                yield Table(("figure", "value"), rows, frozenset({1}))
+            case Box(inner, spaced):
+                yield from simple(inner)
+                if spaced:
+                    yield Gap()
+            case _:
+                yield block
 
 
 def say(*parts: str | Span, level: int = 0) -> Paragraph:
     """Returns a paragraph made of texts and spans."""
     return Paragraph(tuple(Span(p) if isinstance(p, str) else p for p in parts), level)
+
+
+def legend(old: str, new: str, *, title: str = "Differences") -> Paragraph:
+    """Returns what the marks of a difference mean.
+
+    Args:
+        old: Where the words stand that are taken out.
+        new: Where those stand that are put in.
+        title: What stands before both.
+    """
+    return say(f"{title}: ", Span(old, "old"), " ", Span(new, "new"), ".")
 
 
 def command(line: str, *, before: str = "", level: int = 1) -> Paragraph:

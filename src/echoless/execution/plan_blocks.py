@@ -1,0 +1,283 @@
+"""Groups, plans and runs as blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+
+from echoless.core.document import (
+    Block,
+    Box,
+    Gap,
+    Heading,
+    Quote,
+    TextPair,
+    command,
+    count,
+    dim,
+    flat,
+    legend,
+    names,
+    number,
+    quoted,
+    say,
+    short_time,
+    strong,
+)
+from echoless.core.model import Memory
+from echoless.core.run_notes import Tally
+from echoless.core.secret_masking import learn
+from echoless.execution.actions import BY_CHAIN, Rewrite, achieved
+
+if TYPE_CHECKING:
+    from echoless.execution.executor import Run
+    from echoless.execution.plan import Plan
+
+LEGEND: Final = legend("only in the memory that stays", "only in the other one")
+_SIGNS: Final[Mapping[str | None, str]] = {"duplicate": "=", "subsumes": "<"}
+"""What stands before the verdict on a member: it says the same, or less than the survivor."""
+
+Repeat: TypeAlias = Callable[[str, int], str]
+"""Returns what a reader types to see more, given an option and its value."""
+
+
+class ShownMember(Protocol):
+    """One memory behind a survivor: of a plan, or of a report."""
+
+    @property
+    def id(self) -> str:
+        """Id of the memory."""
+
+    @property
+    def verdict(self) -> str | None:
+        """Direct verdict with the survivor; None in a transitive group without one."""
+
+    @property
+    def similarity(self) -> float | None:
+        """Similarity with the survivor, 0 to 1; None where nothing measured it."""
+
+    @property
+    def evidence(self) -> str | None:
+        """Reason of the verdict in one line; None without a verdict."""
+
+    @property
+    def sentence(self) -> str:
+        """The verdict as a clause for a person; empty where only its name is known."""
+
+
+class ShownGroup(Protocol):
+    """Memories that say the same: of a plan, or of a report."""
+
+    @property
+    def survivor(self) -> str:
+        """Id of the memory that stays visible."""
+
+    @property
+    def members(self) -> Sequence[ShownMember]:
+        """The other memories."""
+
+    @property
+    def why(self) -> str:
+        """Reason for the choice of the survivor."""
+
+    @property
+    def gains(self) -> Collection[str]:
+        """Fields that the survivor takes over from the others."""
+
+    @property
+    def rewrite(self) -> Rewrite | None:
+        """New text of the survivor, if it gets one."""
+
+
+def group_blocks(
+    groups: Iterable[ShownGroup],
+    memories: Mapping[str, Memory],
+    *,
+    members: int | None = None,
+    explained: bool = False,
+    repeat: Repeat | None = None,
+) -> Iterator[Block]:
+    """Yields groups with survivor, reason, members, and how each member differs.
+
+    Args:
+        groups: Of a plan or a report.
+        memories: By id.
+        members: How many of each group are shown; all by default.
+        explained: Whether the rule and the similarity of each verdict are shown.
+        repeat: How a reader sees more; None where there is no way.
+    """
+    for at, group in enumerate(groups, 1):
+        blocks = _group(at, group, memories, members, repeat, explained=explained)
+        yield Box(tuple(blocks))
+
+
+def _group(
+    at: int,
+    group: ShownGroup,
+    memories: Mapping[str, Memory],
+    members: int | None,
+    repeat: Repeat | None,
+    *,
+    explained: bool,
+) -> Iterator[Block]:
+    """Yields one group."""
+    survivor, why = group.survivor, group.why and f"  ({quoted(group.why)})"
+    yield say(f"{at}. ", strong(f"keep {survivor}"), why)
+    if survivor in memories:
+        yield quote(survivor, memories)
+    shown = group.members[:members]
+    for member in shown:
+        yield from _member(member, survivor, memories, explained=explained)
+    if len(shown) < len(group.members):
+        whole = len(group.members)
+        yield more(whole - len(shown), repeat and repeat("--members", whole), level=1)
+    if group.rewrite is not None:
+        yield say(strong("new text"), dim(f"  by {group.rewrite.by}"), level=1)
+        yield say(flat(group.rewrite.content), level=2)
+    if group.gains:
+        yield say(dim(f"{survivor} takes over: {', '.join(group.gains)}"), level=1)
+
+
+def _member(
+    member: ShownMember, survivor: str, memories: Mapping[str, Memory], *, explained: bool
+) -> Iterator[Block]:
+    """Yields one memory behind a survivor: the verdict, then the words that differ."""
+    learn((memories.get(survivor), memories.get(member.id)))
+    yield say(strong(member.id), verdict_clause(member.verdict, member.sentence), level=1)
+    if explained:
+        yield evidence_line(member.verdict, member.similarity, member.evidence, level=2)
+    yield TextPair(quote(survivor, memories), quote(member.id, memories))
+
+
+def quote(id_: str, memories: Mapping[str, Memory], *, level: int = 1) -> Quote:
+    """Returns the text of a memory with its date and its namespace."""
+    memory = memories.get(id_)
+    if memory is None:
+        return Quote(None, id_, level=level)
+    pinned = "pinned" if memory.pinned else ""
+    facts = (short_time(memory.created_at or ""), memory.namespace, pinned)
+    return Quote(memory.content, id_, tuple(filter(None, facts)), level)
+
+
+def more(left: int, line: str | None = None, *, level: int = 0) -> Block:
+    """Returns how many are not shown, and the command that shows them.
+
+    Args:
+        left: How many.
+        line: The command, or an option for it; None where there is none.
+        level: Of the paragraph.
+    """
+    if not line:
+        return say(dim(f"{number(left)} more."), level=level)
+    return command(line, before=f"{number(left)} more: ", level=level)
+
+
+def verdict_clause(verdict: str | None, sentence: str) -> str:
+    """Returns what stands behind the id of a member: a sign and the verdict for a person.
+
+    Args:
+        verdict: Its name; None where there is only a chain of others between the two.
+        sentence: The verdict as a clause; empty where only its name is known.
+    """
+    return f"  {_SIGNS.get(verdict, '~')} {quoted(sentence or plain_verdict(verdict))}"
+
+
+def plain_verdict(verdict: str | None) -> str:
+    """Returns a verdict that lets a memory stand behind another, in plain words."""
+    match verdict:
+        case "duplicate":
+            return "the same"
+        case "subsumes":
+            return "says less"
+        case None:
+            return BY_CHAIN
+        case _:
+            return verdict
+
+
+def evidence_line(
+    verdict: str | None, similarity: float | None, evidence: str | None, *, level: int
+) -> Block:
+    """Returns the name, the similarity and the rule of a verdict, for who asked for them."""
+    measured = "" if similarity is None else f" {similarity:.3f}"
+    why = f": {quoted(evidence)}" if evidence else ""
+    return say(dim(f"{verdict or 'by a chain'}{measured}{why}"), level=level)
+
+
+def skipped_blocks(tally: Tally) -> Iterator[Block]:
+    """Yields what was left out and why, then the notes of the run."""
+    if not tally.skipped and not tally.notes:
+        return
+    yield Heading("Skipped and noted")
+    for reason, ids in tally.skipped.items():
+        yield say(strong(reason), f": {number(len(ids))} ({names(ids)})", level=1)
+    for sentence in tally.notes:
+        yield say(quoted(sentence), level=1)
+    yield Gap()
+
+
+def off_blocks(off: str) -> Iterator[Block]:
+    """Yields what a run did without, before its answer; nothing where that is empty."""
+    if off:
+        yield say(strong("This answer is not complete. "), off)
+        yield Gap()
+
+
+def plan_blocks(
+    plan: Plan,
+    memories: Mapping[str, Memory],
+    *,
+    top: int | None = None,
+    members: int | None = None,
+    explained: bool = False,
+    repeat: Repeat | None = None,
+    remarks: Iterable[Block] = (),
+) -> Iterator[Block]:
+    """Yields the groups of a plan, the largest first.
+
+    Args:
+        plan: The plan.
+        memories: By id.
+        top: Groups to show; all if None.
+        members: How many of each group are shown; all by default.
+        explained: Whether the rule and the similarity of each verdict are shown.
+        repeat: How a reader sees more; None where there is no way.
+        remarks: On the run that made the plan; they come first.
+    """
+    yield Heading(f"Plan for {plan.url}")
+    yield from remarks
+    if not plan.actions:
+        yield say("Nothing is said twice; there is nothing to do.")
+        return
+    shown = plan.actions[:top]
+    if shown:
+        yield LEGEND
+        yield Gap()
+    yield from group_blocks(shown, memories, members=members, explained=explained, repeat=repeat)
+    if len(shown) < len(plan.actions):
+        left = count(len(plan.actions) - len(shown), "more group")
+        line = repeat and repeat("--top", len(plan.actions))
+        yield command(line, before=f"{left}: ", level=0) if line else say(f"{left}.")
+        yield Gap()
+
+
+def run_blocks(run: Run, undo: str) -> Iterator[Block]:
+    """Yields what a run did, what it refused, and how to take it back.
+
+    Args:
+        run: The run.
+        undo: What a reader types to take it back.
+    """
+    for earlier in run.recovered:
+        yield say(f"An interrupted run was brought to an end first: {earlier}.")
+    yield say(strong(f"Done: {achieved(run.counts)}"))
+    for refusals, title in ((run.refused, "refused"), (run.failed, "failed")):
+        if refusals:
+            yield say(strong(f"{count(len(refusals), 'group')} {title}; their records stay:"))
+        for refusal in refusals:
+            yield say(f"{', '.join(refusal.ids)}: {quoted(refusal.reason)}", level=1)
+    if not any(run.counts.values()):
+        yield say("Nothing was changed, so there is nothing to take back.")
+        return
+    yield say(f"Run {run.id}. To take it back:")
+    yield command(undo)

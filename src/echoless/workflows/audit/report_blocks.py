@@ -1,0 +1,481 @@
+"""The report of an audit as blocks, and what is said on several sides.
+
+A terminal, a page, a notebook and an agent get the same blocks, in the same order; `Extent` says
+how much of them. Each part of the report is one function.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
+
+from echoless.core.connected_pairs import connected, oldest_first
+from echoless.core.document import (
+    Block,
+    Box,
+    Figures,
+    Gap,
+    Heading,
+    Quote,
+    Table,
+    TextPair,
+    count,
+    names,
+    number,
+    percent,
+    quoted,
+    say,
+    strong,
+)
+from echoless.core.model import Memory
+from echoless.core.overlaps import Overlap
+from echoless.core.profiles import ACTIONS
+from echoless.core.secret_masking import learn
+from echoless.execution.actions import Rewrite
+from echoless.execution.plan import gains
+from echoless.execution.plan_blocks import (
+    LEGEND,
+    Repeat,
+    ShownMember,
+    evidence_line,
+    group_blocks,
+    more,
+    off_blocks,
+    quote,
+    skipped_blocks,
+    verdict_clause,
+)
+from echoless.stores.base import Store
+from echoless.workflows.audit.between import Between, SharedGroup, SharedPair, Whereabouts
+from echoless.workflows.audit.namespace_report import ReportedGroup, ReportedPair, Share
+from echoless.workflows.audit.report import Report
+from echoless.workflows.audit.report_charts import chart_blocks
+from echoless.workflows.pairs.threshold_comparison import ThresholdComparison
+
+_MARKER: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s+")
+"""What a list item begins with."""
+
+_MOST_PARTS: Final = 12
+"""Namespaces or months that are all listed; of more, those with redundant copies."""
+
+_MOST_CHARTED: Final = 60
+"""The same where a table is a chart."""
+
+HELD: Final[Mapping[str, tuple[str, str]]] = {
+    "contradiction": ("Contradictions", "not both can be true, and nothing says which is newer"),
+    "update": ("Updates", "the second memory has a newer value of the same thing"),
+    "sibling": ("Siblings", "one pattern, different things; both can be true"),
+    "unsure": ("Unsure", "a person has to look; nothing is done about them"),
+    "subsumes": ("Limits", "one says when or where the other holds"),
+}
+"""Titles and meanings of the pairs that stay apart, by verdict."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """How much of a report is shown.
+
+    Attributes:
+        top: Largest groups.
+        members: Members of each of these groups.
+        pairs: Pairs of each kind that look alike and stay apart.
+        explain: Whether the rule and the similarity of each verdict are shown.
+        charts: Whether all figures are shown, before the groups.
+        words: Whether reasons, which quote words of memories, are shown.
+        repeat: How a reader sees more; None where there is no way.
+    """
+
+    top: int
+    members: int
+    pairs: int
+    explain: bool = False
+    charts: bool = False
+    words: bool = True
+    repeat: Repeat | None = None
+
+    def more(self, shown: int, whole: int, option: str, *, level: int = 0) -> Iterator[Block]:
+        """Yields how many are not shown, if any, and how to see all of them."""
+        if shown < whole:
+            line = self.repeat and self.repeat(option, whole)
+            yield more(whole - shown, line, level=level)
+
+
+def stored_audit_blocks(store: Store, report: Report, extent: Extent) -> Iterator[Block]:
+    """Yields the whole report, with texts as they are now.
+
+    Args:
+        store: Open, the one that was audited; a memory that is gone since shows no text.
+        report: The figures.
+        extent: How much of it is shown.
+    """
+    return audit_blocks(report, store.get(_shown_ids(report, extent)), extent, store)
+
+
+def _shown_ids(report: Report, extent: Extent) -> Sequence[str]:
+    """Returns the memories that the report shows, in their order: secrets are numbered by it."""
+    some = extent.pairs
+    # all members of the groups: the report says what survivors take over from them
+    ids = [id_ for group in report.groups[: extent.top] for id_ in group.ids]
+    for chains in map(_chains, _held(report).values()):
+        ids += (id_ for chain in chains[:some] for pair in chain for id_ in (pair.a, pair.b))
+    ids += (id_ for each in report.overlaps[:some] for id_ in (each.a, each.b))
+    ids += (each.newest or each.members[0] for each in report.series[:some])
+    return list(dict.fromkeys(ids))
+
+
+def audit_blocks(
+    report: Report, memories: Mapping[str, Memory], extent: Extent, rules: Store | None = None
+) -> Iterator[Block]:
+    """Yields the whole report.
+
+    Args:
+        report: The figures.
+        memories: By id; one that is missing shows no text.
+        extent: How much of the report is shown.
+        rules: The store's own rules of merging, where it has some.
+    """
+    learn(memories.get(id_) for id_ in _shown_ids(report, extent))
+    yield from _summary(report)
+    if extent.charts:
+        yield from _parts(report, extent)
+    yield from _largest(report, memories, rules, extent)
+    for kind, held in _held(report).items():
+        yield from _apart(kind, held, memories, extent)
+    yield from _overlaps(report, memories, extent)
+    yield from _series(report, memories, extent)
+    if not extent.charts:
+        yield from _parts(report, extent)
+    yield from skipped_blocks(report.tally)
+
+
+def second_look_blocks(second: ThresholdComparison | None) -> Iterator[Block]:
+    """Yields what the full judge would hold back; nothing where it judged in the first place."""
+    if second is None or not second.merges:
+        return
+    yield Heading("Second look")
+    for line in (second.summary, *second.example_lines()):
+        yield say(line)
+    yield Gap()
+
+
+# ------------------------------------------------------------------ figures
+
+
+def answer_blocks(report: Report) -> Iterator[Block]:
+    """Yields what the audit did without, how much is repetition, and what was not asked."""
+    yield from off_blocks(report.off)
+    copies, inside, whole = report.answer.partition(" in ")
+    yield say(strong(copies), inside + whole)
+    if report.unasked:
+        yield say(report.unasked)
+
+
+def _summary(report: Report) -> Iterator[Block]:
+    """Yields the figures of the whole store."""
+    counts = report.counts
+    yield from answer_blocks(report)
+    yield Gap()
+    yield Figures(
+        (
+            ("memories", number(counts["total"])),
+            ("groups that say the same", number(counts["groups"])),
+            ("memories in these groups", number(counts["participants"])),
+            ("redundant copies, all but one of each", number(counts["redundant"])),
+            ("share of visible memories", percent(report.ratio)),
+            ("hidden by earlier runs", number(report.marked)),
+            ("estimated tokens, all visible", number(report.tokens)),
+            ("estimated tokens wasted in recall", number(report.wasted_tokens)),
+            ("pairs compared", number(counts["candidates"])),
+            ("pairs beyond the budget, not compared", number(counts["left_out"])),
+            ("pairs alike but kept apart", number(counts["held"])),
+        )
+    )
+    yield say(f"Profile {report.profile}.")
+    if report.taken_over:
+        yield say(
+            f"Nothing changed in {number(report.taken_over)} of "
+            f"{count(len(report.pages), 'namespace')} since an earlier audit, which is taken over."
+        )
+    yield Gap()
+
+
+def _parts(report: Report, extent: Extent) -> Iterator[Block]:
+    """Yields the share of redundant copies by namespace and by month, and the other figures."""
+    most = _MOST_CHARTED if extent.charts else _MOST_PARTS
+    yield from _shares("By namespace", "namespace", report.by_namespace, most)
+    yield from _shares("Growth by month of creation", "month", report.by_month, most)
+    if extent.charts:
+        yield from chart_blocks(report)
+
+
+def _shares(title: str, column: str, shares: Mapping[str, Share], most: int) -> Iterator[Block]:
+    """Yields a table of the share of redundant copies in each namespace or month.
+
+    Of many, those without redundant copies are counted in one line: a document has a namespace for
+    each heading.
+    """
+    if not shares:
+        return
+    yield Heading(title)
+    shown = {name: s for name, s in shares.items() if s.redundant or len(shares) <= most}
+    rows = (
+        (name or "(none)", number(s.total), number(s.redundant), percent(s.ratio))
+        for name, s in shown.items()
+    )
+    if shown:
+        yield Table(
+            (column, "memories", "redundant", "share"),
+            tuple(rows),
+            frozenset({1, 2, 3}),
+            tuple((s.total, s.redundant) for s in shown.values()),
+            ("memories", "redundant copies"),
+        )
+    if len(shown) < len(shares):
+        left = count(len(shares) - len(shown), f"more {column}" if shown else column)
+        yield say(f"{left} without redundant copies; --json has all of them.")
+    yield Gap()
+
+
+# ------------------------------------------------------------------ groups
+
+
+@dataclass(frozen=True, slots=True)
+class _ShownGroup:
+    """A group of a report, in the form in which groups are shown."""
+
+    survivor: str
+    members: Sequence[ShownMember]
+    why: str
+    gains: Collection[str]
+    rewrite: Rewrite | None = None
+
+
+def _largest(
+    report: Report, memories: Mapping[str, Memory], rules: Store | None, extent: Extent
+) -> Iterator[Block]:
+    """Yields the largest groups, with what each survivor takes over."""
+    if not report.groups:
+        yield say("Nothing is said twice.")
+        yield Gap()
+        return
+    top, whole = report.groups[: extent.top], len(report.groups)
+    yield Heading(f"Largest groups ({number(len(top))} of {number(whole)})")
+    if top and extent.words:
+        yield LEGEND
+        yield Gap()
+    yield from group_blocks(
+        [_shown_group(group, report.action, memories, rules, extent) for group in top],
+        memories,
+        members=extent.members,
+        explained=extent.explain,
+        repeat=extent.repeat,
+    )
+    if len(top) < whole:
+        yield from extent.more(len(top), whole, "--top")
+        yield Gap()
+
+
+def _shown_group(
+    group: ReportedGroup,
+    action: str,
+    memories: Mapping[str, Memory],
+    rules: Store | None,
+    extent: Extent,
+) -> _ShownGroup:
+    """Returns a group with the fields that its survivor takes over."""
+    if not extent.words:
+        members = [replace(member, evidence=None, sentence="") for member in group.members]
+        return _ShownGroup(group.survivor, members, "", ())
+    survivor = memories.get(group.survivor)
+    others = [memories[member.id] for member in group.members if member.id in memories]
+    kind = next(kind for kind in ACTIONS if kind == action)
+    fields = () if survivor is None else tuple(gains(survivor, others, kind, rules))
+    return _ShownGroup(group.survivor, group.members, group.why, fields)
+
+
+# ------------------------------------------------------------------ what stays apart
+
+
+def _apart(
+    kind: str, held: Sequence[ReportedPair], memories: Mapping[str, Memory], extent: Extent
+) -> Iterator[Block]:
+    """Yields the pairs of one kind that look alike and stay apart."""
+    title, meaning = HELD[kind]
+    yield Heading(f"{title}: {number(len(held))}")
+    yield say(f"Not duplicates: {meaning}.")
+    shown = _chains(held)[: extent.pairs]
+    for chain in shown:
+        blocks = _pair(chain[0], memories, extent) if len(chain) == 1 else _chain(chain, memories)
+        yield Box(tuple(blocks), spaced=False)
+    yield from extent.more(sum(map(len, shown)), len(held), "--pairs")
+    yield Gap()
+
+
+def _held(report: Report) -> Mapping[str, Sequence[ReportedPair]]:
+    """Returns the pairs that stay apart by verdict, the closest of each first."""
+    narrowing = [pair for pair in report.held if pair.verdict == "subsumes"]
+    closest = sorted(narrowing, key=lambda pair: (-pair.similarity, pair.ids))
+    return {**report.held_by_kind, **({"subsumes": closest} if closest else {})}
+
+
+def _chains(held: Sequence[ReportedPair]) -> Sequence[Sequence[ReportedPair]]:
+    """Returns pairs of one kind, the closest first; updates in a row come together."""
+    if not held or held[0].verdict != "update":
+        return [(pair,) for pair in held]
+    chains: list[Sequence[ReportedPair]] = []
+    for pairs in connected(held):
+        steps = {(pair.a, pair.b) for pair in pairs}
+        follow = steps.issuperset(pairwise(oldest_first(steps, {})))
+        chains += [pairs] if follow else [(pair,) for pair in pairs]
+    places = {pair.ids: at for at, pair in enumerate(held)}
+    return sorted(chains, key=lambda pairs: places[pairs[0].ids])
+
+
+def _pair(pair: ReportedPair, memories: Mapping[str, Memory], extent: Extent) -> Iterator[Block]:
+    """Yields one pair with the words that differ."""
+    yield say(strong(pair.a), " and ", strong(pair.b), f"  {quoted(pair.sentence)}", level=1)
+    if extent.explain:
+        yield evidence_line(pair.verdict, pair.similarity, pair.evidence, level=2)
+    yield TextPair(quote(pair.a, memories), quote(pair.b, memories))
+
+
+def _chain(chain: Sequence[ReportedPair], memories: Mapping[str, Memory]) -> Iterator[Block]:
+    """Yields values of one thing over time, each with the words that differ from the one before."""
+    steps = {(pair.a, pair.b): pair for pair in chain}
+    first, *newer = oldest_first(steps, {})
+    yield say(strong(first), f"  the oldest of {count(len(newer) + 1, 'value')}", level=1)
+    yield quote(first, memories, level=2)
+    for older, id_ in pairwise((first, *newer)):
+        yield say(strong(id_), f"  {quoted(steps[older, id_].sentence)}", level=1)
+        yield TextPair(quote(older, memories), quote(id_, memories))
+
+
+def _overlaps(report: Report, memories: Mapping[str, Memory], extent: Extent) -> Iterator[Block]:
+    """Yields the notes that stay apart though most of one is in the other."""
+    if not report.overlaps:
+        return
+    yield Heading(f"Notes with much in common: {number(len(report.overlaps))}")
+    yield say(
+        "Not merged: most of one note is in the other, but not all, or under another heading."
+    )
+    shown = report.overlaps[: extent.pairs]
+    for each in shown:
+        yield Box(tuple(_overlap(each, memories, extent)), spaced=False)
+    yield from extent.more(len(shown), len(report.overlaps), "--pairs")
+    yield Gap()
+
+
+def _overlap(overlap: Overlap, memories: Mapping[str, Memory], extent: Extent) -> Iterator[Block]:
+    """Yields two notes with much in common: the shares, and the passages they share."""
+    a, b = overlap.a, overlap.b
+    shares = ((overlap.share_a, a, b), (overlap.share_b, b, a))
+    parts = (f"{percent(share)} of {one} is in {other}" for share, one, other in shares if share)
+    yield say(strong(", ".join(parts)), level=1)
+    for passages, title in ((overlap.passages, ""), (overlap.differing, "differs: ")):
+        for passage in passages[: extent.pairs]:
+            old = _passage(a, memories, passage.a)
+            yield TextPair(old, _passage(b, memories, passage.b), title, always=True)
+        if len(passages) > extent.pairs:
+            yield more(len(passages) - extent.pairs, level=2)
+
+
+def _passage(id_: str, memories: Mapping[str, Memory], offsets: tuple[int, int]) -> Quote:
+    """Returns a passage of a note, without the sign of a list item before it."""
+    if id_ not in memories:
+        return Quote(None, id_)
+    text = memories[id_].content[slice(*offsets)].strip()
+    marker = _MARKER.match(text)
+    return Quote(text[marker.end() :] if marker else text, id_)
+
+
+def _series(report: Report, memories: Mapping[str, Memory], extent: Extent) -> Iterator[Block]:
+    """Yields the sentences that were written again and again with other figures."""
+    if not report.series:
+        return
+    yield Heading(f"Series: {number(len(report.series))}")
+    yield say("Not duplicates: one sentence or label with other values, written again and again.")
+    some = report.series[: extent.pairs]
+    for each in some:
+        shown = each.newest or each.members[0]
+        how = "keep the newest, " if each.newest else "such as "
+        members = count(len(each.members), "memory", "memories")
+        line = say(f"{members}; {how}", strong(shown))
+        yield Box((line, *([quote(shown, memories)] if shown in memories else ())), spaced=False)
+    yield from extent.more(len(some), len(report.series), "--pairs")
+    yield Gap()
+
+
+# ------------------------------------------------------------------ several stores or namespaces
+
+
+def between_blocks(between: Between, extent: Extent, *, what: str) -> Iterator[Block]:
+    """Yields what is said on more than one side.
+
+    Args:
+        between: The report.
+        extent: How many groups, members and pairs are shown.
+        what: The sides: `stores` or `namespaces`.
+    """
+    groups = between.groups
+    yield Heading(f"Said in several {what}: {number(len(groups))}")
+    yield say(
+        f"Reported only: a plan never goes across {what}."
+        if groups
+        else f"Nothing is said in more than one of the {what}."
+    )
+    for at, group in enumerate(groups[: extent.top], 1):
+        yield Box(tuple(_shared_group(at, group, extent, what)), spaced=False)
+    yield from extent.more(min(extent.top, len(groups)), len(groups), "--top")
+    yield Gap()
+    for kind, (title, meaning) in HELD.items():
+        pairs = [pair for pair in between.pairs if pair.verdict == kind]
+        if pairs:
+            yield Heading(f"{title} between {what}: {number(len(pairs))}")
+            yield say(f"Not duplicates: {meaning}.")
+            for pair in pairs[: extent.pairs]:
+                yield Box(tuple(_shared_pair(pair, extent, what)), spaced=False)
+            yield from extent.more(min(extent.pairs, len(pairs)), len(pairs), "--pairs")
+            yield Gap()
+    if between.left_out:
+        yield say(f"Pairs beyond the budget, not compared: {number(between.left_out)}.")
+    if between.unmet:
+        shown = names(name or "(none)" for name in between.unmet)
+        yield say(
+            f"Namespaces of different names in two stores were not compared ({shown}): they may be "
+            "different users. --across compares them too."
+        )
+    yield from skipped_blocks(between.tally)
+
+
+def _shared_group(at: int, group: SharedGroup, extent: Extent, what: str) -> Iterator[Block]:
+    """Yields one group: the first memory, then the others with the words that differ."""
+    first = Quote(group.first.content, _place(group.first, what))
+    yield say(f"{at}. ", strong(first.id))
+    yield first
+    shown = group.members[: extent.members]
+    for member in shown:
+        other = Quote(member.memory.content, _place(member.memory, what))
+        clause = verdict_clause(member.verdict, member.sentence)
+        yield say(strong(other.id), clause, level=1)
+        if extent.explain:
+            yield evidence_line(member.verdict, member.similarity, member.evidence, level=2)
+        yield TextPair(first, other)
+    yield from extent.more(len(shown), len(group.members), "--members", level=1)
+
+
+def _shared_pair(pair: SharedPair, extent: Extent, what: str) -> Iterator[Block]:
+    """Yields one pair that stays apart, with the words that differ."""
+    a, b = (Quote(each.content, _place(each, what)) for each in (pair.a, pair.b))
+    yield say(strong(a.id), " and ", strong(b.id), f"  {quoted(pair.sentence)}", level=1)
+    if extent.explain:
+        yield evidence_line(pair.verdict, pair.similarity, pair.evidence, level=2)
+    yield TextPair(a, b)
+
+
+def _place(memory: Whereabouts, what: str) -> str:
+    """Returns where a memory lies: its namespace or store, and its id."""
+    side = memory.store if what == "stores" else memory.namespace or "(none)"
+    return f"{side} {memory.id}"
