@@ -23,7 +23,7 @@ WRONG = [
     (("audit", "{}", "--namespace", "moon"), 2, "no namespace 'moon'"),
     (("audit", "{}", "--since", "yesterday"), 2, "not a time"),
     (("audit", "{}", "--limit", "0"), 2, "--limit must be a whole number from 1"),
-    (("audit", "{}", "--limit", "few"), 2, "'few' is not a valid integer"),
+    (("audit", "{}", "--limit", "few"), 2, "--set limit must be a whole number, not 'few'"),
     (("audit", "{}", "--fail-over", "lots"), 2, "'lots' is not a share"),
     (("audit", "{}", "--encoder", "crystal"), 2, "Unknown encoder 'crystal'"),
     (("audit", "{}", "--profile", "bold"), 2, "'bold' is not one of"),

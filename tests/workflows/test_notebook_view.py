@@ -84,9 +84,8 @@ def test_no_text_becomes_markup_or_steers_the_page(content: str, drawn: Memory) 
 def test_the_sentence_comes_first_then_groups_with_struck_and_underlined_words() -> None:
     with found("Anna drinks green tea.", "anna drinks green tea", "The printer is broken.") as it:
         markup = it._repr_html_()
-    assert text_of(markup).startswith(
-        "1 redundant copy in 1 group among 3 memories: 33.3% of what is visible."
-    )
+    sentence = "1 redundant copy in 1 group among 3 memories: 33.3% of what is visible."
+    assert 0 < text_of(markup).index(sentence) < text_of(markup).index("Largest groups")
     assert ">Anna</del>" in markup
     assert ">anna</ins>" in markup
     assert "text-decoration: line-through" in markup
@@ -136,7 +135,8 @@ def test_a_report_shows_no_word_of_a_text() -> None:
 def test_nothing_said_twice_is_said_in_one_sentence() -> None:
     with found("Anna drinks green tea.") as findings:
         text = text_of(findings._repr_html_())
-        assert text.startswith("0 redundant copies in 0 groups among 1 memory")
+        assert text.startswith("This answer is not complete. No encoder was used")
+        assert "0 redundant copies in 0 groups among 1 memory" in text
         assert "nothing would change" in plan(findings)._repr_html_()
 
 

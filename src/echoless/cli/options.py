@@ -215,7 +215,11 @@ GROUPS: Final[Mapping[str, Sequence[str]]] = {
 _FORMATS: Final = frozenset({"--markdown", "--github"})
 """Flags that `audit` had before `--format`."""
 
-_ASKING: Final = ("locale", *(each.name for each in fields(Limits) if each.name in SETTINGS))
+_ASKING: Final = (
+    "questions",
+    "locale",
+    *(each.name for each in fields(Limits) if each.name in SETTINGS),
+)
 """Settings of every command that puts questions to a language model."""
 
 

@@ -194,7 +194,7 @@ _TEXT: Final = 200
     is_flag=True,
     help="Print one JSON object a line (see docs/cli.md) and nothing else.",
 )
-@gathered("choices", Choices, "profile", "encoder", "cache", "verifier", "questions")
+@gathered("choices", Choices, "profile", "encoder", "cache", "verifier")
 def judge_command(
     *,
     pairs: str,
