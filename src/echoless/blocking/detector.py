@@ -257,6 +257,33 @@ class Proposed:
     similarity: NDArray[np.float64]
 
 
+def proposed(
+    blocks: Iterable[Pairs],
+    places: NDArray[np.int64],
+    name: str,
+    tally: Tally,
+    most: int | None,
+) -> Iterator[Proposed]:
+    """Yields pairs of rows as pairs of memories, and notes for how many memories partners were cut.
+
+    Args:
+        blocks: Blocks of pairs.
+        places: Shape (rows,), int64, ascending: the position of each row's memory.
+        name: The detector.
+        tally: Takes a note of the number of memories whose partners were cut.
+        most: As in `top_k.closest_before`.
+    """
+    cut = 0
+    for pairs in blocks:
+        cut += pairs.cut
+        if len(pairs.one):
+            yield Proposed(places[pairs.one], places[pairs.other], pairs.similarity)
+    if cut:
+        tally.note(
+            f"{name}: for {cut:,} memories only {most:,} partners of those before them were kept."
+        )
+
+
 @runtime_checkable
 class BulkDetector(Protocol):
     """A detector that proposes pairs as arrays, without an object for each pair.

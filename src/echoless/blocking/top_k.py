@@ -16,11 +16,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.blocking.detector import Proposed
 from echoless.blocking.equal_values import pairs_between, pairs_within
 from echoless.blocking.vector_join.dense_limits import DENSE, SEEN_ENOUGH
 from echoless.core.model import Candidate, Memory
-from echoless.core.run_notes import Tally
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -240,26 +238,3 @@ def among_classes(
         rows = zip(*(column.tolist() for column in pairs.arrays), strict=True)
         for one, other, similarity in rows:
             yield from pairs_between(classes[one], classes[other], name, similarity)
-
-
-def proposed(
-    blocks: Iterable[Pairs], places: Ints, name: str, tally: Tally, most: int | None
-) -> Iterator[Proposed]:
-    """Yields pairs of rows as pairs of memories, and notes for how many memories partners were cut.
-
-    Args:
-        blocks: Blocks of pairs.
-        places: Shape (rows,), int64, ascending: the position of each row's memory.
-        name: The detector.
-        tally: Takes a note of the number of memories whose partners were cut.
-        most: As in `closest_before`.
-    """
-    cut = 0
-    for pairs in blocks:
-        cut += pairs.cut
-        if len(pairs.one):
-            yield Proposed(places[pairs.one], places[pairs.other], pairs.similarity)
-    if cut:
-        tally.note(
-            f"{name}: for {cut:,} memories only {most:,} partners of those before them were kept."
-        )

@@ -429,7 +429,7 @@ def _plan_all(
         render.show_json({**offered.to_json(), "groups": groups, **_written(request, run)})
         return exit_code(run)
     findings = offered.findings
-    render.show(plan_blocks(made.plan, findings.memories))
+    render.show(plan_blocks(made.plan.url, made.plan.actions, findings.memories))
     render.show(preview_end(findings, made.plan, request.store))
     if made.asked:
         asked = f"{count(made.asked, 'text')} asked for, {made.written} taken"

@@ -300,7 +300,8 @@ def _preview(request: _Request, findings: Findings, made: Plan) -> Iterator[Bloc
         return again(*option) or command_line("dedup", request.store, *option)
 
     yield from plan_blocks(
-        made,
+        made.url,
+        made.actions,
         findings.memories,
         top=request.top,
         explained=request.explain,

@@ -87,7 +87,7 @@ def run_json(run: Run, store: str) -> dict[str, Json]:
 
 def run_blocks(run: Run, store: str) -> Iterator[Block]:
     """Yields a run for a person, with the command that takes it back."""
-    return plan_blocks.run_blocks(run, undo_line(store, run))
+    return run.blocks(undo_line(store, run))
 
 
 def preview_start(findings: Findings) -> Iterator[Block]:

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from echoless.core.commands import command_line
+from echoless.core.document import Block, command, count, quoted, say, strong
 from echoless.core.errors import EcholessError, PlanForeign, PlanRefused, PlanUsed
 from echoless.core.model import JsonObject
 from echoless.core.optional import lazy_module
-from echoless.execution.actions import Action
+from echoless.execution.actions import Action, achieved
 from echoless.execution.journal import (
     ROLLED_BACK,
     announce,
@@ -40,11 +41,10 @@ from echoless.stores.link_index import Backlinks
 
 if TYPE_CHECKING:
     from echoless.core import rendering
-    from echoless.execution import plan_blocks, preflight
+    from echoless.execution import preflight
     from echoless.execution.plan import Plan
 else:
     rendering = lazy_module("echoless.core.rendering")  # only notebooks need it here
-    plan_blocks = lazy_module("echoless.execution.plan_blocks")  # and this
     preflight = lazy_module("echoless.execution.preflight")  # additions need none
 
 __all__ = ["Progress", "Refusal", "Run", "apply"]
@@ -77,7 +77,27 @@ class Run:
 
     def _repr_html_(self) -> str:
         """Returns the run as a notebook shows it; secrets are masked."""
-        return rendering.notebook(plan_blocks.run_blocks(self, f"undo(store, {self.id!r})"))
+        return rendering.notebook(self.blocks(f"undo(store, {self.id!r})"))
+
+    def blocks(self, undo: str) -> Iterator[Block]:
+        """Yields what the run did, what it refused, and how to take it back.
+
+        Args:
+            undo: What a reader types to take it back.
+        """
+        for earlier in self.recovered:
+            yield say(f"An interrupted run was brought to an end first: {earlier}.")
+        yield say(strong(f"Done: {achieved(self.counts)}"))
+        for refusals, title in ((self.refused, "refused"), (self.failed, "failed")):
+            if refusals:
+                yield say(strong(f"{count(len(refusals), 'group')} {title}; their records stay:"))
+            for refusal in refusals:
+                yield say(f"{', '.join(refusal.ids)}: {quoted(refusal.reason)}", level=1)
+        if not any(self.counts.values()):
+            yield say("Nothing was changed, so there is nothing to take back.")
+            return
+        yield say(f"Run {self.id}. To take it back:")
+        yield command(undo)
 
 
 def apply(

@@ -118,7 +118,11 @@ class Plan:
         for action in self.actions:
             shown |= {m.id: Memory(id=m.id, content=m.preview) for m in action.members}
         blocks = plan_blocks.plan_blocks(
-            self, shown, top=rendering.NOTEBOOK_GROUPS, members=rendering.NOTEBOOK_MEMBERS
+            self.url,
+            self.actions,
+            shown,
+            top=rendering.NOTEBOOK_GROUPS,
+            members=rendering.NOTEBOOK_MEMBERS,
         )
         promised = say(strong(f"{promise(self.counts)} Nothing is written yet."))
         return rendering.notebook((*blocks, promised))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from echoless.core.document import (
     Block,
@@ -27,11 +27,7 @@ from echoless.core.document import (
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from echoless.core.secret_masking import learn
-from echoless.execution.actions import BY_CHAIN, Rewrite, achieved
-
-if TYPE_CHECKING:
-    from echoless.execution.executor import Run
-    from echoless.execution.plan import Plan
+from echoless.execution.actions import BY_CHAIN, Action, Rewrite
 
 LEGEND: Final = legend("only in the memory that stays", "only in the other one")
 _SIGNS: Final[Mapping[str | None, str]] = {"duplicate": "=", "subsumes": "<"}
@@ -224,7 +220,8 @@ def off_blocks(off: str) -> Iterator[Block]:
 
 
 def plan_blocks(
-    plan: Plan,
+    url: str,
+    actions: Sequence[Action],
     memories: Mapping[str, Memory],
     *,
     top: int | None = None,
@@ -236,7 +233,8 @@ def plan_blocks(
     """Yields the groups of a plan, the largest first.
 
     Args:
-        plan: The plan.
+        url: Of the store.
+        actions: Of the plan.
         memories: By id.
         top: Groups to show; all if None.
         members: How many of each group are shown; all by default.
@@ -244,40 +242,18 @@ def plan_blocks(
         repeat: How a reader sees more; None where there is no way.
         remarks: On the run that made the plan; they come first.
     """
-    yield Heading(f"Plan for {plan.url}")
+    yield Heading(f"Plan for {url}")
     yield from remarks
-    if not plan.actions:
+    if not actions:
         yield say("Nothing is said twice; there is nothing to do.")
         return
-    shown = plan.actions[:top]
+    shown = actions[:top]
     if shown:
         yield LEGEND
         yield Gap()
     yield from group_blocks(shown, memories, members=members, explained=explained, repeat=repeat)
-    if len(shown) < len(plan.actions):
-        left = count(len(plan.actions) - len(shown), "more group")
-        line = repeat and repeat("--top", len(plan.actions))
+    if len(shown) < len(actions):
+        left = count(len(actions) - len(shown), "more group")
+        line = repeat and repeat("--top", len(actions))
         yield command(line, before=f"{left}: ", level=0) if line else say(f"{left}.")
         yield Gap()
-
-
-def run_blocks(run: Run, undo: str) -> Iterator[Block]:
-    """Yields what a run did, what it refused, and how to take it back.
-
-    Args:
-        run: The run.
-        undo: What a reader types to take it back.
-    """
-    for earlier in run.recovered:
-        yield say(f"An interrupted run was brought to an end first: {earlier}.")
-    yield say(strong(f"Done: {achieved(run.counts)}"))
-    for refusals, title in ((run.refused, "refused"), (run.failed, "failed")):
-        if refusals:
-            yield say(strong(f"{count(len(refusals), 'group')} {title}; their records stay:"))
-        for refusal in refusals:
-            yield say(f"{', '.join(refusal.ids)}: {quoted(refusal.reason)}", level=1)
-    if not any(run.counts.values()):
-        yield say("Nothing was changed, so there is nothing to take back.")
-        return
-    yield say(f"Run {run.id}. To take it back:")
-    yield command(undo)

@@ -16,6 +16,7 @@ from echoless.blocking.detector import (
     Proposed,
     count_setting,
     gate_for,
+    proposed,
     refuse_unknown,
 )
 from echoless.blocking.equal_values import by_id
@@ -24,7 +25,7 @@ from echoless.blocking.text_join.approximate_tfidf_join import LOOKED_AT, Wordin
 from echoless.blocking.text_join.shingling import load_for
 from echoless.blocking.text_join.tfidf_join import Likeness
 from echoless.blocking.text_join.tfidf_rows import gram_rows, rows_and_clues
-from echoless.blocking.top_k import among_classes, proposed
+from echoless.blocking.top_k import among_classes
 from echoless.core.model import Candidate, Memory
 from echoless.core.run_notes import Tally
 from echoless.core.runtime import MISSING, compiled

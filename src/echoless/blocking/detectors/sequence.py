@@ -19,10 +19,11 @@ from echoless.blocking.detector import (
     Proposed,
     flag_setting,
     gate_for,
+    proposed,
     refuse_unknown,
 )
 from echoless.blocking.equal_values import by_id
-from echoless.blocking.top_k import Partners, proposed
+from echoless.blocking.top_k import Partners
 from echoless.core.model import Candidate, Memory, candidate
 from echoless.core.run_notes import Tally
 from echoless.core.runtime import workers
