@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Final
 
 from echoless.clustering import survivor as survivors
-from echoless.clustering.folding import KEPT_SURVIVOR, PRIOR_SURVIVOR, folded, folded_loosely
+from echoless.clustering.folding import BY_STORE, KEPT_SURVIVOR, folded, folded_loosely
 from echoless.clustering.grouping import SAME_BYTES, SAME_TEXT, Bonds, gather
 from echoless.clustering.noise_score import levelled
 from echoless.core.groups import Group
@@ -17,7 +16,6 @@ from echoless.core.profiles import Profile
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Settings
 from echoless.core.text_facts_cache import Readings
-from echoless.stores.base import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,21 +88,6 @@ def best_first(
     return order
 
 
-_BY_STORE: Final = "protected by its store"
-
-
-def protected_among(
-    store: Store, memories: Mapping[str, Memory], prior: AbstractSet[str]
-) -> dict[str, str]:
-    """Returns why memories stay visible whatever they say, by id."""
-    reasons = dict.fromkeys(prior & memories.keys(), PRIOR_SURVIVOR)
-    reasons.update((id_, "pinned") for id_, memory in memories.items() if memory.pinned)
-    for id_, memory in memories.items():
-        if store.protected(memory):
-            reasons.setdefault(id_, _BY_STORE)
-    return reasons
-
-
 def make_groups(
     judged: Sequence[Judged],
     given: GroupingInput,
@@ -145,8 +128,8 @@ def make_groups(
                 if place[near] < place[earlier] and bonds.hides(earlier, near):
                     tally.skip(KEPT_SURVIVOR, earlier)
     return groups, {
-        g.survivor: _BY_STORE
-        if protected.get(g.survivor) == _BY_STORE
+        g.survivor: BY_STORE
+        if protected.get(g.survivor) == BY_STORE
         else survivors.why_first(g, memories.__getitem__, standing)
         for g in groups
     }

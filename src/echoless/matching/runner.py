@@ -15,7 +15,6 @@ from echoless.core.profiles import Profile
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Settings
 from echoless.matching.base import Judge, Repeatable
-from echoless.stores.ledger import Ledger
 
 if TYPE_CHECKING:
     from echoless.matching import guards, passages
@@ -307,22 +306,3 @@ def consult(
         if new.verdict is not old.verdict
     }
     return made, changed
-
-
-def kept_apart(
-    ledger: Ledger, memories: Mapping[str, Memory], *, part: bool = False
-) -> set[tuple[str, str]]:
-    """Pairs a person wants to keep both of, as long as neither text changed.
-
-    Args:
-        ledger: Of the store.
-        memories: By id.
-        part: Whether they are few of the store: then only their pairs are read.
-    """
-    return {
-        (kept.a, kept.b)
-        for kept in (ledger.kept_of(memories.keys()) if part else ledger.kept())
-        if kept.a in memories
-        and kept.b in memories
-        and kept.holds(memories[kept.a], memories[kept.b])
-    }

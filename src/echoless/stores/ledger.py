@@ -16,7 +16,7 @@ from itertools import groupby, islice
 from typing import Any, Final
 
 from echoless.core.json_codec import memory_to_json
-from echoless.core.model import Json, JsonObject, canonical
+from echoless.core.model import Json, JsonObject, Memory, canonical
 from echoless.core.sqlite import Cell
 from echoless.core.text import has_utf8
 from echoless.core.text import unreadable as unreadable_text
@@ -552,3 +552,22 @@ def _batches(ids: Iterable[str]) -> Iterator[list[str]]:
     wanted = sorted({id_ for id_ in ids if isinstance(id_, str) and has_utf8(id_)})
     for start in range(0, len(wanted), _BATCH):
         yield wanted[start : start + _BATCH]
+
+
+def kept_apart(
+    ledger: Ledger, memories: Mapping[str, Memory], *, part: bool = False
+) -> set[tuple[str, str]]:
+    """Returns the pairs a person wants to keep both of, as long as neither text changed.
+
+    Args:
+        ledger: Of the store.
+        memories: By id.
+        part: Whether they are few of the store: then only their pairs are read.
+    """
+    return {
+        (kept.a, kept.b)
+        for kept in (ledger.kept_of(memories.keys()) if part else ledger.kept())
+        if kept.a in memories
+        and kept.b in memories
+        and kept.holds(memories[kept.a], memories[kept.b])
+    }

@@ -22,9 +22,9 @@ from echoless.core.run_notes import Tally
 from echoless.core.secrets import uncut
 from echoless.core.settings import Choices, resolve
 from echoless.execution.plan import Plan
-from echoless.matching.runner import kept_apart
 from echoless.models.llm import Embed
 from echoless.stores.base import Store
+from echoless.stores.ledger import kept_apart
 from echoless.workflows.consolidation import merge_pairs
 from echoless.workflows.consolidation.merge_pairs import CALLER, Merged, keep_both
 from echoless.workflows.consolidation.recency import recent_first, window_of

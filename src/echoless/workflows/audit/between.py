@@ -32,8 +32,8 @@ from echoless.core.optional import lazy_module
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Settings
 from echoless.core.verdict_sentences import sentence
-from echoless.matching.runner import kept_apart
 from echoless.stores.base import Store, in_context
+from echoless.stores.ledger import kept_apart
 from echoless.workflows.audit.namespace_report import HELD_KINDS, reported_pair
 from echoless.workflows.dedupe.findings import held, unasked_note
 from echoless.workflows.dedupe.pipeline import standing_marks

@@ -23,8 +23,8 @@ from echoless.clustering.assign import (
     best_first,
     fold,
     make_groups,
-    protected_among,
 )
+from echoless.clustering.folding import BY_STORE, PRIOR_SURVIVOR
 from echoless.clustering.grouping import joined_by_thirds
 from echoless.clustering.survivor import Standing
 from echoless.core.garbage_collection import uncollected
@@ -41,7 +41,6 @@ from echoless.execution.plan import Plan, PlanBasis, make_plan
 from echoless.execution.recovery import outdated
 from echoless.matching.runner import (
     consult,
-    kept_apart,
     open_consultation,
     open_judge,
     settled_by_passages,
@@ -53,7 +52,7 @@ from echoless.stores.base import (
     check_namespace,
     in_contexts,
 )
-from echoless.stores.ledger import Mark
+from echoless.stores.ledger import Mark, kept_apart
 from echoless.stores.scope import by_owners
 from echoless.workflows.dedupe.findings import Findings, Part, held, measure
 
@@ -299,7 +298,7 @@ def _decide(
     judged = stage.verdicts(signals, compared)
     judged, settled = consult(consultation, run.read, signals, judged, tally)
     judged = joined_by_thirds(stage.further(judged))
-    protected = protected_among(store, memories, run.prior)
+    protected = _protected(store, memories, run.prior)
     given = GroupingInput(memories, run.copies, run.apart, run.prior, protected)
     standing = Standing(settings.profile.survivor, run.prior, settings.profile.junk, run.readings)
     tell("grouping", 0, 0)
@@ -321,6 +320,18 @@ def _decide(
         overlaps=compared.overlaps(groups) if compared else (),
         parts=stage.parts(proposed.left_out, proposed.notes),
     )
+
+
+def _protected(
+    store: Store, memories: Mapping[str, Memory], prior: AbstractSet[str]
+) -> dict[str, str]:
+    """Returns why memories stay visible whatever they say, by id."""
+    reasons = dict.fromkeys(prior & memories.keys(), PRIOR_SURVIVOR)
+    reasons.update((id_, "pinned") for id_, memory in memories.items() if memory.pinned)
+    for id_, memory in memories.items():
+        if store.protected(memory):
+            reasons.setdefault(id_, BY_STORE)
+    return reasons
 
 
 def _by_passages(run: _Run) -> PassageComparison | None:

@@ -24,8 +24,8 @@ from echoless.execution.actions import Rewrite
 from echoless.execution.executor import Run, apply
 from echoless.execution.plan import Plan
 from echoless.execution.rollback import WIDEST, Undone, undo
-from echoless.matching.runner import kept_apart
 from echoless.stores.base import Store
+from echoless.stores.ledger import kept_apart
 from echoless.workflows.consolidation.merge_pairs import check_pair
 from echoless.workflows.consolidation.review import Regrouped, regroup
 from echoless.workflows.consolidation.rewrite import NewVectors, rewrite_of
