@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from benchmarks.measure import keep
 from echoless.blocking.vector_join.exact_join import Hits, pairs_above
-from echoless.blocking.vector_join.hyperplane_join import Layout, layout, pairs_sharing
+from echoless.blocking.vector_join.hyperplane_join import HashTables, layout, pairs_sharing
 
 DIMENSIONS = (384, 768)
 THRESHOLDS = (0.85, 0.90, 0.95)
@@ -47,7 +47,7 @@ class Measured:
     kind: str
     dimensions: int
     threshold: float
-    made: Layout
+    made: HashTables
     exact: int
     found: int
     exact_seconds: float

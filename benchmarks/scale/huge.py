@@ -37,7 +37,7 @@ from benchmarks.data import _SYLLABLES, _vocabulary
 from benchmarks.measure import RESULTS, origin
 from benchmarks.speed.side_by_side import Line, numbers, table
 from echoless.blocking.detector import Gate
-from echoless.blocking.relational.engines import DaftEngine, DuckDbEngine, Engine
+from echoless.blocking.relational.engines import DaftEngine, DuckDbEngine, JoinEngine
 from echoless.blocking.relational.large_joins import LargeJoins
 from echoless.blocking.text_join.approximate_tfidf_join import WordingJoin
 from echoless.blocking.text_join.shingling import load_for
@@ -218,7 +218,7 @@ def _measured(options: argparse.Namespace) -> Line:
     }
 
 
-def _engine(name: str, folder: Path) -> Engine:
+def _engine(name: str, folder: Path) -> JoinEngine:
     if name == "duckdb":
         return DuckDbEngine()
     if name == "spark":

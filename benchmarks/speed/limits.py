@@ -28,7 +28,7 @@ import numpy as np
 from benchmarks.speed import audit_limits
 from benchmarks.speed.side_by_side import Line, numbers, store, table
 from benchmarks.speed.vectors import write
-from echoless.blocking.vector_join.exact_join import Join, Work, row_norms
+from echoless.blocking.vector_join.exact_join import Join, JoinWork, row_norms
 from echoless.blocking.vector_join.planner import Choice, choose, similar_pairs
 from echoless.blocking.vector_join.prefix_join import (
     STEPS,
@@ -140,10 +140,10 @@ def _terms() -> float:
 
 def _looked_at(laid: Laid) -> float:
     """Pairs a second, of rows of which none pass."""
-    from echoless.blocking.vector_join.bit_kernels import LANES, Rows, scan
+    from echoless.blocking.vector_join.bit_kernels import LANES, ComparedRows, scan
 
     rows, repeats = ROWS, 4
-    none = Rows(
+    none = ComparedRows(
         np.zeros((1, 1), dtype=np.float32), np.ones(1, dtype=np.float32),
         np.array([2, 2], dtype=np.float32), 0, np.zeros(1, dtype=np.int32),
         np.zeros(1, dtype=np.int64),
@@ -170,7 +170,7 @@ def _parts(rows: Any, threshold: float, exact: bool, machine: dict[str, float]) 
     way = partial(choose, exact=exact)
     chosen = way(join)
     list(similar_pairs(rows[:2_000], threshold, choice=chosen))
-    work = Work()
+    work = JoinWork()
     told = {
         "lengths of the rows": (_best(lambda: row_norms(rows)), rows.nbytes / machine["bytes"] * 2),
         "choosing a way": (_best(lambda: way(join)), 0.0),
@@ -215,7 +215,9 @@ def _of_way(
             ),
             "pairs of buckets": (
                 _best(
-                    lambda: list(banding.bucket_pairs(join, tables, chosen.most_bits, None, Work()))
+                    lambda: list(
+                        banding.bucket_pairs(join, tables, chosen.most_bits, None, JoinWork())
+                    )
                 ),
                 words / machine["words"]
                 + layout.tables * 2 * tables.signatures.nbytes / machine["bytes"],
@@ -233,7 +235,10 @@ def _of_way(
             _best(lambda: sieve.laid(join)),
             flop / machine["flop"] + join.rows.nbytes / machine["bytes"],
         ),
-        "pairs by coordinates": (_best(lambda: list(scan_pairs(join, laid, None, Work()))), least),
+        "pairs by coordinates": (
+            _best(lambda: list(scan_pairs(join, laid, None, JoinWork()))),
+            least,
+        ),
     }
 
 

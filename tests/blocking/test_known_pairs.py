@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from echoless.blocking.known_pairs import Look, matched, packed, rising, unpacked
 from echoless.blocking.vector_join.exact_join import (
     Join,
+    JoinWork,
     KnownHits,
-    Work,
     product_pairs,
     renewed_pairs,
     row_norms,
@@ -78,10 +78,10 @@ def test_a_join_with_known_hits_gives_the_hits_of_a_whole_join(
     rows[~rows.any(axis=1)] = 1.0
     join = Join(rows, row_norms(rows), 0.7, inclusive=True)
     wanted = np.array(sorted(each for each in asked if each < count), dtype=np.int64)
-    whole, all_pairs = Work(), _joined(product_pairs(join, None, Work()))
+    whole, all_pairs = JoinWork(), _joined(product_pairs(join, None, JoinWork()))
     others = ~(np.isin(all_pairs[0], wanted) | np.isin(all_pairs[1], wanted))
     known = KnownHits((all_pairs[0][others], all_pairs[1][others], all_pairs[2][others]), wanted)
-    work = Work()
+    work = JoinWork()
     renewed = _joined(renewed_pairs(join, known, most, work))
     for left, right in zip(renewed, _joined(product_pairs(join, most, whole)), strict=True):
         assert left.tolist() == right.tolist()

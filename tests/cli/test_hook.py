@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 from echoless import check, history, open_store
 from echoless.cli.main import main
-from echoless.ingest.stream import LONGEST, Broken, Entry, read_entries, summary
+from echoless.ingest.stream import LONGEST, Broken, Line, read_entries, summary
 
 PORT = "The gateway listens on port 8443."
 TEA = "Anna drinks green tea at four o'clock."
@@ -157,7 +157,7 @@ def test_a_huge_line_is_refused_without_being_held_in_memory_and_the_next_is_rea
     stream = Endless(b"x" * (3 * LONGEST) + b"\n" + PORT.encode() + b"\n" + b"y" * (LONGEST + 5))
     first, second, third = read_entries(stream)
     assert isinstance(first, Broken)
-    assert isinstance(second, Entry)
+    assert isinstance(second, Line)
     assert isinstance(third, Broken)
     assert (first.line, second.line, second.text, third.line) == (1, 2, PORT, 3)
     assert Endless.largest == LONGEST + 1
@@ -166,14 +166,14 @@ def test_a_huge_line_is_refused_without_being_held_in_memory_and_the_next_is_rea
 def test_the_longest_line_that_is_allowed_is_read_whole() -> None:
     stream = BytesIO(b"x" * (LONGEST - 1) + b"\n" + PORT.encode())
     first, second = read_entries(stream)
-    assert isinstance(first, Entry)
-    assert isinstance(second, Entry)
+    assert isinstance(first, Line)
+    assert isinstance(second, Line)
     assert (len(first.text), second.text) == (LONGEST - 1, PORT)
 
 
 def test_only_a_line_feed_ends_a_line_and_a_byte_order_mark_is_no_text() -> None:
     entries = read_entries(BytesIO("\ufeffone\u2028still one\r\ntwo".encode()))
-    assert [each.text for each in entries if isinstance(each, Entry)] == [
+    assert [each.text for each in entries if isinstance(each, Line)] == [
         "one\u2028still one",
         "two",
     ]
@@ -192,7 +192,7 @@ def test_only_a_line_feed_ends_a_line_and_a_byte_order_mark_is_no_text() -> None
 )
 def test_the_format_says_what_a_line_is(form: Any, line: str, expected: str | None) -> None:
     (found,) = read_entries(BytesIO(line.encode()), form)
-    assert (found.text if isinstance(found, Entry) else None) == expected
+    assert (found.text if isinstance(found, Line) else None) == expected
 
 
 # ------------------------------------------------------------------ options

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless.cli import render
-from echoless.cli.options import State, again
+from echoless.cli.options import CommandState, again
 from echoless.cli.progress import Bar, pace
 from echoless.core.document import (
     Block,
@@ -170,7 +170,7 @@ def test_a_table_too_wide_for_its_words_is_a_list(
 def test_a_command_is_given_again_as_it_was_typed(
     typed: tuple[str, ...], words: tuple[str, ...], line: str
 ) -> None:
-    with click.Context(click.Command("dedup"), obj=State(typed=typed)):
+    with click.Context(click.Command("dedup"), obj=CommandState(typed=typed)):
         assert again(*words) == line
 
 

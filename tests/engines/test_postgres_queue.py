@@ -36,7 +36,7 @@ from echoless.engines.partition_worker import PartitionWorker, Task
 from echoless.engines.postgres_engine import PostgresEngine
 from echoless.engines.postgres_queue import Queue
 from echoless.engines.postgres_results import PostgresResults
-from echoless.engines.postgres_session import Session
+from echoless.engines.postgres_session import JobSession
 from echoless.engines.postgres_worker import WorkDone, work
 from echoless.engines.registry import open_engine
 from echoless.engines.results import LocalFolder, open_results
@@ -91,7 +91,7 @@ def end_sessions(address: str) -> None:
 @contextmanager
 def queue_of(address: str, job: str = "a job") -> Iterator[Queue]:
     """A queue over a session of its own, which ends with the block."""
-    with closing(Session(address, reconnects=False)) as session:
+    with closing(JobSession(address, reconnects=False)) as session:
         yield Queue(session, job)
 
 
@@ -109,7 +109,7 @@ def wait_until_free(queue: Queue) -> None:
 
 
 def tables(address: str) -> None:
-    with closing(Session(address)) as session:
+    with closing(JobSession(address)) as session:
         session.create_tables()
 
 
@@ -143,7 +143,7 @@ def test_reading_results_that_are_not_there_makes_nothing(address: str) -> None:
 
 def test_many_first_writers_at_once_make_the_tables(address: str) -> None:
     def write(number: int) -> None:
-        with closing(Session(address)) as session:
+        with closing(JobSession(address)) as session:
             PostgresResults(session).write(f"f{number}", b"data")
 
     with ThreadPoolExecutor(8) as pool:
@@ -379,7 +379,7 @@ def test_a_worker_opens_no_store_elsewhere_that_only_the_job_names(
     with pytest.raises(InputError, match=rf"no password.*--store {store.url}"):
         work(address)
     assert rows(address, "SELECT sum(attempts) FROM echoless_jobs.queue") == [(0,)]
-    with closing(Session(address)) as session:
+    with closing(JobSession(address)) as session:
         own = address.partition("#")[0]
         assert session.holds(f"{own}#notes")
         assert session.holds(f"{own.replace('postgres@', 'guest@')}&map=content:text#notes")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from echoless.matching.languages import LANGUAGES, lexicon, units
 from echoless.matching.values import patterns
-from echoless.matching.values.patterns import Needs, Table, needs_of, pattern
+from echoless.matching.values.patterns import Needs, PatternTable, needs_of, pattern
 from tests.matching.rule_pairs import APART, SAME
 
 PIECES = (
@@ -99,9 +99,9 @@ def test_the_part_that_a_text_needs_finds_what_the_whole_finds(text: str, langua
 
 
 def test_a_table_that_grows_finds_what_the_whole_finds() -> None:
-    table = Table(lexicon("en"))
+    table = PatternTable(lexicon("en"))
     sizes = []
-    for text in MEMORIES[: Table.SHORT + 3]:
+    for text in MEMORIES[: PatternTable.SHORT + 3]:
         part = table.pattern_for(text)
         sizes.append(len(part.pattern))
         assert found(part, text) == found(whole("en"), text)

@@ -21,7 +21,7 @@ from echoless.core import plugins
 from echoless.core.address import Address
 from echoless.core.settings import Choices
 from echoless.core.trust import trust
-from echoless.mcp.server import PATH, Bounds, http_server
+from echoless.mcp.server import PATH, SessionLimits, http_server
 from tests.mcp.clients import (
     MEMORIES,
     TOKEN,
@@ -52,7 +52,7 @@ HELLO = {
 
 
 @contextmanager
-def bounded(store: Path, bounds: Bounds, token: str | None = None) -> Iterator[str]:
+def bounded(store: Path, bounds: SessionLimits, token: str | None = None) -> Iterator[str]:
     """A server over HTTP in a thread of this process, with bounds a test can reach."""
     with socket.create_server(("127.0.0.1", 0)) as listening, served_store(store) as served:
         bound = Address("127.0.0.1", listening.getsockname()[1])
@@ -100,7 +100,7 @@ def test_host_and_origin_are_read_whole(notes: Path, token: str | None) -> None:
         "file://",
     ]
     headers = {**ACCEPT, **({} if token is None else {"Authorization": f"Bearer {token}"})}
-    with bounded(notes, Bounds(), token) as url:
+    with bounded(notes, SessionLimits(), token) as url:
         port = place_of(url)[1]
         for host in hosts:
             sent = {**headers, "Host": host.format(port=port)}
@@ -204,7 +204,7 @@ def is_open(url: str, session: dict[str, str]) -> bool:
 def test_whoever_opens_all_sessions_keeps_nobody_out(notes: Path, token: str | None) -> None:
     """F14, F15: sessions are bounded, and one that is not used gives its place to a new one."""
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-    with bounded(notes, Bounds(sessions=3), token) as url:
+    with bounded(notes, SessionLimits(sessions=3), token) as url:
         mine = opened(url, **headers)
         assert all(is_open(url, mine) for _ in range(5))
         first = opened(url, **headers)
@@ -220,7 +220,7 @@ def test_whoever_opens_all_sessions_keeps_nobody_out(notes: Path, token: str | N
 
 
 def test_a_session_that_ends_leaves_its_place(notes: Path) -> None:
-    with bounded(notes, Bounds(sessions=2)) as url:
+    with bounded(notes, SessionLimits(sessions=2)) as url:
         first, second = opened(url), opened(url)
         assert httpx2.delete(url, headers=first).status_code == 200
         third = opened(url)
@@ -241,7 +241,7 @@ def test_a_session_nobody_uses_ends(notes: Path) -> None:
     log.addHandler(handler)
     log.setLevel(logging.INFO)
     try:
-        with bounded(notes, Bounds(sessions=1, idle=0.05)) as url:
+        with bounded(notes, SessionLimits(sessions=1, idle=0.05)) as url:
             first = httpx2.post(url, json=HELLO, headers=ACCEPT)
             session = {"Mcp-Session-Id": first.headers["mcp-session-id"]}
             assert ended.wait(20)
@@ -256,7 +256,7 @@ def test_a_body_that_is_too_large_is_not_read(notes: Path) -> None:
     """F14: 413, whether its length is told or not."""
     data = json.dumps({**HELLO, "padding": "x" * 5_000}).encode()
     sent = {**ACCEPT, "Content-Type": "application/json"}
-    with bounded(notes, Bounds(body=4_000)) as url:
+    with bounded(notes, SessionLimits(body=4_000)) as url:
         assert httpx2.post(url, content=data, headers=sent).status_code == 413
         assert httpx2.post(url, content=iter([data]), headers=sent).status_code == 413
         assert httpx2.post(url, json=HELLO, headers=ACCEPT).status_code == 200
@@ -276,7 +276,7 @@ def test_a_request_that_does_not_come_to_its_end_is_given_up(
     notes: Path, begun: bytes, before: bytes
 ) -> None:
     """F14: half-open requests still stood after 20 seconds; others are answered meanwhile."""
-    with bounded(notes, Bounds(seconds=0.3)) as url:
+    with bounded(notes, SessionLimits(seconds=0.3)) as url:
         with socket.create_connection(place_of(url), timeout=30) as slow:
             if before:
                 slow.sendall(before)
@@ -289,7 +289,7 @@ def test_a_request_that_does_not_come_to_its_end_is_given_up(
 
 def test_who_only_holds_connections_keeps_no_client_out(notes: Path) -> None:
     """F14: a new one takes the place of the one that waits longest."""
-    with bounded(notes, Bounds(connections=3, seconds=30)) as url, ExitStack() as held:
+    with bounded(notes, SessionLimits(connections=3, seconds=30)) as url, ExitStack() as held:
         for _ in range(9):
             held.enter_context(socket.create_connection(place_of(url)))
         assert httpx2.post(url, json=HELLO, headers=ACCEPT).status_code == 200

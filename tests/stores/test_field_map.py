@@ -10,7 +10,7 @@ from echoless.stores import column_values as values
 from echoless.stores.field_map import (
     PRESETS,
     FieldMap,
-    Location,
+    MappedUrl,
     read_file,
     read_location,
     read_pairs,
@@ -28,7 +28,7 @@ def test_options_files_and_urls_say_the_same(tmp_path: Path) -> None:
     for name in ("a.toml", "b.toml", "c.json"):
         assert read_file(tmp_path / name) == MAP
     location = read_location("folder/x?map=namespace:project&map=created_at:made%20at#part")
-    assert location == Location(Path("folder/x"), "part", MAP)
+    assert location == MappedUrl(Path("folder/x"), "part", MAP)
     assert read_location(str(location)) == location
 
 
@@ -45,7 +45,7 @@ def test_the_name_of_a_program_stands_for_its_map_and_a_pair_goes_before_it() ->
 
 def test_a_column_of_any_name_survives_the_url() -> None:
     odd = FieldMap({"tags": "a&b=c#d?e:f%20ü", "type": "x:y"})
-    assert read_location(str(Location(Path("p"), "q", odd))).map == odd
+    assert read_location(str(MappedUrl(Path("p"), "q", odd))).map == odd
 
 
 def test_a_path_that_exists_is_taken_as_it_is(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from echoless.core.model import EMPTY, Link, Memory, Vector
 from echoless.stores.base import Scope
-from echoless.stores.rows import Rows
+from echoless.stores.rows import MemoryRows
 from echoless.stores.sqlite import SqliteStore
 
 TIMES = [
@@ -103,9 +103,9 @@ def test_only_the_chosen_records_are_read_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
-    whole = Rows._memory
+    whole = MemoryRows._memory
 
-    def counted(self: Rows, row: tuple[object, ...], vectors: tuple[Vector, ...]) -> Memory:
+    def counted(self: MemoryRows, row: tuple[object, ...], vectors: tuple[Vector, ...]) -> Memory:
         made = whole(self, row, vectors)
         read.append(made.id)
         return made
@@ -113,7 +113,7 @@ def test_only_the_chosen_records_are_read_whole(
     with SqliteStore.create(str(tmp_path / "store.db")) as store:
         with store.writing():
             store.put([Memory(id=f"m-{n}", content="x", created_at=f"202{n}") for n in range(9)])
-        monkeypatch.setattr(Rows, "_memory", counted)
+        monkeypatch.setattr(MemoryRows, "_memory", counted)
         assert store.count(Scope(limit=3)) == 3
         assert read == []
         found = [m.id for m in store.scan(Scope(limit=3))]

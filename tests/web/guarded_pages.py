@@ -17,15 +17,15 @@ from starlette.routing import Route
 from echoless.core.address import Address
 from echoless.core.errors import UsageError
 from echoless.web.access import AccessTokens
-from echoless.web.security import Limits
+from echoless.web.security import PageLimits
 from echoless.web.server import make_server, taken_place
-from echoless.web.store_queue import Busy, Ended, Job
+from echoless.web.store_queue import Busy, Ended, Work
 
 SECRET_TEXT = "The boiler is in the cellar."
 STEPS = {
     "mistake": ValueError("broken inside"),
     "refused": UsageError("Choose which memory stays: a, b."),
-    "busy": Busy(Job("Applying the plan", stage="writing", done=3, whole=12)),
+    "busy": Busy(Work("Applying the plan", stage="writing", done=3, whole=12)),
     "ended": Ended(),
 }
 
@@ -122,7 +122,7 @@ def pages(**limits: float) -> Iterator[Pages]:
             PAGES,
             bound=made.bound,
             tokens=made.tokens,
-            limits=Limits(**limits),  # type: ignore[arg-type]
+            limits=PageLimits(**limits),  # type: ignore[arg-type]
             report=made.reported.append,
         )
         with _in_thread(lambda: server.run(sockets=[place.socket])):

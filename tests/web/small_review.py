@@ -19,7 +19,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from echoless.cli.main import run
-from echoless.web.store_queue import Job, StoreQueue
+from echoless.web.store_queue import StoreQueue, Work
 from echoless.workflows.review.session import ReviewSession
 from tests.web.review_process import ReviewProcess
 
@@ -39,7 +39,7 @@ def review_app(session: ReviewSession, calls: StoreQueue, **_names: str) -> Star
     async def long(request: Request) -> Response:
         gate = Path(request.query_params["gate"])
 
-        def work(job: Job) -> None:
+        def work(job: Work) -> None:
             job.actions(1, 2)
             while not gate.exists():
                 time.sleep(0.01)

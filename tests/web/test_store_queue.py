@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from echoless.core.errors import UsageError
-from echoless.web.store_queue import Busy, Ended, Job, StoreQueue
+from echoless.web.store_queue import Busy, Ended, StoreQueue, Work
 from tests.web.review_stores import store_thread
 
 
@@ -48,7 +48,7 @@ def test_the_event_loop_is_free_while_work_runs() -> None:
 def test_long_work_shows_how_far_it_is_and_refuses_other_work_meanwhile() -> None:
     at, on = threading.Event(), threading.Event()
 
-    def work(job: Job) -> str:
+    def work(job: Work) -> str:
         job.actions(3, 12)
         at.set()
         on.wait(20)
@@ -72,7 +72,7 @@ def test_long_work_shows_how_far_it_is_and_refuses_other_work_meanwhile() -> Non
 
 
 def test_long_work_that_fails_says_why() -> None:
-    def work(_job: Job) -> None:
+    def work(_job: Work) -> None:
         raise UsageError("answers changed")
 
     with store_thread() as calls:
@@ -87,7 +87,7 @@ def test_long_work_that_fails_says_why() -> None:
 def test_the_end_waits_for_what_writes_and_stops_what_only_reads(writes: bool) -> None:
     at, on = threading.Event(), threading.Event()
 
-    def work(job: Job) -> str:
+    def work(job: Work) -> str:
         at.set()
         on.wait(20)
         job.progress("encoding", 1, 2)
@@ -157,7 +157,7 @@ def test_an_interruption_fails_the_call_it_hit_and_reaches_the_thread() -> None:
         except KeyboardInterrupt:
             stopped.append("yes")
 
-    def interrupted(_job: Job) -> None:
+    def interrupted(_job: Work) -> None:
         raise KeyboardInterrupt
 
     thread = threading.Thread(target=served)

@@ -66,7 +66,7 @@ else:  # only --compare and --html need them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class FailureLimits:
     """When the exit code says that there is too much repetition, and the audit to compare with.
 
     Attributes:
@@ -335,10 +335,10 @@ class _Audited:
 @explain_option
 @gathered("extent", Extent, *_COUNTS, "explain")
 @gathered("form", _Output, *(field.name for field in fields(_Output)))
-@gathered("limits", Limits, *(field.name for field in fields(Limits)))
+@gathered("limits", FailureLimits, *(field.name for field in fields(FailureLimits)))
 @gathered("scope", _Scope, "stores", "every_store", "across")
 @uncollected()
-def audit_command(*, scope: _Scope, choices: Choices, limits: Limits, form: _Output) -> int:
+def audit_command(*, scope: _Scope, choices: Choices, limits: FailureLimits, form: _Output) -> int:
     """Report how much of STORE is repetition. Reads only.
 
     The report gives the number of redundant copies, the share they have, what they cost in tokens,
@@ -370,7 +370,7 @@ def audit_command(*, scope: _Scope, choices: Choices, limits: Limits, form: _Out
     return _audit_each(scope, choices, limits, form)
 
 
-def _audit_each(scope: _Scope, choices: Choices, limits: Limits, form: _Output) -> int:
+def _audit_each(scope: _Scope, choices: Choices, limits: FailureLimits, form: _Output) -> int:
     """Prints a report for each store and returns the exit code."""
     stores, earlier = scope.stores, limits.earlier()
     answers: list[dict[str, Json]] = []

@@ -25,7 +25,7 @@ from echoless.integrations.agents.claude_events import (
     END,
     START,
     WRITTEN,
-    Event,
+    HookEvent,
     memories_of_project,
     memory_of,
     read_event,
@@ -34,7 +34,7 @@ from echoless.integrations.agents.claude_events import (
 
 if TYPE_CHECKING:
     from echoless.integrations.agents import claude_memory
-    from echoless.integrations.agents.claude_memory import Repeat, Share, Standing
+    from echoless.integrations.agents.claude_memory import MemoryShare, Repeat, StandingMemory
 else:
     # most files an agent writes are no memory, and then nothing of this is loaded
     claude_memory = lazy_module("echoless.integrations.agents.claude_memory")
@@ -92,7 +92,7 @@ def _by_words(choices: Choices) -> Choices:
     return choices if choices.encoder else Choices(encoder="none", cache=choices.cache)
 
 
-def _answer(event: Event, named: Sequence[Path], choices: Choices) -> dict[str, Json]:
+def _answer(event: HookEvent, named: Sequence[Path], choices: Choices) -> dict[str, Json]:
     """Returns the JSON for one event; empty where there is nothing to say."""
     match event.name:
         case name if name == WRITTEN:
@@ -113,7 +113,7 @@ def _say(sentences: Iterable[str]) -> None:
         render.note(f"echoless: {sentence}")
 
 
-def _share_line(event: Event, named: Sequence[Path], choices: Choices) -> str:
+def _share_line(event: HookEvent, named: Sequence[Path], choices: Choices) -> str:
     """Returns one line on how much of the memories of a project is repetition; empty if none."""
     made, troubles = claude_memory.shares(memories_of_project(event, named), choices)
     _say(troubles)
@@ -125,14 +125,14 @@ def _share_line(event: Event, named: Sequence[Path], choices: Choices) -> str:
     return f"{start}repetition: {', '.join(parts)}. Look, with no change: {look}"
 
 
-def _share(share: Share, event: Event) -> str:
+def _share(share: MemoryShare, event: HookEvent) -> str:
     """Returns the figures of one memory."""
     of = count(share.visible, "memory", "memories")
     ratio = percent(share.redundant / share.visible)
     return f"{share.redundant:,} of {of} in {_short(share.path, event)} ({ratio})"
 
 
-def _written_answer(event: Event, named: Sequence[Path], choices: Choices) -> dict[str, Json]:
+def _written_answer(event: HookEvent, named: Sequence[Path], choices: Choices) -> dict[str, Json]:
     """Returns what the agent is told after it wrote a file."""
     memory = None if event.file is None else memory_of(event.file, named)
     if event.file is None or memory is None or not event.file.is_file():
@@ -152,7 +152,7 @@ def _written_answer(event: Event, named: Sequence[Path], choices: Choices) -> di
     }
 
 
-def _context(made: Sequence[Repeat], event: Event) -> str:
+def _context(made: Sequence[Repeat], event: HookEvent) -> str:
     """Returns the text an agent reads, with secrets masked."""
     learn(each.memory for repeat in made for each in (repeat.written, repeat.earlier))
     lines = [
@@ -169,12 +169,12 @@ def _context(made: Sequence[Repeat], event: Event) -> str:
     return visible(OUTPUT.reason("\n".join(lines)))
 
 
-def _standing(standing: Standing, event: Event) -> str:
+def _standing(standing: StandingMemory, event: HookEvent) -> str:
     """Returns where a memory stands."""
     where = _short(standing.path, event)
     return f"{where}:{standing.line}" if standing.line else f"{where} ({standing.memory.id})"
 
 
-def _short(path: Path, event: Event) -> str:
+def _short(path: Path, event: HookEvent) -> str:
     """Returns a path as seen from the current folder of the session, where it lies below it."""
     return str(path.relative_to(event.folder) if path.is_relative_to(event.folder) else path)

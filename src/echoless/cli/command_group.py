@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final, NoReturn
 import click
 
 from echoless.cli.log_output import logging_to_stderr
-from echoless.cli.options import State
+from echoless.cli.options import CommandState
 from echoless.core.destination import without_password
 from echoless.core.errors import INTERRUPTED, EcholessError, UsageError
 from echoless.core.failures import DISK, of_system
@@ -83,7 +83,7 @@ class LazyGroup(click.Group):
         OUTPUT.begin()
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
-        state = State(typed=tuple(sys.argv[1:] if args is None else args))
+        state = CommandState(typed=tuple(sys.argv[1:] if args is None else args))
         extra.setdefault("obj", state)
         try:
             with logging_to_stderr():
@@ -129,7 +129,7 @@ def _safe(text: str) -> str:
     return visible(OUTPUT.reason(text))
 
 
-def _report_failure(problem: BaseException, state: State) -> int:
+def _report_failure(problem: BaseException, state: CommandState) -> int:
     """Prints what went wrong, on standard error.
 
     Returns:
@@ -176,7 +176,7 @@ def _report_failure(problem: BaseException, state: State) -> int:
             return 1
 
 
-def _interrupted(state: State) -> str:
+def _interrupted(state: CommandState) -> str:
     """Returns what an interruption left behind, and the command that mends it if one does."""
     if state.writing is not None:
         store = shlex.quote(without_password(state.writing))

@@ -12,7 +12,7 @@ import click
 
 from echoless.cli.command_group import Families, LazyGroup, run_group
 from echoless.cli.log_output import LEVELS, VARIABLE, set_log_level
-from echoless.cli.options import State
+from echoless.cli.options import CommandState
 
 FAMILIES: Final[Families] = {
     "Look (nothing is written)": {
@@ -148,7 +148,7 @@ def main(ctx: click.Context, debug: bool, log_level: str | None) -> None:
     be undone. Every command has --json and its own --help; those for other programs' memories speak
     as these programs do, and mcp speaks its protocol.
     """
-    ctx.ensure_object(State).debug = debug
+    ctx.ensure_object(CommandState).debug = debug
     set_log_level(log_level)
 
 

@@ -37,7 +37,7 @@ def again(*words: str) -> str:
         The whole line; empty where nobody typed a command, as in a server.
     """
     context = click.get_current_context(silent=True)
-    state = context.find_object(State) if context is not None else None
+    state = context.find_object(CommandState) if context is not None else None
     if state is None or not state.typed:
         return ""
     end = state.typed.index("--") if "--" in state.typed else len(state.typed)
@@ -64,7 +64,7 @@ Function: TypeAlias = Callable[..., int | None]
 
 
 @dataclass(slots=True)
-class State:
+class CommandState:
     """State of a command, read when it fails or is interrupted.
 
     Attributes:
@@ -89,7 +89,7 @@ class State:
 @contextmanager
 def writing(store: str) -> Iterator[None]:
     """Notes, for the message after an interruption, that a store is being written to."""
-    state = click.get_current_context().ensure_object(State)
+    state = click.get_current_context().ensure_object(CommandState)
     state.writing = store
     yield
     state.writing, state.wrote = None, state.writing
@@ -455,5 +455,5 @@ def settings_for(store: Store, choices: Choices) -> Settings:
     settings = resolve(layered(choices), proposed=store.profile)
     context = click.get_current_context(silent=True)
     if context is not None:
-        context.ensure_object(State).keeps = settings.cache
+        context.ensure_object(CommandState).keeps = settings.cache
     return settings

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 import click
 
-from echoless.cli.options import State
+from echoless.cli.options import CommandState
 from echoless.core.optional import lazy_module
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Bar:
         self._lock, self._ended = Lock(), Event()
         self._ticking: Thread | None = None
         context = click.get_current_context(silent=True)
-        self._state = None if context is None else context.ensure_object(State)
+        self._state = None if context is None else context.ensure_object(CommandState)
 
     def __enter__(self) -> Self:
         if self._shown or LOG.isEnabledFor(logging.INFO):

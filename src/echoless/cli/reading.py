@@ -29,7 +29,7 @@ from echoless.core.document import (
     Block,
     Gap,
     Heading,
-    Passage,
+    MemoryText,
     Table,
     command,
     count,
@@ -286,7 +286,7 @@ class _MemoryView:
     def blocks(self) -> Iterator[Block]:
         """Yields the memory for a person."""
         yield Heading(str(self.record["id"]))
-        yield Passage(str(self.record["content"]))
+        yield MemoryText(str(self.record["content"]))
         yield Gap()
         facts = (
             (name, _fact(value))

@@ -9,8 +9,8 @@ from echoless.core.document import (
     Block,
     Gap,
     Heading,
+    MemoryText,
     Paragraph,
-    Passage,
     count,
     difference,
     dim,
@@ -60,7 +60,7 @@ def card_blocks(
         yield say(strong(f"keep {survivor}"), f"  ({why})")
     else:
         yield say("[1] ", strong(shown.id), f"  {item.why}")
-    yield Passage(shown.content)
+    yield MemoryText(shown.content)
     yield _facts(shown)
     others = [(at, id_) for at, id_ in enumerate(numbered(item), 1) if id_ != shown.id]
     for at, id_ in others[:_MEMBERS]:
@@ -84,7 +84,7 @@ def text_blocks(session: ReviewSession, item: ReviewItem) -> Iterator[Block]:
     """Yields the texts of an item, each whole and by itself."""
     for id_ in item.ids:
         yield say(strong(id_))
-        yield Passage(session.memory(id_).content)
+        yield MemoryText(session.memory(id_).content)
 
 
 def effect_blocks(session: ReviewSession, item: ReviewItem, survivor: str) -> Iterator[Block]:

@@ -11,8 +11,8 @@ import click
 
 from echoless.cli import render
 from echoless.cli.options import (
+    CommandState,
     SettingsCommand,
-    State,
     check_delete,
     examples,
     finding_options,
@@ -161,14 +161,14 @@ def review_command(*, request: _Request) -> int:
     return 0
 
 
-def _serve(session: ReviewSession, request: _Request, place: server.Place) -> None:
+def _serve(session: ReviewSession, request: _Request, place: server.ReservedPort) -> None:
     """Serves the pages until a signal comes.
 
     Raises:
         KeyboardInterrupt: A second signal came while work was brought to its end.
     """
     calls = store_queue.StoreQueue()
-    state = click.get_current_context().ensure_object(State)
+    state = click.get_current_context().ensure_object(CommandState)
     person = server.Person(
         show_link=_link_printer(session, request),
         say=render.note,

@@ -23,8 +23,8 @@ from echoless.core.document import (
     Gap,
     Heading,
     Line,
+    MemoryText,
     Paragraph,
-    Passage,
     Simple,
     Style,
     Table,
@@ -85,7 +85,7 @@ def _print(console: Console, block: Simple) -> None:
                 _print_line(console, _text(line), indent)
             else:
                 _print_text(console, _text(line), indent)
-        case Passage(text):
+        case MemoryText(text):
             for part in passage_lines(text):
                 _print_text(console, Text(part), INDENT)
         case Table():

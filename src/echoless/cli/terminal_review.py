@@ -13,8 +13,7 @@ from typing import Final, Literal, TypeAlias
 import click
 
 from echoless.cli import render
-from echoless.cli.options import State as CommandState
-from echoless.cli.options import writing
+from echoless.cli.options import CommandState, writing
 from echoless.cli.outcome import exit_code, run_blocks, say_notes
 from echoless.cli.progress import Bar
 from echoless.cli.review_card import (

@@ -67,7 +67,7 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class MemoryText:
     """Text of a memory in its own lines, indented so that none is taken for a line of ours."""
 
     text: str
@@ -153,7 +153,7 @@ class Box:
     spaced: bool = True
 
 
-Simple: TypeAlias = Heading | Paragraph | Passage | Table | Gap
+Simple: TypeAlias = Heading | Paragraph | MemoryText | Table | Gap
 """Blocks that every form of an answer shows in its own way."""
 
 Block: TypeAlias = Simple | Quote | TextPair | Figures | Box

@@ -17,8 +17,8 @@ from echoless.core.document import (
     Gap,
     Heading,
     Line,
+    MemoryText,
     Paragraph,
-    Passage,
     Quote,
     Span,
     Style,
@@ -81,7 +81,7 @@ def plain(blocks: Iterable[Block]) -> Iterator[str]:
             case Paragraph(line, level):
                 text = "".join(map(marked, line))
                 yield (" " * (INDENT * level) + text).rstrip()
-            case Passage(text):
+            case MemoryText(text):
                 yield from ((" " * INDENT + part).rstrip() for part in passage_lines(text))
             case Table():
                 yield from _columns(block)
@@ -120,7 +120,7 @@ def markdown(blocks: Iterable[Block]) -> Iterator[str]:
             case Paragraph(line, level):
                 text = " ".join("".join(_markdown_span(span) for span in line).split())
                 yield f"{'  ' * (level - 1)}- {text}" if level else f"{text}\n"
-            case Passage(text):
+            case MemoryText(text):
                 yield from (f"> {escaped_markdown(part)}" for part in passage_lines(text))
             case Table(headers, rows, numbers):
                 yield _row(headers)
@@ -186,7 +186,7 @@ def simple_element(block: Block) -> str:
         case Paragraph(line, level, whole):
             text = _command(line) if whole else styled(line)
             return text if level else f"<p>{text}</p>"
-        case Passage(text):
+        case MemoryText(text):
             lines = "<br>".join(map(html.escape, passage_lines(text)))
             return f"<p><bdi>{lines}</bdi></p>"
         case Table():

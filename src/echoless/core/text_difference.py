@@ -35,7 +35,7 @@ Change: TypeAlias = Literal["", "old", "new"]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DifferencePart:
     """A stretch of text of a difference.
 
     Attributes:
@@ -70,14 +70,14 @@ class ChangedRanges:
     whole: bool
 
 
-def word_difference(old: str, new: str) -> tuple[Part, ...]:
+def word_difference(old: str, new: str) -> tuple[DifferencePart, ...]:
     """Returns what was taken out (`old`), what was put in (`new`), and what agrees around it.
 
     White space is not compared. Scripts without spaces are compared character by character. Long
     stretches that agree are shortened.
     """
     before, after = _words(old), _words(new)
-    parts: list[Part] = []
+    parts: list[DifferencePart] = []
     steps = _steps(before, after)
     for at, (kind, a, b, c, d) in enumerate(steps):
         if kind != "equal":
@@ -135,11 +135,11 @@ def _words(text: str) -> list[_Word]:
     return words
 
 
-def _add(parts: list[Part], words: list[_Word], change: Change) -> None:
+def _add(parts: list[DifferencePart], words: list[_Word], change: Change) -> None:
     """Appends a part of words; the white space before it stays outside of its marks."""
     if not words:
         return
     if parts and words[0].spaced:
-        parts.append(Part(" "))
+        parts.append(DifferencePart(" "))
     text = words[0].text + "".join((" " if word.spaced else "") + word.text for word in words[1:])
-    parts.append(Part(text, change))
+    parts.append(DifferencePart(text, change))

@@ -22,7 +22,7 @@ from echoless.engines.job_run import ATTEMPTS
 from echoless.engines.partition_files import Failed, Finished
 from echoless.engines.partition_worker import Task
 from echoless.engines.postgres_queue import Queue
-from echoless.engines.postgres_session import Session
+from echoless.engines.postgres_session import JobSession
 from echoless.engines.results import POSTGRES
 from echoless.engines.workers import ONE_THREAD, Workers
 
@@ -50,7 +50,7 @@ class PostgresEngine:
                 "--address."
             )
         self._count = workers() if wanted.count is None else wanted.count
-        self._session: Session | None = None
+        self._session: JobSession | None = None
         self._queue: Queue | None = None
         self._workers: _LocalWorkers | None = None
 
@@ -94,7 +94,7 @@ class PostgresEngine:
                     "The engine 'postgres' needs a database for the results: --results "
                     "postgresql://USER@HOST/DB#NAME, with any name for the job."
                 )
-            self._session = Session(task.results, reconnects=False)
+            self._session = JobSession(task.results, reconnects=False)
             self._queue = Queue(self._session, task.job.id)
             self._queue.lock()
             LOG.info("More workers: %s", command_line("jobs", "work", self._session.place))

@@ -23,7 +23,7 @@ from echoless.core.optional import lazy_module
 from echoless.engines.job import Partition
 from echoless.engines.job_run import ATTEMPTS
 from echoless.engines.partition_files import Failed, Finished, finished_from_json
-from echoless.engines.postgres_session import Session
+from echoless.engines.postgres_session import JobSession
 from echoless.engines.workers import worker_name
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Queue:
     All methods raise `StoreError` where the connection is lost.
     """
 
-    def __init__(self, session: Session, job: str) -> None:
+    def __init__(self, session: JobSession, job: str) -> None:
         """Takes the session, which is never opened a second time, and the id of the job."""
         self._session = session
         self._job = job

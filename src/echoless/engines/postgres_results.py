@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from echoless.core.optional import lazy_module
-from echoless.engines.postgres_session import Session
+from echoless.engines.postgres_session import JobSession
 
 if TYPE_CHECKING:
     from psycopg import errors
@@ -27,7 +27,7 @@ class PostgresResults:
     A row holds 1 GB at most. The table is made by the first write.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: JobSession) -> None:
         """Takes the session; that of a worker is lost together with its claims.
 
         Args:

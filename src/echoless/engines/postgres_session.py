@@ -68,7 +68,7 @@ def address_beside(url: str, name: str) -> str:
     return bare.whole_url
 
 
-class Session:
+class JobSession:
     """A connection to the database of a job, made when it is first needed."""
 
     def __init__(self, address: str, *, reconnects: bool = True) -> None:

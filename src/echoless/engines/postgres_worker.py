@@ -25,7 +25,7 @@ from echoless.engines.partition_files import Failed, Finished, check_installed
 from echoless.engines.partition_worker import PartitionWorker
 from echoless.engines.postgres_queue import Queue
 from echoless.engines.postgres_results import PostgresResults
-from echoless.engines.postgres_session import Session
+from echoless.engines.postgres_session import JobSession
 from echoless.stores import open_store
 
 POLL: Final = 1.0
@@ -82,7 +82,7 @@ def work(
         MissingExtra: A library is not installed.
     """
     check_installed()
-    with closing(Session(address, reconnects=False)) as session, _ending_by_sigterm():
+    with closing(JobSession(address, reconnects=False)) as session, _ending_by_sigterm():
         results = PostgresResults(session)
         job = stored_job(results)
         if job is None:

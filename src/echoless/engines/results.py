@@ -81,7 +81,7 @@ def open_results(place: str) -> Results:
     if scheme == "file":
         return LocalFolder(Path(rest))
     if scheme in POSTGRES:
-        return postgres_results.PostgresResults(postgres_session.Session(place))
+        return postgres_results.PostgresResults(postgres_session.JobSession(place))
     require_module("fsspec", f"Results at {scheme}://", "scale")
     return ObjectFolder(place)
 

@@ -35,7 +35,7 @@ from echoless.ingest.outcomes import (
     answer_from_json,
     answer_to_keep,
 )
-from echoless.ingest.policy import Compared, Ruling, rule, says_it_all
+from echoless.ingest.policy import Compared, Decided, rule, says_it_all
 from echoless.ingest.recalled_text import RecalledTexts, read_boot_files
 from echoless.ingest.request import Details, Request
 from echoless.ingest.writer import vectors_for, with_vector
@@ -359,7 +359,7 @@ class Guard:
             return self._answer(request, ready.memory, ruling, source, tally)
 
     def _answer(
-        self, request: Request, memory: Memory, ruling: Ruling, source: Source, tally: Tally
+        self, request: Request, memory: Memory, ruling: Decided, source: Source, tally: Tally
     ) -> Remembered:
         """Carries out a ruling, and keeps the answer under the key of the request."""
         answer = self._carry_out(request, memory, ruling, source, tally)
@@ -392,7 +392,7 @@ class Guard:
 
     def _rule(
         self, request: Request, memory: Memory, matrices: Sequence[Matrix], tally: Tally
-    ) -> tuple[Ruling, Source]:
+    ) -> tuple[Decided, Source]:
         """Returns the ruling, and where the memory it is about was known."""
         review = request.unsure == "review" or request.origin == "recalled"
         index = self._current(tally)
@@ -412,7 +412,7 @@ class Guard:
     # ------------------------------------------------------------------ carry out
 
     def _carry_out(
-        self, request: Request, memory: Memory, ruling: Ruling, source: Source, tally: Tally
+        self, request: Request, memory: Memory, ruling: Decided, source: Source, tally: Tally
     ) -> Remembered:
         if request.force:
             near = (*ruling.about, *ruling.others)

@@ -82,7 +82,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class Decided:
     """Decision on a new text.
 
     Attributes:
@@ -102,7 +102,7 @@ class Ruling:
         return () if self.first is None else (self.first,)
 
 
-def rule(compared: Sequence[Compared], *, review: bool) -> Ruling:
+def rule(compared: Sequence[Compared], *, review: bool) -> Decided:
     """Decides on a new text by the verdicts on it.
 
     Known goes before everything: one memory that says it all is enough. A text that says another
@@ -115,15 +115,15 @@ def rule(compared: Sequence[Compared], *, review: bool) -> Ruling:
     known = [c for c in compared if says_it_all(c)]
     if known:
         first = min(known, key=lambda c: (not isinstance(c.verdict, Duplicate), *_closeness(c)))
-        return Ruling("known", first, ())
+        return Decided("known", first, ())
     updated = [c for c in compared if is_updated(c)]
     if updated:
-        return Ruling("updates", *_newest_value(updated))
+        return Decided("updates", *_newest_value(updated))
     doubtful = sorted((c for c in compared if _is_doubtful(c.verdict)), key=_closeness)
     if doubtful and review:
-        return Ruling("review", doubtful[0], tuple(doubtful))
+        return Decided("review", doubtful[0], tuple(doubtful))
     near = (c for c in compared if not isinstance(c.verdict, Distinct))
-    return Ruling("new", None, tuple(sorted(near, key=_closeness)[:LINKED]))
+    return Decided("new", None, tuple(sorted(near, key=_closeness)[:LINKED]))
 
 
 def _newest_value(updated: Sequence[Compared]) -> tuple[Compared, tuple[Compared, ...]]:

@@ -30,7 +30,7 @@ _KEYS: Final = (*_TEXT, *_NAMED, "tags", "importance", "provenance", "metadata",
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Line:
     """Line that is a memory.
 
     Attributes:
@@ -67,7 +67,7 @@ Outcome: TypeAlias = Remembered | Broken
 # ------------------------------------------------------------------ reading
 
 
-def read_entries(stream: BinaryIO, form: Format = "auto") -> Iterator[Entry | Broken]:
+def read_entries(stream: BinaryIO, form: Format = "auto") -> Iterator[Line | Broken]:
     """Yields the memories of a stream, line by line; blank lines are passed over.
 
     Args:
@@ -98,11 +98,11 @@ def _lines(stream: BinaryIO) -> Iterator[bytes]:
                 break
 
 
-def _entry(number: int, line: str, form: Format) -> Entry | Broken:
+def _entry(number: int, line: str, form: Format) -> Line | Broken:
     # meant as JSON: `{` and then the quote of a key, or nothing
     is_object = line.startswith("{") and line[1:].lstrip()[:1] in {'"', "}"}
     if form == "text" or (form == "auto" and not is_object):
-        return Entry(number, line, {})
+        return Line(number, line, {})
     try:
         data = json.loads(line)
     except (ValueError, RecursionError) as problem:
@@ -116,7 +116,7 @@ def _entry(number: int, line: str, form: Format) -> Entry | Broken:
         texts = [data[name] for name in _TEXT if name in data]
         if len(texts) != 1 or not isinstance(texts[0], str):
             raise BadRecord('it needs one "text", a text')
-        return Entry(number, texts[0], _details(data))
+        return Line(number, texts[0], _details(data))
     except BadRecord as problem:
         return Broken(number, f"The line cannot be read as a memory: {problem}.")
 
@@ -166,7 +166,7 @@ def _named(data: JsonObject) -> Details:
 
 def take_in(
     guard: Guard,
-    entries: Iterable[Entry | Broken],
+    entries: Iterable[Line | Broken],
     details: Details,
     *,
     batch: str | None = None,
@@ -192,7 +192,7 @@ def take_in(
     """
     waiting = iter(entries)
     while some := list(islice(waiting, at_once)):
-        texts = [_text(each, details, batch) for each in some if isinstance(each, Entry)]
+        texts = [_text(each, details, batch) for each in some if isinstance(each, Line)]
         answers = guard.remember_many(texts, at_once=at_once)
         for entry in some:
             if isinstance(entry, Broken):
@@ -205,7 +205,7 @@ def take_in(
                 yield entry.line, answer
 
 
-def _text(entry: Entry, details: Details, batch: str | None) -> tuple[str, Details]:
+def _text(entry: Line, details: Details, batch: str | None) -> tuple[str, Details]:
     """Returns the text of a line with all its details."""
     own: Details = {**details, **entry.details}
     if batch is not None and "key" not in own:

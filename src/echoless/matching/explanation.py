@@ -36,7 +36,7 @@ _VALUES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedKind:
     """The values of one kind in two texts.
 
     Attributes:
@@ -109,7 +109,7 @@ class Explanation:
     shared: tuple[str, ...]
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
-    values: tuple[Compared, ...]
+    values: tuple[ComparedKind, ...]
     against: tuple[tuple[str, Difference], ...]
     would_change: tuple[str, ...]
     reading: Reading | None
@@ -157,14 +157,14 @@ def _forbids(evidence: Evidence, found: Finding, letters: float, judge: Judge) -
     return rule.force >= Force.HOLDS and (both or not needs_both)
 
 
-def _values(found: Comparison) -> Iterator[Compared]:
+def _values(found: Comparison) -> Iterator[ComparedKind]:
     for kind in _VALUES:
         a, b = (
             tuple(token.text for token in facts.tokens if token.kind is kind)
             for facts in (found.a, found.b)
         )
         if a or b:
-            yield Compared(kind, found.relation(kind), a, b)
+            yield ComparedKind(kind, found.relation(kind), a, b)
 
 
 def _read(judge: LearnedJudge, pair: Pair, plain: dict[str, float]) -> Reading | None:

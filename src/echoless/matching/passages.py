@@ -153,7 +153,7 @@ def _b_holds_a(verdict: Verdict) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class NoteComparison:
     """What the passages of two notes are to each other.
 
     Attributes:
@@ -181,9 +181,9 @@ class Comparison:
         return _share(self.b, {m.b for m in self.matches if m.flipped.b_holds_a})
 
     @property
-    def flipped(self) -> Comparison:
+    def flipped(self) -> NoteComparison:
         """Returns the same with the sides exchanged."""
-        return Comparison(
+        return NoteComparison(
             a=self.b,
             b=self.a,
             matches=tuple(sorted((m.flipped for m in self.matches), key=lambda m: m[:2])),
@@ -285,7 +285,7 @@ def passages_to_judge(pair: Pair) -> int:
     return min(a * b, CLOSEST * (a + b))
 
 
-def compare_notes(judge: Judge, pairs: Sequence[Pair]) -> list[Comparison]:
+def compare_notes(judge: Judge, pairs: Sequence[Pair]) -> list[NoteComparison]:
     """Returns what the passages of each pair of notes are to each other, in their order.
 
     The result of a pair hangs on its two texts and the judge, not on which side is called a.
@@ -402,10 +402,10 @@ class _Work:
         else:
             self.matches[at] = found._replace(in_context=verdict)
 
-    def comparison(self) -> Comparison:
+    def comparison(self) -> NoteComparison:
         """Returns what was found."""
         matches = tuple(match for _, match in sorted(self.matches.items()))
-        return Comparison(
+        return NoteComparison(
             a=self.a,
             b=self.b,
             matches=matches,

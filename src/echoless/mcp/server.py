@@ -93,7 +93,7 @@ _SHUTDOWN_SECONDS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class SessionLimits:
     """Limits for clients over HTTP, of a server that serves one person's agents.
 
     Attributes:
@@ -217,7 +217,7 @@ def _is_no_cancellation(record: logging.LogRecord) -> bool:
 
 
 def http_server(
-    served: ServedStore, bound: Address, *, token: str | None, bounds: Bounds | None = None
+    served: ServedStore, bound: Address, *, token: str | None, bounds: SessionLimits | None = None
 ) -> uvicorn.Server:
     """Makes a server over HTTP that does not listen yet.
 
@@ -227,7 +227,7 @@ def http_server(
         token: The token clients have to send; None asks for none.
         bounds: Limits for clients.
     """
-    bounds = bounds or Bounds()
+    bounds = bounds or SessionLimits()
     app: ASGIApp = make_server(
         served, token=token, issuer=f"http://{bound.shown}"
     ).streamable_http_app(

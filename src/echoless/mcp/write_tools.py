@@ -47,7 +47,7 @@ NOTHING = "Nothing is said twice; there is nothing to do. memory_audit shows wha
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class PreviewRequest:
     """Arguments of a preview.
 
     Attributes:
@@ -62,7 +62,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class PendingPreview:
     """A preview that waits to be carried out.
 
     Attributes:
@@ -80,7 +80,7 @@ class Pending:
 
 
 def preview(
-    served: ServedStore, request: Request, client: str, progress: ProgressReporter
+    served: ServedStore, request: PreviewRequest, client: str, progress: ProgressReporter
 ) -> Deduplication:
     """Finds what would be done, and keeps the plan for the client; nothing is written."""
     with served.opened() as store:
@@ -104,7 +104,7 @@ def preview(
     return {**answer, "notes": [*answer.get("notes", []), seen]}
 
 
-def carry_out(store: Store, pending: Pending, progress: ProgressReporter) -> Deduplication:
+def carry_out(store: Store, pending: PendingPreview, progress: ProgressReporter) -> Deduplication:
     """Carries out what a preview showed.
 
     Raises:
@@ -133,8 +133,8 @@ def carry_out(store: Store, pending: Pending, progress: ProgressReporter) -> Ded
 
 
 def _by_owner(
-    owner: OwnerTools, store: Store, request: Request, progress: ProgressReporter
-) -> Pending:
+    owner: OwnerTools, store: Store, request: PreviewRequest, progress: ProgressReporter
+) -> PendingPreview:
     """Makes the preview by the rules of the program that owns the store."""
     if request.action not in {None, "delete"}:
         raise UsageError(
@@ -143,12 +143,12 @@ def _by_owner(
         )
     shown = owner.preview(store, request.common, progress=progress)
     rest: dict[str, object] = {"planned": [], "plan_id": None, "run": None, "next": NOTHING}
-    return Pending(shaped(Deduplication, {**shown.answer, **rest}), shown)
+    return PendingPreview(shaped(Deduplication, {**shown.answer, **rest}), shown)
 
 
 def _by_profile(
-    served: ServedStore, store: Store, request: Request, progress: ProgressReporter
-) -> Pending:
+    served: ServedStore, store: Store, request: PreviewRequest, progress: ProgressReporter
+) -> PendingPreview:
     """Makes the preview by the profile of the server."""
     common = request.common
     if not common.guards:
@@ -172,10 +172,10 @@ def _by_profile(
     findings = find(store, settings, progress=progress)
     untouched = () if common.merge_metadata else ("tags", "metadata")
     plan = plan_groups(findings, findings.groups, untouched=untouched)
-    return Pending(_answer(findings, request), plan)
+    return PendingPreview(_answer(findings, request), plan)
 
 
-def _answer(findings: Findings, request: Request) -> Deduplication:
+def _answer(findings: Findings, request: PreviewRequest) -> Deduplication:
     """Returns the answer of a preview, without its plan."""
     common = groups_answer(request.common.namespace, findings.groups)
     first = {name: common[name] for name in ("namespace", "dry_run", "action")}
@@ -300,7 +300,7 @@ class WriteTools:
             given = (namespace, similarity_threshold, merge_strategy, limit, action)
             if dry_run or any(each is not None for each in given):
                 raise UsageError(f"plan_id says already what to do. {ALONE}")
-            pending = self._take_plan(plan_id, TOOL, Pending, ctx)
+            pending = self._take_plan(plan_id, TOOL, PendingPreview, ctx)
             return await self._served.write(
                 lambda store, progress: carry_out(store, pending, progress), ctx
             )
@@ -315,7 +315,7 @@ class WriteTools:
             merge_metadata=merge_metadata,
             guards=guards,
         )
-        request = Request(common=common, action=action, top=top)
+        request = PreviewRequest(common=common, action=action, top=top)
         return await in_thread(partial(preview, self._served, request, client_of(ctx)), ctx)
 
     async def memory_merge(

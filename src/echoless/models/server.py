@@ -49,7 +49,7 @@ _PLAIN_HEADERS: Final = frozenset(
 )
 
 
-class Request(Protocol):
+class HttpRequest(Protocol):
     """The part of an httpx request that is used here."""
 
     @property
@@ -58,7 +58,7 @@ class Request(Protocol):
         ...
 
 
-Hooks: TypeAlias = dict[str, list[Callable[[Request], None]]]
+Hooks: TypeAlias = dict[str, list[Callable[[HttpRequest], None]]]
 
 
 class ProviderServer:
@@ -227,7 +227,7 @@ class AnthropicServer(ProviderServer):
         )
 
 
-def without_credentials(request: Request) -> None:
+def without_credentials(request: HttpRequest) -> None:
     """Removes all headers from a request but those HTTP itself needs.
 
     The SDKs read more of the environment than a key: organisations, projects, headers of one's own.

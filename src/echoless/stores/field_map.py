@@ -182,7 +182,7 @@ def read_file(path: Path) -> FieldMap:
 
 
 @dataclass(frozen=True, slots=True)
-class Location:
+class MappedUrl:
     """Parts of what follows `scheme:///` in a URL.
 
     Attributes:
@@ -219,7 +219,7 @@ def read_hiding(value: str, *, way: Hiding = "move") -> Hiding:
     return _HIDINGS[value]
 
 
-def read_path(location: str, *, way: Hiding = "move") -> Location:
+def read_path(location: str, *, way: Hiding = "move") -> MappedUrl:
     """Splits `PATH?hide=move`, for a store without maps and parts; any other `?` is of the path.
 
     Args:
@@ -231,11 +231,11 @@ def read_path(location: str, *, way: Hiding = "move") -> Location:
     """
     path, found, value = location.rpartition("?hide=")
     if not found or Path(location).exists():
-        return Location(Path(location))
-    return Location(Path(path), hide=read_hiding(value, way=way))
+        return MappedUrl(Path(location))
+    return MappedUrl(Path(path), hide=read_hiding(value, way=way))
 
 
-def read_location(location: str, *, takes: Iterable[str] = ("map",)) -> Location:
+def read_location(location: str, *, takes: Iterable[str] = ("map",)) -> MappedUrl:
     """Splits `PATH?map=field:column&map=…#PART`; a `?` or `#` may belong to an existing path.
 
     Args:
@@ -246,7 +246,7 @@ def read_location(location: str, *, takes: Iterable[str] = ("map",)) -> Location
         UsageError: The query holds something else than maps, or as `FieldMap`.
     """
     if Path(location).exists():
-        return Location(Path(location))
+        return MappedUrl(Path(location))
     rest, _, part = location.rpartition("#") if "#" in location else (location, "", "")
     path, _, query = rest.partition("?")
     pairs: list[str] = []
@@ -263,4 +263,4 @@ def read_location(location: str, *, takes: Iterable[str] = ("map",)) -> Location
             pairs.append(unquote(value))
         else:
             hide = read_hiding(value)
-    return Location(Path(path), part, read_pairs(pairs, ":"), hide)
+    return MappedUrl(Path(path), part, read_pairs(pairs, ":"), hide)

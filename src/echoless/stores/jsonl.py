@@ -36,7 +36,7 @@ from echoless.stores import files
 from echoless.stores import jsonl_lines as lines
 from echoless.stores import jsonl_record as records
 from echoless.stores.base import ALL, Capabilities, Head, Scope, StoreKind
-from echoless.stores.field_map import Hiding, Location, read_path
+from echoless.stores.field_map import Hiding, MappedUrl, read_path
 from echoless.stores.files import Snapshot, read_bytes, replace_bytes
 from echoless.stores.hidden_records import HiddenRecords, HidesOnRequest, back_again
 from echoless.stores.json_splice import as_lines, records_in
@@ -62,7 +62,7 @@ class JsonlStore(StoreKind, HidesOnRequest):
     def __init__(self, path: Path, hide: Hiding = "") -> None:
         """Reads the file; use `open` or `create`."""
         self._path = real = _real(path)
-        self._location = Location(path, hide=hide)
+        self._location = MappedUrl(path, hide=hide)
         self._asked = hide
         self.url = f"jsonl:///{self._location}"
         self.owner_reads = f"programs that read {path}"

@@ -43,7 +43,7 @@ _MOST_KNOWN: Final = 100_000
 """Values remembered because they may come again: names, kinds, tags, times, importance."""
 
 
-class Place(Mapping[str, Json]):
+class FilePlace(Mapping[str, Json]):
     """Place of a memory in its file, as `native`; a tenth of the size of a dictionary."""
 
     __slots__ = ("_seq",)
@@ -63,7 +63,7 @@ class Place(Mapping[str, Json]):
         return 1
 
 
-class Rows:
+class MemoryRows:
     """Conversion of rows to memories; repeated names, tags, times and numbers are held once."""
 
     def __init__(self, path: Path) -> None:
@@ -143,7 +143,7 @@ class Rows:
                 metadata=EMPTY if metadata == "{}" else _object(metadata),
                 vectors=vectors,
                 extra=EMPTY if extra == "{}" else _object(extra),
-                native=Place(seq),
+                native=FilePlace(seq),
             )
             bare = memory.metadata is EMPTY and memory.extra is EMPTY
             return memory if bare and not retired(content) else owned(promised(memory), whole=True)

@@ -43,7 +43,7 @@ from echoless.stores.column_values import suggestion, texts_in
 from echoless.stores.files import file_number, make_file
 from echoless.stores.known_schema import refusal
 from echoless.stores.ledger import Ledger
-from echoless.stores.rows import CODED, COLUMNS, PLAIN, Rows
+from echoless.stores.rows import CODED, COLUMNS, PLAIN, MemoryRows
 
 _BATCH: Final = 500
 _SELECT: Final = (
@@ -199,7 +199,7 @@ class SqliteStore(StoreKind, Store):
         with self._database.speaking():
             rows = self._db.execute(f"{_SELECT} {where} ORDER BY m.seq, v.model", values)
             rows.arraysize = _BATCH
-            yield from Rows(self._path).memories(iter(rows.fetchmany, []))
+            yield from MemoryRows(self._path).memories(iter(rows.fetchmany, []))
 
     def count(self, scope: Scope = ALL) -> int:
         """Returns the number of memories in the scope."""

@@ -23,7 +23,7 @@ from echoless.execution.rollback import Undone
 from echoless.web import notices
 from echoless.web.review_pages import Reply, ReviewPages, fragment_of
 from echoless.web.review_query import Fields, field, fields_of
-from echoless.web.store_queue import Busy, Ended, Job, StoreQueue
+from echoless.web.store_queue import Busy, Ended, StoreQueue, Work
 from echoless.web.templating import render
 from echoless.workflows.review.items import KINDS
 from echoless.workflows.review.session import ReviewSession
@@ -157,7 +157,7 @@ class _Application:
     async def _apply(self, request: Request) -> Response:
         digest = field(await _fields(request), "digest")
 
-        def work(job: Job) -> Run:
+        def work(job: Work) -> Run:
             plan = self.pages.plan_to_apply(digest)
             return self.session.apply(plan, job.actions, looking=job.progress)
 
@@ -166,19 +166,19 @@ class _Application:
     async def _undo_run(self, request: Request) -> Response:
         run = field(await _fields(request), "run")
 
-        def work(job: Job) -> Undone:
+        def work(job: Work) -> Undone:
             return self.session.undo_run(run, looking=job.progress)
 
         return await self._begin("Undoing the run", work)
 
     async def _look(self, _request: Request) -> Response:
-        def work(job: Job) -> None:
+        def work(job: Work) -> None:
             self.session.look(job.progress)
 
         return await self._begin("Looking at the store again", work, writes=False)
 
     async def _begin(
-        self, title: str, work: Callable[[Job], object], *, writes: bool = True
+        self, title: str, work: Callable[[Work], object], *, writes: bool = True
     ) -> Response:
         """Starts a job, and waits a moment for short ones."""
         job = self.calls.begin(title, work, writes=writes)
@@ -196,7 +196,7 @@ class _Application:
             return _waiting(job)
         return await self._reply(request, lambda: self._result(job))
 
-    def _result(self, job: Job) -> Reply:
+    def _result(self, job: Work) -> Reply:
         """Returns what a job did."""
         match job.problem, job.result:
             case PlanRefused() as problem, _:
@@ -273,7 +273,7 @@ def _html(html: str, status: int, *, part: bool) -> Response:
     return responses.HTMLResponse(html, status, headers)
 
 
-def _waiting(job: Job) -> Response:
+def _waiting(job: Work) -> Response:
     """Returns the page that waits for a job."""
     return _html(render("review_working.html", job=job), 200, part=False)
 

@@ -43,7 +43,7 @@ _LINE_FEED: Final = {"\n": "\\n", "\t": "\\t"}
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class TextComparison:
     """Two texts of a page with what differs.
 
     Attributes:
@@ -100,7 +100,7 @@ def passage(text: str) -> Markup:
     return _block(text, _Text(_masked(text)))
 
 
-def compared(old: str, new: str) -> Comparison:
+def compared(old: str, new: str) -> TextComparison:
     """Compares two texts word by word and returns both, with what differs marked.
 
     Args:
@@ -109,10 +109,10 @@ def compared(old: str, new: str) -> Comparison:
     """
     if old == new:
         whole = passage(old)
-        return Comparison(whole, whole, same=True, alike=True, whole=True)
+        return TextComparison(whole, whole, same=True, alike=True, whole=True)
     masked = _masked(old), _masked(new)
     changed = changed_ranges(*masked)
-    return Comparison(
+    return TextComparison(
         _block(old, _Text(masked[0], changed.old, "del")),
         _block(new, _Text(masked[1], changed.new, "ins")),
         same=False,

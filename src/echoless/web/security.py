@@ -9,8 +9,8 @@ It answers the rest itself with a page of a sentence or two. In the order of the
    sites make a browser send.)
 4. `/?token=…` exchanges an unused token for the cookie of a session and goes on to `/`; a wrong or
    used one gets 403. Everything but the stylesheet needs the cookie; else 401.
-5. A body is read before the application runs and no further than `Limits.body`; else 413. An
-   answer takes at most `Limits.seconds`; else 503.
+5. A body is read before the application runs and no further than `PageLimits.body`; else 413. An
+   answer takes at most `PageLimits.seconds`; else 503.
 
 Every answer, refusals and errors included, carries `security_headers`. What the application answers
 as plain text with a status of an error, and whatever it fails with, becomes a page too, without a
@@ -54,7 +54,7 @@ _POLICY: Final = "; ".join(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class PageLimits:
     """Limits for those who reach the page.
 
     Attributes:
@@ -105,7 +105,7 @@ class AccessControl:
         *,
         bound: Address,
         tokens: AccessTokens,
-        limits: Limits,
+        limits: PageLimits,
         report: Callable[[Exception], None],
     ) -> None:
         """Guards an application.

@@ -36,7 +36,7 @@ from echoless.core.http_connection import TimedProtocol
 from echoless.web import notices
 from echoless.web.access import AccessTokens
 from echoless.web.notices import Notice
-from echoless.web.security import AccessControl, Limits, say, security_headers
+from echoless.web.security import AccessControl, PageLimits, say, security_headers
 from echoless.web.store_queue import StoreQueue
 
 _SHUTDOWN_SECONDS: Final = 2
@@ -51,7 +51,7 @@ _SIGNALS: Final = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ReservedPort:
     """A port that is taken for the page; nothing answers there yet.
 
     Attributes:
@@ -70,7 +70,7 @@ class Place:
 
 
 @contextmanager
-def taken_place(address: Address) -> Iterator[Place]:
+def taken_place(address: Address) -> Iterator[ReservedPort]:
     """Takes a port within the block, before the long work that the page is to show.
 
     Args:
@@ -80,7 +80,7 @@ def taken_place(address: Address) -> Iterator[Place]:
         UsageError: Nothing can listen there.
     """
     with bind(address, advice="Choose another one with --port; 0 takes a free one.") as made:
-        yield Place(made, Address(address.host, made.getsockname()[1]))
+        yield ReservedPort(made, Address(address.host, made.getsockname()[1]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,10 +103,10 @@ class Person:
 def serve(
     app: ASGIApp,
     *,
-    place: Place,
+    place: ReservedPort,
     calls: StoreQueue,
     person: Person,
-    limits: Limits | None = None,
+    limits: PageLimits | None = None,
 ) -> None:
     """Serves an application until a signal comes; call it in the thread that opened the store.
 
@@ -146,10 +146,10 @@ def make_server(
     bound: Address,
     tokens: AccessTokens,
     report: Callable[[Exception], None],
-    limits: Limits | None = None,
+    limits: PageLimits | None = None,
 ) -> uvicorn.Server:
     """Makes a server that does not listen yet; arguments as for `AccessControl`."""
-    limits = limits or Limits()
+    limits = limits or PageLimits()
     guarded = AccessControl(app, bound=bound, tokens=tokens, limits=limits, report=report)
     parts = {
         "seconds": limits.incoming,
@@ -204,7 +204,7 @@ def _whole(
     return b"".join(part for part in parts if part)
 
 
-def _run(server: uvicorn.Server, place: Place, calls: StoreQueue) -> None:
+def _run(server: uvicorn.Server, place: ReservedPort, calls: StoreQueue) -> None:
     """Runs the server in its thread; the thread of the store ends with it."""
     try:
         server.run(sockets=[place.socket])

@@ -6,7 +6,7 @@ a time. So the handlers of a page never touch the store. They hand their work to
 - `await queue.call(work)` for what takes a moment: an answer, a list, the preview of a plan. The
   event loop serves others meanwhile.
 - `queue.begin("Applying the plan", work)` for what may take long: apply, undo, look again. It
-  returns a `Job` at once; a page that waits shows `job.stage`, `job.done` and `job.whole`. As long
+  returns a `Work` at once; a page that waits shows `job.stage`, `job.done` and `job.whole`. As long
   as a job runs, `call` and `begin` raise `Busy`, so that no request waits for it.
 
 The thread that opened the store runs `serve` until `close`. The command line does that in the main
@@ -37,7 +37,7 @@ class Busy(EcholessError):
         job: The work.
     """
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Work) -> None:
         """Says what is being done."""
         super().__init__(f"{job.title} is under way. Wait until it is done, then try again.")
         self.job = job
@@ -57,7 +57,7 @@ class Ended(EcholessError):
 
 
 @dataclass(slots=True)
-class Job:
+class Work:
     """Long work on the store, and how far it is.
 
     Attributes:
@@ -141,15 +141,15 @@ class StoreQueue:
         self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
         self._ending = False  # no event: its lock and a signal in the same thread would block
         self._starting = threading.Lock()
-        self._job: Job | None = None
+        self._job: Work | None = None
 
     @property
-    def job(self) -> Job | None:
+    def job(self) -> Work | None:
         """Returns the latest long work, or None before the first."""
         return self._job
 
     @property
-    def running(self) -> Job | None:
+    def running(self) -> Work | None:
         """Returns the long work that is under way, or None."""
         job = self._job
         return job if job is not None and job.state == "running" else None
@@ -174,11 +174,11 @@ class StoreQueue:
         """
         return self._put(work).result()
 
-    def begin(self, title: str, work: Callable[[Job], object], *, writes: bool = True) -> Job:
+    def begin(self, title: str, work: Callable[[Work], object], *, writes: bool = True) -> Work:
         """Starts long work in the thread of the store.
 
         Args:
-            title: What it does; see `Job.title`.
+            title: What it does; see `Work.title`.
             work: Given the job, whose `progress` and `actions` it hands to the library.
             writes: Whether it changes the store.
 
@@ -191,7 +191,7 @@ class StoreQueue:
         """
         with self._starting:
             self._check()
-            job = Job(title, writes)
+            job = Work(title, writes)
             over: Future[object] = Future()
             over.add_done_callback(job.settle)
             self._job = job

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from echoless.blocking.top_k import kept_partners
 from echoless.blocking.vector_join.dense_limits import DENSE, SEEN_ENOUGH
 from echoless.blocking.vector_join.equal_rows import copies_of, each_once
-from echoless.blocking.vector_join.exact_join import Join, Work, pairs_above, row_norms
+from echoless.blocking.vector_join.exact_join import Join, JoinWork, pairs_above, row_norms
 from echoless.blocking.vector_join.hyperplane_join import layout_for, planes_for
 from echoless.blocking.vector_join.planner import Choice, Method, choose, similar_pairs
 from echoless.blocking.vector_join.prefix_join import PrefixSieve, Steps, laid_out
@@ -162,7 +162,7 @@ def test_the_threshold_itself_counts_only_where_it_is_to(kernels: bool, inclusiv
 def test_however_many_coordinates_there_are_no_pair_is_lost(planes: int) -> None:
     rows = rows_at(1_500, 384, 0.96)
     choice = way("prefix", rows, 0.95, planes=planes)
-    work = Work()
+    work = JoinWork()
     found = pairs(similar_pairs(rows, 0.95, choice=choice, work=work))
     assert len(found) >= 700
     assert found == pairs(pairs_above(rows, 0.95))
@@ -220,7 +220,7 @@ def test_the_exact_way_stays_exact_where_bits_tell_nothing() -> None:
 def test_directions_are_weighed_by_rows_they_were_not_fitted_to() -> None:
     rows = rows_at(20_000, 384, 0.9)  # in all directions: none of them tells more than others
     chosen = choose(Join(rows, row_norms(rows), 0.8), exact=True)
-    work = Work()
+    work = JoinWork()
     list(similar_pairs(rows, 0.8, choice=chosen, work=work))
     assert work.verified <= work.compared / 1_000
 
@@ -241,7 +241,7 @@ def test_bits_leave_little_to_be_compared_in_full(exact: bool) -> None:
     choice = choose(join, exact=exact)
     if choice.method == "product" or choice.exact != exact:
         choice = way("prefix" if exact else "bands", rows, 0.95, planes=48)
-    work = Work()
+    work = JoinWork()
     found = pairs(similar_pairs(rows, 0.95, choice=choice, work=work))
     assert len(found) >= 0.999 * 10_000
     look_alikes = work.compared / 1_000 if exact else 3 * len(found)
@@ -286,7 +286,7 @@ def test_of_a_crowd_each_row_keeps_the_first_and_the_closest(kernels: bool, meth
     rows = (one + 0.05 * random.standard_normal((3_000, 64))).astype(np.float32)
     if not kernels:
         rows = rows[:600]
-    work = Work()
+    work = JoinWork()
     found = pairs(similar_pairs(rows, 0.8, choice=way(method, rows, 0.8), most=8, work=work))
     by_row: dict[int, list[int]] = {}
     for i, j in found:
@@ -364,7 +364,7 @@ def test_the_number_of_threads_changes_nothing(
 def test_a_compiler_that_may_not_use_wide_registers_finds_the_same_pairs(tmp_path: Path) -> None:
     rows = rows_at(1_000, 384, 0.96)
     np.save(tmp_path / "rows.npy", rows)
-    work = Work()
+    work = JoinWork()
     choice = way("prefix", rows, 0.95, planes=48)
     expected = pairs(similar_pairs(rows, 0.95, choice=choice, work=work))
     code = (

@@ -31,7 +31,7 @@ from echoless.stores.base import Store
 from echoless.stores.sql import TableStore
 from echoless.stores.sql.database_ledger import CARRIED, schema_of
 from echoless.stores.sql.location import Location
-from echoless.stores.sql.postgres_backend import Relation
+from echoless.stores.sql.postgres_backend import CatalogueTable
 from echoless.testing.crash import killed_at
 from echoless.testing.stores import plan_by_hand
 from tests.stores.sql import worlds
@@ -506,7 +506,7 @@ def test_a_program_that_names_no_table_gets_none_of_the_ledger(url: str) -> None
     ],
 )
 def test_each_table_has_a_schema_of_its_own(relation: tuple[str, str], schema: str) -> None:
-    name = schema_of(Relation(*relation, 1))
+    name = schema_of(CatalogueTable(*relation, 1))
     assert name.startswith(schema)
     assert len(name.encode()) <= 63
     assert set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789_")

@@ -212,4 +212,4 @@ def test_pairs_with_little_wording_in_common_are_counted_beyond_their_budget(
     monkeypatch.setattr(judging, "MOST_FAR", 2)
     report = between(one, other)
     assert report.left_out > 0
-    assert any("little wording in common" in note for note in report.tally.notes)
+    assert any("not put to the pair model" in note for note in report.tally.notes)

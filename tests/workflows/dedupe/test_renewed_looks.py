@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from echoless import Findings, Memory, audit, find, open_store, plan
 from echoless.blocking import candidate_cache as looks
 from echoless.blocking import known_pairs, pair_budget
-from echoless.blocking.vector_join.exact_join import Work
+from echoless.blocking.vector_join.exact_join import JoinWork
 from echoless.core import text_facts_cache as readings
 from echoless.core.model import Vector
 from echoless.core.own_folders import CACHE as FOLDER
@@ -56,16 +56,16 @@ def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def compared(monkeypatch: pytest.MonkeyPatch) -> list[Work]:
+def compared(monkeypatch: pytest.MonkeyPatch) -> list[JoinWork]:
     """The counts of each vector join since this was emptied."""
-    made: list[Work] = []
-    begin: Callable[..., None] = Work.__init__
+    made: list[JoinWork] = []
+    begin: Callable[..., None] = JoinWork.__init__
 
-    def counting(self: Work, *values: object, **named: object) -> None:
+    def counting(self: JoinWork, *values: object, **named: object) -> None:
         begin(self, *values, **named)
         made.append(self)
 
-    monkeypatch.setattr(Work, "__init__", counting)
+    monkeypatch.setattr(JoinWork, "__init__", counting)
     return made
 
 
@@ -98,7 +98,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def test_only_changed_memories_are_compared_by_vector(store: Store, compared: list[Work]) -> None:
+def test_only_changed_memories_are_compared_by_vector(
+    store: Store, compared: list[JoinWork]
+) -> None:
     rows = sum(bool(memory.vectors) for memory in store.scan())
     first = find(store, SETTINGS[0])
     assert first.renewed == 0
@@ -134,7 +136,7 @@ def test_where_a_partner_goes_the_next_closest_takes_its_place(
     assert after.judged == fresh.judged
 
 
-def test_where_much_changed_all_is_compared(store: Store, compared: list[Work]) -> None:
+def test_where_much_changed_all_is_compared(store: Store, compared: list[JoinWork]) -> None:
     find(store, SETTINGS[0])
     compared.clear()
     put(store, [replace(m, content=m.content[::-1]) for m in list(store.scan())[:8]])

@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # they bring in numpy
     from echoless.blocking.known_pairs import KnownPairs
     from echoless.blocking.vector_join import exact_join, hyperplane_join, memory_pairs, planner
     from echoless.blocking.vector_join.exact_join import Hits, Join
-    from echoless.blocking.vector_join.hyperplane_join import Layout
+    from echoless.blocking.vector_join.hyperplane_join import HashTables
 else:
     np = lazy_module("numpy")
     exact_join = lazy_module("echoless.blocking.vector_join.exact_join")
@@ -169,7 +169,7 @@ class SemanticDetector:
                 return choice
             return replace(choice, known=memory_pairs.known_rows(matrix, known))
 
-        work = exact_join.Work(pulse=self._options.pulse)
+        work = exact_join.JoinWork(pulse=self._options.pulse)
         yield from planner.similar_pairs(
             matrix.rows, threshold, inclusive=inclusive, most=most, choice=chosen, work=work
         )
@@ -181,7 +181,7 @@ class SemanticDetector:
                 "closest and the best survivors among them were looked at."
             )
 
-    def _tables(self, matrix: Matrix, threshold: float, tally: Tally) -> Layout | None:
+    def _tables(self, matrix: Matrix, threshold: float, tally: Tally) -> HashTables | None:
         """Returns the hash tables to use, if the profile wants them and they save work."""
         size, dimensions = matrix.rows.shape
         if not self._lsh or size < LSH_FROM:

@@ -62,7 +62,7 @@ _SILENT: Final = {"DAFT_ANALYTICS_ENABLED": "0", "RAY_USAGE_STATS_ENABLED": "0"}
 Daft asks for it while it is imported, here and in the workers of a cluster."""
 
 
-class Engine(Protocol):
+class JoinEngine(Protocol):
     """Runs the relational steps."""
 
     @property
@@ -117,20 +117,20 @@ class DuckDbEngine:
         self._memory, self._spill = memory, spill
 
     def place_clues(self, clues: Path, into: Path, block: int) -> None:
-        """Writes placed clues; see `Engine`."""
+        """Writes placed clues; see `JoinEngine`."""
         with self._opened(into, {"block": block}) as connection:
             _see(connection, "clues", clues)
             _write(connection, _PLACED_CLUES, into)
 
     def shared_postings(self, needs: Path, postings: Path, into: Path) -> None:
-        """Writes the postings that the rows of one block read; see `Engine`."""
+        """Writes the postings that the rows of one block read; see `JoinEngine`."""
         with self._opened(into) as connection:
             _see(connection, "needs", needs)
             _see(connection, "postings", postings)
             _write(connection, _SHARED_POSTINGS, into / "0.parquet")
 
     def each(self, work: Callable[[Given], Result], given: Iterable[Given]) -> Iterator[Result]:
-        """Yields the result of each item, worked on by threads; see `Engine`."""
+        """Yields the result of each item, worked on by threads; see `JoinEngine`."""
         return in_order(partial(work, item) for item in given)
 
     @contextmanager
@@ -224,7 +224,7 @@ class DaftEngine:
         return "daft on ray" if self._cluster else "daft"
 
     def place_clues(self, clues: Path, into: Path, block: int) -> None:
-        """Writes placed clues; see `Engine`."""
+        """Writes placed clues; see `JoinEngine`."""
         frame = _read_frame(clues)
         held = frame.groupby("value").agg(
             daft.col("row").count().cast(daft.DataType.int64()).alias("held")
@@ -233,13 +233,13 @@ class DaftEngine:
         _write_frame(_in_blocks(placed, "row", block), into, by_block=True)
 
     def shared_postings(self, needs: Path, postings: Path, into: Path) -> None:
-        """Writes the postings that the rows of one block read; see `Engine`."""
+        """Writes the postings that the rows of one block read; see `JoinEngine`."""
         shared = _read_frame(postings).join(_read_frame(needs), on="value")
         shared = shared.where(daft.col("place") < daft.col("take"))
         _write_frame(shared.select("term", "place", "row", "share"), into)
 
     def each(self, work: Callable[[Given], Result], given: Iterable[Given]) -> Iterator[Result]:
-        """Yields the result of each item, by threads or by the workers of Ray; see `Engine`."""
+        """Yields the result of each item, by threads or by the workers of Ray; see `JoinEngine`."""
         if not self._cluster:
             yield from in_order(partial(work, item) for item in given)
             return

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.blocking.detector import Gate
-from echoless.blocking.relational.engines import Engine
+from echoless.blocking.relational.engines import JoinEngine
 from echoless.blocking.relational.row_files import (
     Column,
     RowWriter,
@@ -119,7 +119,7 @@ class RelationalWording:
     """
 
     def __init__(
-        self, texts: Iterable[str], n: int, engine: Engine, folder: Path, block: int
+        self, texts: Iterable[str], n: int, engine: JoinEngine, folder: Path, block: int
     ) -> None:
         """Reads the texts into files.
 

@@ -130,7 +130,7 @@ class WordingJoin:
         kernels.post(clues, index, np.zeros(len(begins) - 1, np.int32))
         rows = kernels.Grams(*self.rows.columns)
         gate = self.gate.threshold, self.gate.inclusive
-        limits = kernels.Limits(POSTINGS, self._looked_at, self.most, *gate, DENSE)
+        limits = kernels.Bounds(POSTINGS, self._looked_at, self.most, *gate, DENSE)
 
         def work(begin: int) -> tuple[Pairs, int]:
             end = min(begin + ROWS_AT_ONCE, self.rows.rows)
@@ -204,7 +204,7 @@ def partners_by_clues(
     if loops_loaded():
         room = np.empty((2, len(rows) * looked_at), np.int64)
         given = kernels.ClueRows(clues.starts, clues.terms, *weights)
-        limits = kernels.Limits(POSTINGS, looked_at, 0, 0.0, True, DENSE)
+        limits = kernels.Bounds(POSTINGS, looked_at, 0, 0.0, True, DENSE)
         posted = kernels.Index(index.begins, index.posts, index.shares)
         made = kernels.choose(given, posted, rows, limits, room)
         return room[0, :made].copy(), room[1, :made].copy()

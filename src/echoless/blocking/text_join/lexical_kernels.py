@@ -59,7 +59,7 @@ class Index(NamedTuple):
     shares: Shares
 
 
-class Limits(NamedTuple):
+class Bounds(NamedTuple):
     """Limits of an approximate join.
 
     Attributes:
@@ -102,7 +102,7 @@ class Room(NamedTuple):
 
 
 @njit(nogil=True)
-def room_for(rows: int, limits: Limits) -> Room:
+def room_for(rows: int, limits: Bounds) -> Room:
     """Returns room for the partners of one row after the other."""
     reads = limits.budget + 1
     return Room(
@@ -262,7 +262,7 @@ def at_least(floor: int, many: int, room: Room) -> int:
 
 
 @njit(nogil=True)
-def gather(clues: ClueRows, index: Index, row: int, limits: Limits, floor: int, room: Room) -> int:
+def gather(clues: ClueRows, index: Index, row: int, limits: Bounds, floor: int, room: Room) -> int:
     """Collects the rows before `row` that share most of its rarest clues.
 
     The same as `approximate_tfidf_join.most_in_common`. `floor` is a guess of the lowest total that
@@ -314,7 +314,7 @@ def partners(
     index: Index,
     rows: Grams,
     span: tuple[int, int],
-    limits: Limits,
+    limits: Bounds,
     made: tuple[Ints, Ints, Floats],
     done: Ints,
 ) -> None:
@@ -354,7 +354,7 @@ def partners(
 
 
 @njit(nogil=True)
-def choose(clues: ClueRows, index: Index, wanted: Ints, limits: Limits, made: Ints) -> int:
+def choose(clues: ClueRows, index: Index, wanted: Ints, limits: Bounds, made: Ints) -> int:
     """Writes the partners of the wanted rows, unscored, and those rows; returns how many."""
     looked_at, room = limits.looked_at, room_for(len(clues.lengths), limits)
     chosen, scores = room.chosen, room.scores

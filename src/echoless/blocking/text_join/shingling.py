@@ -107,7 +107,7 @@ def loops_loaded() -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Forms:
+class NormalForms:
     """Case-folded normal forms of texts, with a space at both ends if not empty.
 
     Attributes:
@@ -119,7 +119,7 @@ class Forms:
     starts: Ints
 
 
-def word_runs(texts: Sequence[str], forms: Forms | None = None) -> Runs:
+def word_runs(texts: Sequence[str], forms: NormalForms | None = None) -> Runs:
     """Returns hashes of the words (`core.text.words`) of each text, in order, with repeats.
 
     Two different words share a hash of 64 bits once in 2^64; among ten million different ones,
@@ -167,7 +167,7 @@ def word_shingle_runs(texts: Sequence[str], n: int, known: Runs | None = None) -
     return Runs(starts_of(counts), made)
 
 
-def gram_runs(texts: Sequence[str], n: int, forms: Forms | None = None) -> Runs:
+def gram_runs(texts: Sequence[str], n: int, forms: NormalForms | None = None) -> Runs:
     """Returns the character n-grams of each text as numbers, in order, with repeats.
 
     The n-grams are those of `core.text.char_ngrams`: 2 characters where most of a text is in
@@ -223,11 +223,11 @@ def distinct(runs: Runs) -> tuple[Runs, Counts]:
     return Runs(starts_of(lengths), values[places]), times
 
 
-def forms_of(texts: Sequence[str]) -> Forms:
+def forms_of(texts: Sequence[str]) -> NormalForms:
     """Returns the case-folded normal forms of the texts of one batch."""
     if not loops_loaded():
         forms = [normalise(text, fold_case=True) for text in texts]
-        return Forms(*_points([f" {form} " if form else "" for form in forms]))
+        return NormalForms(*_points([f" {form} " if form else "" for form in forms]))
 
     points, starts = _points(texts)
     bare = np.empty(len(texts), dtype=np.bool_)
@@ -237,7 +237,7 @@ def forms_of(texts: Sequence[str]) -> Forms:
         points, starts = _points([t if b else normalise(t, fold_case=True) for t, b in given])
     made, begins = np.empty(len(points) + 2 * len(texts), np.uint32), np.empty_like(starts)
     kernels.padded(points, starts, bare, made, begins)
-    return Forms(made[: begins[-1]], begins)
+    return NormalForms(made[: begins[-1]], begins)
 
 
 def _points(texts: Sequence[str]) -> tuple[Points, Ints]:

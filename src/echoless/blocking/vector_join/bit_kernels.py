@@ -28,7 +28,7 @@ GROUP: Final = 4
 # The classes stand in this file, as a change of them must give compiled code of another name.
 
 
-class Rows(NamedTuple):
+class ComparedRows(NamedTuple):
     """Rows that are compared in full, and what makes a hit.
 
     Attributes:
@@ -165,7 +165,7 @@ def sift(sums: Any, limit: Any, before: int, row: int, rows: Any, found: Any, hi
         limit: Sum from which on two rows are compared in full.
         before: First row of the tile.
         row: The row that is compared with those before it.
-        rows: See `Rows`.
+        rows: See `ComparedRows`.
         found: Shape (2, room), int64: takes the hits.
         hits: How many `found` holds already.
 
@@ -186,7 +186,7 @@ def scan(tiles: Any, queries: Any, rows: Any, span: Any, position: Any, found: A
     Args:
         tiles: As `prefix_join.Laid.tiles`, like `queries`.
         queries: All rows.
-        rows: See `Rows`.
+        rows: See `ComparedRows`.
         span: First row, and the one after the last.
         position: Group of tiles and row to begin with.
         found: As for `sift`, with room for more hits than `QUERIES * GROUP * LANES`.

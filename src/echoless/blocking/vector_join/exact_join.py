@@ -46,7 +46,7 @@ _UNIT_ROUNDOFF: Final = 2.0**-24
 
 
 @dataclass(slots=True)
-class Work:
+class JoinWork:
     """Counters of one join, for reports and for tests that count instead of timing.
 
     Attributes:
@@ -101,10 +101,10 @@ def pairs_above(
     """
     budget = max(budget, 1 << 20)
     side = _side(budget, rows.shape[1])
-    yield from _tiles(Join(rows, _norms(rows, side), threshold, inclusive, budget), Work())
+    yield from _tiles(Join(rows, _norms(rows, side), threshold, inclusive, budget), JoinWork())
 
 
-def _tiles(join: Join, work: Work) -> Iterator[Hits]:
+def _tiles(join: Join, work: JoinWork) -> Iterator[Hits]:
     """Yields all hits of a join, tile by tile."""
     rows, floor = join.rows, join.floor
     side = _side(join.budget, rows.shape[1])
@@ -116,7 +116,7 @@ def _tiles(join: Join, work: Work) -> Iterator[Hits]:
             yield from join.confirmed(*_ahead(product >= floor, top, left))
 
 
-def product_pairs(join: Join, most: int | None, work: Work) -> Iterator[Hits]:
+def product_pairs(join: Join, most: int | None, work: JoinWork) -> Iterator[Hits]:
     """Yields the hits of `pairs_above`; with `most` only the wanted partners of each row.
 
     With `most`, the partners are those of `kept_partners`, and hits come by rising j, then i.
@@ -151,7 +151,7 @@ def product_pairs(join: Join, most: int | None, work: Work) -> Iterator[Hits]:
             yield wanted
 
 
-def renewed_pairs(join: Join, known: KnownHits, most: int | None, work: Work) -> Iterator[Hits]:
+def renewed_pairs(join: Join, known: KnownHits, most: int | None, work: JoinWork) -> Iterator[Hits]:
     """Yields the hits of `exact_join.product_pairs`, by rising j, then i.
 
     Args:

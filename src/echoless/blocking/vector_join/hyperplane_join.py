@@ -25,7 +25,7 @@ from echoless.blocking.vector_join.dense_limits import SEEN_ENOUGH
 from echoless.blocking.vector_join.exact_join import (
     Hits,
     Join,
-    Work,
+    JoinWork,
     in_order_of_rows,
     pairs_within,
     product_pairs,
@@ -70,7 +70,7 @@ _A_BUCKET: Final = 500_000
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class HashTables:
     """The size of hash tables of random hyperplanes.
 
     Attributes:
@@ -86,7 +86,7 @@ class Layout:
 
 def layout(
     threshold: float, dimensions: int, count: int, *, bits: int | None = None
-) -> Layout | None:
+) -> HashTables | None:
     """Returns the cheapest tables with the expected recall.
 
     Args:
@@ -100,7 +100,7 @@ def layout(
         needed, or no number of bits saves any work.
     """
 
-    def work(tables: Layout) -> float:
+    def work(tables: HashTables) -> float:
         """Returns the multiplications, for rows that lie in all directions alike."""
         hashing = tables.bits * tables.tables * count * dimensions
         buckets: float = tables.tables * min(2**tables.bits, count / 2)
@@ -115,7 +115,7 @@ def layout(
     return best if best and work(best) < count * count * dimensions / 2 else None
 
 
-def layout_for(stay: float, bits: int, recall: float, most_tables: int) -> Layout | None:
+def layout_for(stay: float, bits: int, recall: float, most_tables: int) -> HashTables | None:
     """Returns tables of so many bits with the expected recall; None if it takes too many.
 
     Args:
@@ -126,15 +126,15 @@ def layout_for(stay: float, bits: int, recall: float, most_tables: int) -> Layou
     """
     together = stay**bits
     if together >= recall:
-        return Layout(bits, 1, together)
+        return HashTables(bits, 1, together)
     tables = ceil(log1p(-recall) / log1p(-together))
     if tables > most_tables:
         return None
-    return Layout(bits, tables, 1.0 - (1.0 - together) ** tables)
+    return HashTables(bits, tables, 1.0 - (1.0 - together) ** tables)
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class FilledTables:
     """Hash tables that put each row into one bucket a table.
 
     Attributes:
@@ -144,13 +144,13 @@ class Tables:
         comparisons: Pairs that share a bucket, counted once a table.
     """
 
-    layout: Layout
+    layout: HashTables
     keys: Keys
     signatures: Words
     comparisons: int
 
 
-def tables_of(join: Join, frame: Frame, layout: Layout) -> Tables:
+def tables_of(join: Join, frame: Frame, layout: HashTables) -> FilledTables:
     """Returns rows in buckets by the sides of the frame's first `tables * bits` planes."""
     words = signature_bits(len(frame.planes)) // 64
     keys = np.empty((len(join.rows), layout.tables), dtype=np.uint32)
@@ -165,11 +165,11 @@ def tables_of(join: Join, frame: Frame, layout: Layout) -> Tables:
     for table in range(layout.tables):
         held = np.bincount(keys[:, table], minlength=1).astype(np.int64)
         comparisons += int((held * (held - 1) // 2).sum())
-    return Tables(layout, keys, signatures, comparisons)
+    return FilledTables(layout, keys, signatures, comparisons)
 
 
 def keys_and_signatures(
-    join: Join, frame: Frame, layout: Layout, some: slice
+    join: Join, frame: Frame, layout: HashTables, some: slice
 ) -> tuple[Keys, Words]:
     """Returns the buckets and the signatures of some rows.
 
@@ -180,8 +180,8 @@ def keys_and_signatures(
         some: One of `projections.blocks`: a product of other rows may round to another side.
 
     Returns:
-        As `Tables.keys` and `Tables.signatures`; signatures are zero without compiled kernels, the
-        only ones that read them.
+        As `FilledTables.keys` and `FilledTables.signatures`; signatures are zero without compiled
+        kernels, the only ones that read them.
     """
     bits, count = layout.bits, layout.tables
     at = frame.coordinates(join.unit(some.start, some.stop - some.start))
@@ -196,7 +196,7 @@ def keys_and_signatures(
 
 
 def bucket_pairs(
-    join: Join, tables: Tables, most_bits: int, most: int | None, work: Work
+    join: Join, tables: FilledTables, most_bits: int, most: int | None, work: JoinWork
 ) -> Iterator[Hits]:
     """Yields hits i < j that share a bucket; arrays are never empty.
 
@@ -242,7 +242,7 @@ def buckets_of(keys: Keys) -> list[NDArray[np.int64]]:
 def _hits_of_table(
     join: Join,
     inverse: NDArray[np.float32],
-    tables: Tables,
+    tables: FilledTables,
     table: int,
     most_bits: int,
     most: int | None,
@@ -258,7 +258,7 @@ def _hits_of_table(
     enough, terms = 0 if most is None else SEEN_ENOUGH, crowd_terms(join, most)
     seen = np.zeros(1 if most is None else count, dtype=np.int32)
     counts = np.zeros(1, dtype=np.int64)
-    rows = bit_kernels.Rows(join.rows, inverse, terms, enough, seen, counts)
+    rows = bit_kernels.ComparedRows(join.rows, inverse, terms, enough, seen, counts)
     pairs = np.empty((2, max(ROOM, int(np.diff(starts).max()))), dtype=np.int64)
     hits: list[Hits] = []
     position = (0, 0)
@@ -269,7 +269,7 @@ def _hits_of_table(
     return int(counts[0]), hits
 
 
-def planes_for(layout: Layout) -> int:
+def planes_for(layout: HashTables) -> int:
     """Returns the planes a layout needs, a signature of at least four words included."""
     return max(256, 64 * ceil(layout.tables * layout.bits / 64))
 
@@ -280,7 +280,7 @@ def signature_bits(planes: int) -> int:
 
 
 def pairs_sharing(
-    rows: NDArray[np.float32], threshold: float, made: Layout, *, inclusive: bool = True
+    rows: NDArray[np.float32], threshold: float, made: HashTables, *, inclusive: bool = True
 ) -> Iterator[Hits]:
     """Yields pairs i < j that share a bucket and whose cosine reaches a threshold, each once.
 
@@ -305,7 +305,7 @@ def pairs_sharing(
     origin = np.zeros(rows.shape[1], dtype=np.float32)
     tables = tables_of(join, Frame(origin, random_planes(planes, rows.shape[1])), made)
     if 4 * tables.comparisons >= len(rows) ** 2:
-        yield from product_pairs(join, None, Work())
+        yield from product_pairs(join, None, JoinWork())
         return
     most = cut(signature_bits(planes), widest_angle(threshold, 1.0), MISS)
-    yield from bucket_pairs(join, tables, most, None, Work())
+    yield from bucket_pairs(join, tables, most, None, JoinWork())

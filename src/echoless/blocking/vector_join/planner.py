@@ -30,15 +30,15 @@ from echoless.blocking.vector_join.exact_join import (
     KERNELS,
     Hits,
     Join,
+    JoinWork,
     KnownHits,
-    Work,
     product_pairs,
     renewed_pairs,
     row_norms,
 )
 from echoless.blocking.vector_join.hyperplane_join import (
     MISS,
-    Layout,
+    HashTables,
     bucket_pairs,
     layout_for,
     planes_for,
@@ -105,7 +105,7 @@ class Choice:
     expected_recall: float
     cost: float
     sieve: PrefixSieve | None = None
-    layout: Layout | None = None
+    layout: HashTables | None = None
     frame: Frame | None = None
     most_bits: int = 0
     known: KnownHits | None = None
@@ -259,7 +259,7 @@ def _band_options(
         yield _Option(cost + _WORTH_A_MISS, partial(_banded, centre, layout, most, cost))
 
 
-def _banded(centre: Floats, layout: Layout, most: int, cost: float) -> Choice:
+def _banded(centre: Floats, layout: HashTables, most: int, cost: float) -> Choice:
     """Returns the choice of `bands`, for which it draws the planes."""
     frame = Frame(centre, random_planes(planes_for(layout), len(centre)))
     recall = layout.expected_recall
@@ -273,7 +273,7 @@ def similar_pairs(
     inclusive: bool = True,
     most: int | None = None,
     choice: Choice | Callable[[Join], Choice] = choose,
-    work: Work | None = None,
+    work: JoinWork | None = None,
 ) -> Iterator[Hits]:
     """Yields pairs i < j with cosine at or above a threshold, each once.
 
@@ -295,7 +295,7 @@ def similar_pairs(
     Raises:
         ValueError: A row is zero or not finite.
     """
-    work = Work() if work is None else work
+    work = JoinWork() if work is None else work
     join = Join(rows, row_norms(rows), threshold, inclusive)
     if len(rows) < 2:
         return
@@ -320,7 +320,7 @@ def _filled(hits: Hits) -> Iterator[Hits]:
         yield hits
 
 
-def _by(chosen: Choice, join: Join, most: int | None, work: Work) -> Iterator[Hits]:
+def _by(chosen: Choice, join: Join, most: int | None, work: JoinWork) -> Iterator[Hits]:
     """Yields the hits of a join by the chosen method, or by `product` where it does not pay."""
     if chosen.known is not None:
         yield from renewed_pairs(join, chosen.known, most, work)

@@ -28,7 +28,7 @@ from echoless.blocking.vector_join.dense_limits import DENSE, SEEN_ENOUGH
 from echoless.blocking.vector_join.exact_join import (
     Hits,
     Join,
-    Work,
+    JoinWork,
     in_order_of_rows,
     some_of,
 )
@@ -154,7 +154,7 @@ def _in_blocks(work: Callable[[slice], float | None], count: int) -> float:
     return max((result or 0.0 for result in results), default=0.0)
 
 
-def scan_pairs(join: Join, laid: Laid, most: int | None, work: Work) -> Iterator[Hits]:
+def scan_pairs(join: Join, laid: Laid, most: int | None, work: JoinWork) -> Iterator[Hits]:
     """Yields hits i < j of the join, by rising j, then i; arrays are never empty.
 
     Args:
@@ -186,10 +186,10 @@ class _Run:
     inverse: Floats
     seen: NDArray[np.int32]
 
-    def block(self, first: int, last: int) -> tuple[Work, Hits]:
+    def block(self, first: int, last: int) -> tuple[JoinWork, Hits]:
         """Returns the counts and the hits of rows `first` to `last` with all rows before them."""
         counts = np.zeros(1, dtype=np.int64)
-        rows = bit_kernels.Rows(
+        rows = bit_kernels.ComparedRows(
             self.join.rows,
             self.inverse,
             crowd_terms(self.join, self.most),
@@ -208,7 +208,7 @@ class _Run:
             position = (after[0], after[1])
             parts += self.join.confirmed(*pairs[:, :size].copy())
         hits, crowded = some_of(in_order_of_rows(parts), self.most)
-        return Work(verified=int(counts[0]), crowded=crowded), hits
+        return JoinWork(verified=int(counts[0]), crowded=crowded), hits
 
 
 def crowd_terms(join: Join, most: int | None) -> Floats:

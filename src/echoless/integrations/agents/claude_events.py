@@ -39,7 +39,7 @@ _OF_SUBAGENTS: Final = frozenset({"agent-memory", "agent-memory-local"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class HookEvent:
     """What happened, as far as a hook of a memory needs it.
 
     Attributes:
@@ -60,7 +60,7 @@ class Event:
     texts: tuple[str, ...]
 
 
-def read_event(data: bytes) -> Event:
+def read_event(data: bytes) -> HookEvent:
     """Reads the JSON object a hook gets on standard input.
 
     Raises:
@@ -81,7 +81,7 @@ def read_event(data: bytes) -> Event:
     writes = name == WRITTEN and _text(event, "tool_name") in _WRITERS
     file = _text(given, "file_path") if writes else ""
     response = event.get("tool_response")
-    return Event(
+    return HookEvent(
         name=name,
         folder=here,
         transcript=here / Path(transcript).expanduser() if transcript else None,
@@ -121,7 +121,7 @@ def _patches(response: Mapping[str, object]) -> tuple[tuple[int, tuple[str, ...]
     return tuple(read)
 
 
-def written_lines(event: Event, text: str) -> frozenset[int] | None:
+def written_lines(event: HookEvent, text: str) -> frozenset[int] | None:
     """Returns the lines of a file that an event wrote, from 1; None for all of them.
 
     Args:
@@ -166,7 +166,7 @@ def memory_of(file: Path, named: Sequence[Path] = ()) -> Path | None:
     return None
 
 
-def memories_of_project(event: Event, named: Sequence[Path] = ()) -> list[Path]:
+def memories_of_project(event: HookEvent, named: Sequence[Path] = ()) -> list[Path]:
     """Returns the memories of the project of a session that exist, each once.
 
     Args:

@@ -25,7 +25,7 @@ MOST: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class MemoryShare:
     """Repetition in one memory of a project.
 
     Attributes:
@@ -40,7 +40,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StandingMemory:
     """A memory and where it stands.
 
     Attributes:
@@ -64,8 +64,8 @@ class Repeat:
         evidence: Why, in one line.
     """
 
-    written: Standing
-    earlier: Standing
+    written: StandingMemory
+    earlier: StandingMemory
     evidence: str
 
 
@@ -115,7 +115,7 @@ class _Reading:
     """
 
     memories: dict[str, Memory] = field(default_factory=dict)
-    standing: dict[str, Standing] = field(default_factory=dict)
+    standing: dict[str, StandingMemory] = field(default_factory=dict)
     kept: list[Kept] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
 
@@ -138,7 +138,7 @@ class _Reading:
             place = store.place(memory.id)
             judged = in_context(store, memory)
             self.memories[id_] = replace(judged, id=id_, links=(), native={})
-            self.standing[id_] = Standing(memory, *(place or (path, 0)))
+            self.standing[id_] = StandingMemory(memory, *(place or (path, 0)))
         for pair in store.ledger.kept():
             self.kept.append(replace(pair, a=f"{number}:{pair.a}", b=f"{number}:{pair.b}"))
 
@@ -181,7 +181,7 @@ def _is_too_large(store: Store, path: Path, troubles: list[str]) -> bool:
     return True
 
 
-def shares(paths: Iterable[Path], choices: Choices) -> tuple[list[Share], list[str]]:
+def shares(paths: Iterable[Path], choices: Choices) -> tuple[list[MemoryShare], list[str]]:
     """Returns how much of each memory repeats another one in it.
 
     Args:
@@ -191,7 +191,7 @@ def shares(paths: Iterable[Path], choices: Choices) -> tuple[list[Share], list[s
     Returns:
         Those with repetition, and why others were left out.
     """
-    made: list[Share] = []
+    made: list[MemoryShare] = []
     troubles: list[str] = []
     for path in paths:
         try:
@@ -203,7 +203,7 @@ def shares(paths: Iterable[Path], choices: Choices) -> tuple[list[Share], list[s
             troubles.append(f"{path} was left out: {problem}")
             continue
         if found.redundant:
-            made.append(Share(path, found.redundant, len(found.memories) - len(found.marked)))
+            made.append(MemoryShare(path, found.redundant, len(found.memories) - len(found.marked)))
     return made, troubles
 
 
@@ -238,7 +238,7 @@ def repeats(
 
 
 def _written(
-    standing: Mapping[str, Standing], file: Path, lines: Collection[int] | None
+    standing: Mapping[str, StandingMemory], file: Path, lines: Collection[int] | None
 ) -> frozenset[str]:
     """Returns the memories that stand, in part or whole, in the lines that were written.
 

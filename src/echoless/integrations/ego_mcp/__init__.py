@@ -13,14 +13,14 @@ from echoless.integrations.ego_mcp.consolidation import (
     merge_memories,
     run,
 )
-from echoless.integrations.ego_mcp.save import EmptyContent, Neighbour, Saved, save_with_auto_link
+from echoless.integrations.ego_mcp.save import EmptyContent, NearMemory, Saved, save_with_auto_link
 
 __all__ = [
     "ConsolidationStats",
     "EmptyContent",
     "MergeCandidate",
     "Merged",
-    "Neighbour",
+    "NearMemory",
     "Saved",
     "consolidation_text",
     "keep_both",

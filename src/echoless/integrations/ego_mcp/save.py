@@ -58,11 +58,11 @@ CATEGORIES: Final = frozenset(
 _PREFIX: Final = "mem_"
 _OLDEST: Final = -(2**63)
 
-Part: TypeAlias = "Memory | int | list[Neighbour] | Neighbour | None"
+Part: TypeAlias = "Memory | int | list[NearMemory] | NearMemory | None"
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
+class NearMemory:
     """A memory and its distance from another one.
 
     Attributes:
@@ -101,8 +101,8 @@ class Saved:
 
     memory: Memory | None
     links_made: int = 0
-    linked: tuple[Neighbour, ...] = ()
-    hit: Neighbour | None = None
+    linked: tuple[NearMemory, ...] = ()
+    hit: NearMemory | None = None
     run: str | None = None
     problems: tuple[str, ...] = ()
     held: tuple[tuple[str, str], ...] = ()
@@ -142,7 +142,7 @@ class Saved:
         return tuple(self)[at]
 
 
-def _neighbours(new: Memory, others: Sequence[Memory], tally: Tally) -> list[Neighbour]:
+def _neighbours(new: Memory, others: Sequence[Memory], tally: Tally) -> list[NearMemory]:
     """Returns all memories that can be compared, closest first, then the more recent, then by id.
 
     Args:
@@ -153,11 +153,11 @@ def _neighbours(new: Memory, others: Sequence[Memory], tally: Tally) -> list[Nei
     by_id = {memory.id: memory for memory in others}
     cosines = closeness(new, others, MemoryVectoriser(), tally)
     near = [
-        Neighbour(by_id[id_], round(1.0 - cosine, DECIMALS) + 0.0, cosine)
+        NearMemory(by_id[id_], round(1.0 - cosine, DECIMALS) + 0.0, cosine)
         for id_, cosine in cosines.items()
     ]
 
-    def order(neighbour: Neighbour) -> tuple[float, int, str]:
+    def order(neighbour: NearMemory) -> tuple[float, int, str]:
         at = instant(neighbour.memory.created_at)
         return neighbour.distance, -(_OLDEST if at is None else at), neighbour.memory.id
 
@@ -365,8 +365,8 @@ def _record(
 
 
 def _closest_duplicate(
-    new: Memory, near: Sequence[Neighbour], threshold: float, *, guards: bool
-) -> tuple[Neighbour | None, tuple[tuple[str, str], ...]]:
+    new: Memory, near: Sequence[NearMemory], threshold: float, *, guards: bool
+) -> tuple[NearMemory | None, tuple[tuple[str, str], ...]]:
     """Returns the closest memory that says it already, and the closer ones a guard holds apart."""
     judge = GuardJudge(guards=guards)
     held: list[tuple[str, str]] = []
@@ -381,7 +381,7 @@ def _closest_duplicate(
     return None, tuple(held)
 
 
-def _save(store: ChromaStore, new: Memory, near: Sequence[Neighbour], result: Saved) -> Saved:
+def _save(store: ChromaStore, new: Memory, near: Sequence[NearMemory], result: Saved) -> Saved:
     """Writes a memory and its links, and returns the result with them."""
     links = [_link(new.id, each) for each in near]
     done = add_with(store, [new], links, profile=PROFILE, why="remembered")
@@ -397,7 +397,7 @@ def _save(store: ChromaStore, new: Memory, near: Sequence[Neighbour], result: Sa
     )
 
 
-def _link(new: str, near: Neighbour) -> Change:
+def _link(new: str, near: NearMemory) -> Change:
     """Returns the change that links two memories in both directions."""
     data: JsonObject = {"confidence": near.similarity, "note": ""}
     other = near.memory.id

@@ -32,7 +32,7 @@ from echoless.workflows.tool_answers import Answer, groups_answer, held_pairs, m
 
 if TYPE_CHECKING:  # it brings in numpy
     from echoless.blocking.vector_join import hyperplane_join
-    from echoless.blocking.vector_join.hyperplane_join import Layout
+    from echoless.blocking.vector_join.hyperplane_join import HashTables
 else:
     hyperplane_join = lazy_module("echoless.blocking.vector_join.hyperplane_join")
 
@@ -195,7 +195,7 @@ def _similarity(member: Membership) -> float:
     return member.judged.verdict.evidence.similarity
 
 
-def _remarks(findings: Findings, tables: Layout | None, *, skipped: int) -> Answer:
+def _remarks(findings: Findings, tables: HashTables | None, *, skipped: int) -> Answer:
     """Returns the hyperplanes, and what was held, skipped or left out, where there is any."""
     answer: Answer = {}
     if tables is not None:

@@ -23,7 +23,7 @@ from echoless.execution.plan import Plan, removals
 from echoless.execution.recovery import recover, release
 from echoless.stores.recall import RecallStore
 from echoless.stores.recall.layout import TABLES
-from echoless.stores.recall.lineage import Entry
+from echoless.stores.recall.lineage import LineageRow
 from echoless.stores.recall.rows import MALFORMED
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan
@@ -409,7 +409,7 @@ def _close(
 # ------------------------------------------------------------------ marks taken back
 
 
-def marked_entries(store: RecallStore, numbers: Sequence[int]) -> list[Entry]:
+def marked_entries(store: RecallStore, numbers: Sequence[int]) -> list[LineageRow]:
     """Returns rows of `dedup_lineage` by number.
 
     Raises:
@@ -428,7 +428,7 @@ def marked_entries(store: RecallStore, numbers: Sequence[int]) -> list[Entry]:
     return [known[number] for number in dict.fromkeys(numbers)]
 
 
-def revert(store: RecallStore, numbers: Sequence[int]) -> list[Entry]:
+def revert(store: RecallStore, numbers: Sequence[int]) -> list[LineageRow]:
     """Makes marked rows visible again, all or none.
 
     Raises:

@@ -12,7 +12,7 @@ from echoless.core.model import Provenance
 from echoless.core.secrets import uncut
 from echoless.core.text import numbered
 from echoless.stores.recall import RecallStore
-from echoless.stores.recall.layout import TABLES, Table, columns
+from echoless.stores.recall.layout import TABLES, RecallTable, columns
 from echoless.stores.recall.rows import Value, content_of, id_of, text_of
 
 SHORT: Final = {"loa_entries": "loa"}
@@ -96,13 +96,13 @@ def _check(query: str, table: str | None, limit: int) -> None:
         raise UsageError(f"--limit must be a whole number from 1, not {limit}.")
 
 
-def _active(table: Table, names: Sequence[str]) -> str:
+def _active(table: RecallTable, names: Sequence[str]) -> str:
     """Returns the SQL condition that leaves out decisions that are not active."""
     return " AND t.status = 'active'" if table.name == "decisions" and "status" in names else ""
 
 
 def _matches(
-    db: sqlite3.Connection, table: Table, query: str, project: str | None, limit: int
+    db: sqlite3.Connection, table: RecallTable, query: str, project: str | None, limit: int
 ) -> list[Hit]:
     """Returns full-text matches of one table; decisions by confidence first, then by rank."""
     names = columns(db, table.name)
@@ -121,7 +121,7 @@ def _matches(
     return [_hit(table, dict(zip((*names, "rank"), row, strict=True))) for row in rows]
 
 
-def _hit(table: Table, row: Mapping[str, Value]) -> Hit:
+def _hit(table: RecallTable, row: Mapping[str, Value]) -> Hit:
     """Returns a row, with its columns and `rank`, as a hit."""
     known = {p.value for p in Provenance}
     provenance = row.get("provenance")

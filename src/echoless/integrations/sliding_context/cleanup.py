@@ -26,7 +26,7 @@ from echoless.models.llm import Complete, Embed, Model
 from echoless.models.llm.registry import as_model
 from echoless.models.llm.retrying_model import GovernedModel
 from echoless.stores.lancedb.layout import CONTEXT_TABLE
-from echoless.stores.lancedb.location import Location
+from echoless.stores.lancedb.location import LanceUrl
 from echoless.stores.lancedb.rows import in_order
 from echoless.stores.lancedb.store import LanceStore
 from echoless.workflows.consolidation.fact_check import all_sentences
@@ -138,7 +138,7 @@ def run_cleanup(
         ModelError: The model that merges does not answer.
         EncoderError: The embedding model does not answer, or with vectors of another length.
     """
-    location = Location(args.db_path, CONTEXT_TABLE)
+    location = LanceUrl(args.db_path, CONTEXT_TABLE)
     with LanceStore(location, what=connections.WHO) as store:
         connections.insist_on_layout(store)
         settings = cleanup_settings(
@@ -426,7 +426,7 @@ def back_up(store: LanceStore, target: Path, entries: Mapping[str, Memory]) -> N
     """
     try:
         shutil.copytree(store.folder, target, symlinks=True)
-        with LanceStore(Location(target, store.table)) as copy:
+        with LanceStore(LanceUrl(target, store.table)) as copy:
             copied = {memory.id: fingerprint(memory) for memory in copy.scan()}
     except (OSError, StoreError) as problem:
         _remove(target)

@@ -39,7 +39,7 @@ from echoless.models.llm import Complete, Embed
 from echoless.models.llm.registry import as_complete
 from echoless.stores.base import writing_within
 from echoless.stores.lancedb.layout import CONTEXT_TABLE, SLIDING_CONTEXT
-from echoless.stores.lancedb.location import Location
+from echoless.stores.lancedb.location import LanceUrl
 from echoless.stores.lancedb.store import LanceStore
 from echoless.workflows.consolidation.fact_check import lost_facts
 
@@ -332,7 +332,7 @@ def run_capture(args: CaptureArgs, turn: Turn, *, warn: Warn | None = None) -> C
     Raises:
         EcholessError: As `capture`; also where there is no such table, or a key is missing.
     """
-    with LanceStore(Location(args.db_path, CONTEXT_TABLE), what=connections.WHO) as store:
+    with LanceStore(LanceUrl(args.db_path, CONTEXT_TABLE), what=connections.WHO) as store:
         return capture(
             turn,
             store=store,

@@ -20,7 +20,7 @@ _MAX_DIGITS: Final = 30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Forms:
+class LanguageForms:
     """How a language says values.
 
     Attributes:
@@ -43,7 +43,7 @@ class Forms:
 
 
 @cache
-def forms_of(lexicon: Lexicon) -> Forms:
+def forms_of(lexicon: Lexicon) -> LanguageForms:
     """Returns how the language of a lexicon says values, read once."""
     raw = shipped_json("matching/lexicon/forms.json")[lexicon.language]
     sets = {name: frozenset(words) for name, words in raw.items() if isinstance(words, list)}
@@ -62,7 +62,7 @@ def forms_of(lexicon: Lexicon) -> Forms:
     goes_on = frozenset[str]().union(*(sets[name] for name in going_on))
     goes_on |= {*fractions, *(phrase[0] for phrase in parts)}
     goes_on |= {name.split(" ", 1)[0] for name in units()}
-    return Forms(sets, parts, fractions, hours, ordinals, starts, goes_on)
+    return LanguageForms(sets, parts, fractions, hours, ordinals, starts, goes_on)
 
 
 class Spelled(NamedTuple):

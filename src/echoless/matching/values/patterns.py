@@ -252,7 +252,7 @@ def needs_of(text: str, lexicon: Lexicon) -> Needs | None:
     )
 
 
-class Table:
+class PatternTable:
     """The pattern of a language, with no more alternatives than the texts so far can need.
 
     All of them take 90 ms to compile, those of one text 1 to 10: a new process that remembers one
@@ -286,9 +286,9 @@ class Table:
 
 
 @cache
-def table_of(lexicon: Lexicon) -> Table:
+def table_of(lexicon: Lexicon) -> PatternTable:
     """Returns the table of a language."""
-    return Table(lexicon)
+    return PatternTable(lexicon)
 
 
 def pattern(lexicon: Lexicon, needs: Needs | None = None) -> re.Pattern[str]:

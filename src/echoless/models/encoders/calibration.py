@@ -65,7 +65,7 @@ class OperatingPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PairAnswer:
     """A person's answer about two memories.
 
     Attributes:
@@ -98,7 +98,7 @@ class Own:
     """
 
     model: str
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[PairAnswer, ...] = ()
     point: OperatingPoint | None = None
     shift: float | None = None
 
@@ -299,12 +299,12 @@ def _from_json(raw: object, model: str) -> Own:
     return Own(model, answers, point, None if shift is None else _number(shift))
 
 
-def _answer(raw: Mapping[str, object]) -> Answer:
+def _answer(raw: Mapping[str, object]) -> PairAnswer:
     one, other = (str(each) for each in _list(raw["texts"]))
     if not isinstance(raw["same"], bool):
         raise TypeError("an answer is neither true nor false")
     logit = raw.get("logit")
-    return Answer(
+    return PairAnswer(
         str(raw["a"]),
         str(raw["b"]),
         (one, other),

@@ -63,7 +63,7 @@ _WORD: Final = re.compile("\u2581[^\u2581]*|[^\u2581]+")
 _LEAST_SCORE: Final = 2.0**-6
 
 
-class Tokenizer(Protocol):
+class UseTokenizer(Protocol):
     """The part of the package's tokenizer that is used here."""
 
     def encode(self, texts: str) -> list[int]:
@@ -71,7 +71,7 @@ class Tokenizer(Protocol):
         ...
 
 
-class Backend(Protocol):
+class UseBackend(Protocol):
     """The part of the package's model that is used here."""
 
     table: NDArray[np.uint8]
@@ -105,7 +105,7 @@ class Words:
     Scores are 32-bit numbers of similar size: their sums are exact in 64 bits, in any order.
     """
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: UseTokenizer) -> None:
         """Keeps the package's tokenizer; one of an unknown version cuts whole texts."""
         self._whole = tokenizer.encode
         self._known: dict[str, list[int]] = {}
@@ -202,7 +202,7 @@ class _Convolution:
         return self._layer(padded.take(seen, axis=0).reshape(len(seen), -1), bulk=bulk)
 
 
-def _keeps_plain_text(tokenizer: Tokenizer) -> bool:
+def _keeps_plain_text(tokenizer: UseTokenizer) -> bool:
     """Returns whether printable ASCII characters stay as they are, whatever stands beside."""
     normalizer = getattr(tokenizer, "_normalizer", None)
     table, pairs = getattr(normalizer, "_ascii", ()), getattr(normalizer, "_two_byte", None)
@@ -217,7 +217,7 @@ def _keeps_plain_text(tokenizer: Tokenizer) -> bool:
 class BulkModel:
     """The model's forward pass over one text or many."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: UseBackend) -> None:
         """Rounds the package's weights.
 
         Args:

@@ -30,7 +30,7 @@ from echoless.stores.chroma.ego import LexicalIndex
 from echoless.stores.chroma.folder import Collection, Writes, speaking
 from echoless.stores.chroma.record import CollectionLayout, Record
 from echoless.stores.exact_vectors import ExactVectors, all_bytes
-from echoless.stores.field_map import FieldMap, Hiding, Location, read_location
+from echoless.stores.field_map import FieldMap, Hiding, MappedUrl, read_location
 from echoless.stores.files import exclusive
 from echoless.stores.hidden_records import MovesHidden
 from echoless.stores.ledger import Ledger, Mark
@@ -79,7 +79,7 @@ class ChromaStore(StoreKind, MovesHidden):
         self._written: folders.State = {}
         self._exact = ExactVectors(sidecar)
         self._lexical = LexicalIndex(folder.parent)
-        self._location = Location(folder, collection, asked, hide)
+        self._location = MappedUrl(folder, collection, asked, hide)
         self.url = f"chroma:///{self._location}"
         self.owner_reads = f"programs that read the collection {collection}"
 
@@ -137,7 +137,7 @@ class ChromaStore(StoreKind, MovesHidden):
     def locations_in(cls, path: Path) -> list[str]:
         """Returns the location of each collection of a folder."""
         names = folders.collections(folders.existing(path))
-        return [str(Location(path, name, FieldMap())) for name in names]
+        return [str(MappedUrl(path, name, FieldMap())) for name in names]
 
     # ------------------------------------------------------------------ what it is
 
@@ -425,7 +425,7 @@ class ChromaStore(StoreKind, MovesHidden):
         super().close()
 
 
-def _located(location: str) -> Location:
+def _located(location: str) -> MappedUrl:
     """Returns the parts of a location."""
     return read_location(location, takes=("map", "hide"))
 

@@ -13,7 +13,7 @@ from echoless.core.json_codec import FIELDS
 from echoless.core.model import Json
 from echoless.stores.field_map import FieldMap
 from echoless.stores.lancedb import cells, moments, places
-from echoless.stores.lancedb.places import Place, Value
+from echoless.stores.lancedb.places import Field, Value
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,7 +75,7 @@ _TIMES: Final = ("created_at", "updated_at", "last_accessed")
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class Columns:
     """The places of all fields in a table.
 
     Attributes:
@@ -87,21 +87,21 @@ class Layout:
 
     name: str
     profile: str
-    places: tuple[Place, ...]
+    places: tuple[Field, ...]
     placeholder: str | None = None
 
     @property
-    def id(self) -> Place:
+    def id(self) -> Field:
         """Returns the place of the id."""
         return next(place for place in self.places if place.field == "id")
 
     @property
-    def time(self) -> Place | None:
+    def time(self) -> Field | None:
         """Returns the place of the time of creation."""
         return next((place for place in self.places if place.field == "created_at"), None)
 
 
-def layout_of(schema: pa.Schema, table: str, columns: FieldMap, model: str | None) -> Layout:
+def layout_of(schema: pa.Schema, table: str, columns: FieldMap, model: str | None) -> Columns:
     """Returns the layout of a table.
 
     Args:
@@ -131,7 +131,7 @@ def layout_of(schema: pa.Schema, table: str, columns: FieldMap, model: str | Non
         made.append(places.vector(name, model_namer(name, model)) if is_list else make(name))
     if set(own_schema().names) <= set(schema.names):
         made.append(places.others(OTHERS))
-    return Layout("general", "safe", (*made, *_remaining(schema, made)))
+    return Columns("general", "safe", (*made, *_remaining(schema, made)))
 
 
 def model_namer(column: str, model: str | None) -> Callable[[int], str]:
@@ -156,7 +156,7 @@ def _is_sliding_context(schema: pa.Schema) -> bool:
     )
 
 
-def _sliding_context(schema: pa.Schema, model: str | None) -> Layout:
+def _sliding_context(schema: pa.Schema, model: str | None) -> Columns:
     """Returns the layout of a table of sliding-context."""
     real = cells.is_real(schema.field("timestamp").type)
     in_text = {
@@ -176,7 +176,7 @@ def _sliding_context(schema: pa.Schema, model: str | None) -> Layout:
         *(place for name, place in in_text.items() if name in texts),
     )
     others = _remaining(schema, made)
-    return Layout(SLIDING_CONTEXT, SLIDING_CONTEXT, (*made, *others), PLACEHOLDER)
+    return Columns(SLIDING_CONTEXT, SLIDING_CONTEXT, (*made, *others), PLACEHOLDER)
 
 
 def _reader(column: str) -> Callable[[Json], Value]:
@@ -191,7 +191,7 @@ def _reader(column: str) -> Callable[[Json], Value]:
             case "telegramMessageIds", list() if all(type(each) is int for each in parsed):
                 return parsed or None
             case _:
-                raise places.Broken(f"{column!r} holds JSON of another type")
+                raise places.OddCell(f"{column!r} holds JSON of another type")
 
     return read
 
@@ -230,7 +230,7 @@ def _is_crewai(schema: pa.Schema) -> bool:
     )
 
 
-def _crewai(schema: pa.Schema, model: str | None) -> Layout:
+def _crewai(schema: pa.Schema, model: str | None) -> Columns:
     """Returns the layout of a table of CrewAI's memories."""
     makers = [(_maker(f, schema.field(name).type), name) for f, name in _CREWAI_FIELDS.items()]
     made = (
@@ -238,7 +238,7 @@ def _crewai(schema: pa.Schema, model: str | None) -> Layout:
         places.vector("vector", model_namer("vector", model)),
         places.shared_or_private("namespace", *_CREWAI_HOME),
     )
-    return Layout(CREWAI, "safe", (*made, *_remaining(schema, made)))
+    return Columns(CREWAI, "safe", (*made, *_remaining(schema, made)))
 
 
 # ------------------------------------------------------------------ any other table
@@ -272,7 +272,7 @@ def _chosen(schema: pa.Schema, table: str, columns: FieldMap) -> dict[str, str]:
     return chosen
 
 
-_IN_TEXT: Final[Mapping[str, Callable[[str], Place]]] = {
+_IN_TEXT: Final[Mapping[str, Callable[[str], Field]]] = {
     **{name: functools.partial(places.text, name) for name in ("id", "content", "namespace")},
     "type": functools.partial(places.text, "type"),
     "provenance": places.provenance,
@@ -286,7 +286,7 @@ _IN_TEXT: Final[Mapping[str, Callable[[str], Place]]] = {
 """Makers of the places of fields in a column of texts."""
 
 
-def _maker(field: str, kind: pa.DataType) -> Callable[[str], Place] | None:
+def _maker(field: str, kind: pa.DataType) -> Callable[[str], Field] | None:
     """Returns what makes the place of a field in a column of a type; None if they do not fit."""
     if field == "vectors" and cells.is_list(kind):
         real = cells.is_real(kind.value_type)
@@ -306,7 +306,7 @@ def _maker(field: str, kind: pa.DataType) -> Callable[[str], Place] | None:
     return None
 
 
-def _remaining(schema: pa.Schema, made: Iterable[Place]) -> Iterator[Place]:
+def _remaining(schema: pa.Schema, made: Iterable[Field]) -> Iterator[Field]:
     """Yields a place in `extra` for each column that has no field."""
     known = {column for place in made for column in place.columns}
     for column in (schema.field(name) for name in schema.names if name not in known):

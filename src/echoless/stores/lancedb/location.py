@@ -14,7 +14,7 @@ _SUFFIX = ".lance"
 
 
 @dataclass(frozen=True, slots=True)
-class Location:
+class LanceUrl:
     """The parts of a URL after `lancedb:///`.
 
     Attributes:
@@ -32,7 +32,7 @@ class Location:
     hide: Hiding = ""
 
     @classmethod
-    def parse(cls, written: str) -> Location:
+    def parse(cls, written: str) -> LanceUrl:
         """Reads a location; an existing folder whose name holds `#` or `?` is taken as it is.
 
         Raises:
@@ -89,7 +89,7 @@ def tables_in(folder: Path) -> list[str]:
     )
 
 
-def existing(location: Location) -> Location:
+def existing(location: LanceUrl) -> LanceUrl:
     """Returns the location with the name of its table, which must exist.
 
     Raises:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from echoless.core import json_codec as codec
 from echoless.core.timestamps import instant
 from echoless.stores.lancedb.cells import Cell, is_moment, is_real, is_text, is_whole
-from echoless.stores.lancedb.places import Misfit, Place, Value, checked, plain
+from echoless.stores.lancedb.places import Field, Misfit, Value, checked, plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,7 +20,7 @@ _MILLISECOND: Final = 10**6
 _UNITS: Final = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
-def maker(field: str, kind: pa.DataType) -> Callable[[str], Place] | None:
+def maker(field: str, kind: pa.DataType) -> Callable[[str], Field] | None:
     """Returns what makes the place of a time by its column's name; None for another type.
 
     Args:
@@ -34,7 +34,7 @@ def maker(field: str, kind: pa.DataType) -> Callable[[str], Place] | None:
     return functools.partial(time, field) if is_text(kind) else None
 
 
-def moment(field: str, column: str, unit: str, *, real: bool = False) -> Place:
+def moment(field: str, column: str, unit: str, *, real: bool = False) -> Field:
     """Returns a place for a time that is a number in the table, and ISO 8601 in a memory.
 
     Args:
@@ -63,7 +63,7 @@ def moment(field: str, column: str, unit: str, *, real: bool = False) -> Place:
             raise Misfit  # finer than the column's unit, or written in another way
         return [cell]
 
-    return Place(field, (column,), read, write, None)
+    return Field(field, (column,), read, write, None)
 
 
 def _number(text: str, step: int, *, real: bool) -> int | float:
@@ -96,16 +96,16 @@ def _iso(number: float, step: int) -> str | None:
     return f"{moment_:%Y-%m-%dT%H:%M:%S}{digits}Z"
 
 
-def time(field: str, column: str) -> Place:
+def time(field: str, column: str) -> Field:
     """Returns a place for a time in a text, or a number whose number of digits gives the unit."""
 
     def read(cells: Sequence[Cell]) -> Value:
         return checked(codec.read_time, cells[0])
 
-    return Place(field, (column,), read, lambda value: [plain(value)], None)
+    return Field(field, (column,), read, lambda value: [plain(value)], None)
 
 
-def digits(field: str, column: str, *, real: bool) -> Place:
+def digits(field: str, column: str, *, real: bool) -> Field:
     """Returns a place for a time in a column of numbers, whose size gives the unit."""
 
     def write(value: Value) -> Sequence[Cell]:
@@ -119,4 +119,4 @@ def digits(field: str, column: str, *, real: bool) -> Place:
             raise Misfit
         return [cell]
 
-    return Place(field, (column,), time(field, column).read, write, None)
+    return Field(field, (column,), time(field, column).read, write, None)

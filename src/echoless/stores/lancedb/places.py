@@ -29,18 +29,18 @@ class Misfit(ValueError):
     """A value has no form in the column it belongs to."""
 
 
-class Broken(ValueError):
+class OddCell(ValueError):
     """A cell cannot be read as what its column holds; it reads as empty and is left as it is."""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Field:
     """One field of a memory in a table.
 
     Attributes:
         field: The field; `extra` for a column echoless does not interpret.
         columns: Names of the columns, one for most fields.
-        read: From the cells of these columns to the value; raises `Broken`.
+        read: From the cells of these columns to the value; raises `OddCell`.
         write: From the value to the cells; raises `Misfit`.
         empty: The value of a broken cell, and of a memory without the field.
     """
@@ -57,9 +57,9 @@ class Place:
         return self.columns[0]
 
 
-def as_is(field: str, column: str, empty: Value = None) -> Place:
+def as_is(field: str, column: str, empty: Value = None) -> Field:
     """Returns a place for cells that are JSON as they are."""
-    return Place(field, (column,), lambda cells: _json(cells[0]), _same, empty)
+    return Field(field, (column,), lambda cells: _json(cells[0]), _same, empty)
 
 
 def _json(cell: Cell) -> Json:
@@ -74,44 +74,44 @@ def _same(value: Value) -> Sequence[Cell]:
     return [plain(value)]
 
 
-def numbers(field: str, column: str) -> Place:
+def numbers(field: str, column: str) -> Field:
     """Returns a place for a vector in `extra`: a list of numbers in JSON, float32 in the table."""
 
     def write(value: Value) -> Sequence[Cell]:
         return [None if value is None else codec.floats_to_bytes(plain(value), column)]
 
-    return Place(field, (column,), lambda cells: _json(cells[0]), write, None)
+    return Field(field, (column,), lambda cells: _json(cells[0]), write, None)
 
 
-def text(field: str, column: str) -> Place:
+def text(field: str, column: str) -> Field:
     """Returns a place for a text that is never missing: null reads as the empty text."""
-    return Place(field, (column,), lambda cells: str(cells[0] or ""), _same, "")
+    return Field(field, (column,), lambda cells: str(cells[0] or ""), _same, "")
 
 
-def count(field: str, column: str) -> Place:
+def count(field: str, column: str) -> Field:
     """Returns a place for a whole number of at least 0; null reads as 0."""
 
     def read(cells: Sequence[Cell]) -> Value:
         return checked(codec.read_count, cells[0])
 
-    return Place(field, (column,), read, _same, 0)
+    return Field(field, (column,), read, _same, 0)
 
 
-def importance(column: str) -> Place:
+def importance(column: str) -> Field:
     """Returns a place for the importance: a finite number or null."""
 
     def read(cells: Sequence[Cell]) -> Value:
         return checked(codec.read_importance, cells[0])
 
-    return Place("importance", (column,), read, _same, None)
+    return Field("importance", (column,), read, _same, None)
 
 
-def truth(field: str, column: str) -> Place:
+def truth(field: str, column: str) -> Field:
     """Returns a place for true or false; null reads as false."""
-    return Place(field, (column,), lambda cells: bool(cells[0]), _same, False)
+    return Field(field, (column,), lambda cells: bool(cells[0]), _same, False)
 
 
-def whole_id(column: str) -> Place:
+def whole_id(column: str) -> Field:
     """Returns a place for an id that is a whole number in the table."""
 
     def write(value: Value) -> Sequence[Cell]:
@@ -123,12 +123,12 @@ def whole_id(column: str) -> Place:
     def read(cells: Sequence[Cell]) -> Value:
         return "" if cells[0] is None else str(cells[0])
 
-    return Place("id", (column,), read, write, "")
+    return Field("id", (column,), read, write, "")
 
 
-def provenance(column: str) -> Place:
+def provenance(column: str) -> Field:
     """Returns a place for the provenance; words that are not known read as unknown."""
-    return Place(
+    return Field(
         "provenance",
         (column,),
         lambda cells: codec.read_provenance(_json(cells[0])),
@@ -137,7 +137,7 @@ def provenance(column: str) -> Place:
     )
 
 
-def joined(field: str, columns: Sequence[str]) -> Place:
+def joined(field: str, columns: Sequence[str]) -> Field:
     """Returns a place for one text from several columns, joined by `/`.
 
     The last column may hold a `/` itself.
@@ -150,10 +150,10 @@ def joined(field: str, columns: Sequence[str]) -> Place:
         parts = str(value).split("/", len(columns) - 1)
         return parts + [""] * (len(columns) - len(parts))
 
-    return Place(field, tuple(columns), read, write, "")
+    return Field(field, tuple(columns), read, write, "")
 
 
-def shared_or_private(field: str, home: str, owner: str, private: str) -> Place:
+def shared_or_private(field: str, home: str, owner: str, private: str) -> Field:
     """Returns a place for a home, which for a private row names its owner too.
 
     So a private row is compared with rows of the same owner only, and never stands for a shared
@@ -174,19 +174,19 @@ def shared_or_private(field: str, home: str, owner: str, private: str) -> Place:
         parts = _PRIVATE.fullmatch(str(value))
         return [str(value), "", False] if parts is None else [parts[1], parts[2], True]
 
-    return Place(field, (home, owner, private), read, write, "")
+    return Field(field, (home, owner, private), read, write, "")
 
 
 # ------------------------------------------------------------------ JSON in a text
 
 
-def listed(field: str, column: str) -> Place:
+def listed(field: str, column: str) -> Field:
     """Returns a place for tags in a list column."""
 
     def read(cells: Sequence[Cell]) -> Value:
         return checked(codec.read_tags, _json(cells[0]))
 
-    return Place(field, (column,), read, lambda value: [as_list(value)], ())
+    return Field(field, (column,), read, lambda value: [as_list(value)], ())
 
 
 def coded(
@@ -196,7 +196,7 @@ def coded(
     *,
     empty: Value,
     to: Callable[[Value], Json] | None = None,
-) -> Place:
+) -> Field:
     """Returns a place for JSON in a text column; null and the empty text read as `empty`.
 
     Args:
@@ -213,7 +213,7 @@ def coded(
         try:
             parsed = json.loads(str(cells[0]))
         except (ValueError, RecursionError) as problem:
-            raise Broken(str(problem)) from problem
+            raise OddCell(str(problem)) from problem
         return checked(of, parsed)
 
     def write(value: Value) -> Sequence[Cell]:
@@ -221,7 +221,7 @@ def coded(
         ordered = json.loads(canonical((to or plain)(value)))
         return [None if value == empty else codec.json_text(ordered)]
 
-    return Place(field, (column,), read, write, empty)
+    return Field(field, (column,), read, write, empty)
 
 
 def plain(value: Value) -> Json:
@@ -241,12 +241,12 @@ def as_list(value: Value) -> Json:
     return [str(each) for each in value]
 
 
-def others(column: str) -> Place:
+def others(column: str) -> Field:
     """Returns a place for all keys of `extra` without a column: one JSON object in a text."""
     return coded(OTHERS, column, lambda parsed: codec.read_object(parsed, column), empty={})
 
 
-def tags_in_text(column: str) -> Place:
+def tags_in_text(column: str) -> Field:
     """Returns a place for tags in a text column: a JSON list, or names with commas."""
     strict = coded("tags", column, codec.read_tags, empty=(), to=as_list)
 
@@ -256,10 +256,10 @@ def tags_in_text(column: str) -> Place:
             return codec.read_tags(cell)
         return strict.read(cells)
 
-    return Place("tags", (column,), read, strict.write, ())
+    return Field("tags", (column,), read, strict.write, ())
 
 
-def links(column: str) -> Place:
+def links(column: str) -> Field:
     """Returns a place for links as a JSON list in a text column."""
 
     def to(value: Value) -> Json:
@@ -282,13 +282,13 @@ def checked(of: Callable[[Json], Value], cell: Cell) -> Value:
     try:
         return of(_json(cell))
     except BadRecord as problem:
-        raise Broken(str(problem)) from problem
+        raise OddCell(str(problem)) from problem
 
 
 # ------------------------------------------------------------------ vectors
 
 
-def vector(column: str, model: Callable[[int], str]) -> Place:
+def vector(column: str, model: Callable[[int], str]) -> Field:
     """Returns a place for one vector; `model` names its model by the number of components."""
 
     def read(cells: Sequence[Cell]) -> Value:
@@ -296,7 +296,7 @@ def vector(column: str, model: Callable[[int], str]) -> Place:
         try:
             data = cell if isinstance(cell, bytes | None) else codec.floats_to_bytes(cell, column)
         except BadRecord as problem:
-            raise Broken(str(problem)) from problem
+            raise OddCell(str(problem)) from problem
         return () if not data else (Vector(model(len(data) // 4), data),)
 
     def write(value: Value) -> Sequence[Cell]:
@@ -309,10 +309,10 @@ def vector(column: str, model: Callable[[int], str]) -> Place:
             raise Misfit
         return [only.data]
 
-    return Place("vectors", (column,), read, write, ())
+    return Field("vectors", (column,), read, write, ())
 
 
-def vectors_in_text(column: str) -> Place:
+def vectors_in_text(column: str) -> Field:
     """Returns a place for vectors of any models: a JSON object of model to base64 in a text."""
 
     def to(value: Value) -> Json:
@@ -326,7 +326,7 @@ def vectors_in_text(column: str) -> Place:
         assert isinstance(by_model, dict)
         return [codec.json_text(dict(sorted(by_model.items()))) if by_model else None]
 
-    return Place("vectors", (column,), read, write, ())
+    return Field("vectors", (column,), read, write, ())
 
 
 def defaults() -> Mapping[str, Value]:

@@ -12,8 +12,8 @@ from echoless.core.timestamps import instant
 from echoless.stores.expiration import promised
 from echoless.stores.lancedb import cells
 from echoless.stores.lancedb.cells import Cell
-from echoless.stores.lancedb.layout import Layout
-from echoless.stores.lancedb.places import OTHERS, Broken, Misfit, Place, Value, defaults, plain
+from echoless.stores.lancedb.layout import Columns
+from echoless.stores.lancedb.places import OTHERS, Field, Misfit, OddCell, Value, defaults, plain
 from echoless.stores.scope import Head, owned
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Oddities:
         return tuple(result)
 
 
-def memories(table: pa.Table, layout: Layout, where: str, oddities: Oddities) -> list[Memory]:
+def memories(table: pa.Table, layout: Columns, where: str, oddities: Oddities) -> list[Memory]:
     """Returns the memories of a table, oldest first, ties by id.
 
     Args:
@@ -78,7 +78,7 @@ def memories(table: pa.Table, layout: Layout, where: str, oddities: Oddities) ->
     return sorted(result, key=in_order)
 
 
-def heads(table: pa.Table, layout: Layout, where: str, oddities: Oddities) -> dict[Head, int]:
+def heads(table: pa.Table, layout: Columns, where: str, oddities: Oddities) -> dict[Head, int]:
     """Returns id, namespace and time of each memory in the order of `memories`, with its row.
 
     Args:
@@ -101,12 +101,12 @@ def heads(table: pa.Table, layout: Layout, where: str, oddities: Oddities) -> di
     return dict(sorted(result.items(), key=lambda each: in_order(each[0])))
 
 
-def head_columns(layout: Layout) -> list[str]:
+def head_columns(layout: Columns) -> list[str]:
     """Returns the columns that show whether a memory is in a scope."""
     return [name for place in layout.places if place.field in _HEAD for name in place.columns]
 
 
-def linking(table: pa.Table, layout: Layout, place: Place, ids: Collection[str]) -> set[str]:
+def linking(table: pa.Table, layout: Columns, place: Field, ids: Collection[str]) -> set[str]:
     """Returns the ids of the rows that link to one of some memories.
 
     Args:
@@ -127,11 +127,11 @@ def linking(table: pa.Table, layout: Layout, place: Place, ids: Collection[str])
     return result
 
 
-def _read(place: Place, given: Sequence[Cell]) -> Value:
+def _read(place: Field, given: Sequence[Cell]) -> Value:
     """Returns the value of some cells; the empty one where they cannot be read."""
     try:
         return place.read(given)
-    except Broken:
+    except OddCell:
         return place.empty
 
 
@@ -141,7 +141,7 @@ def _cells(table: pa.Table) -> dict[str, list[Cell]]:
 
 
 def _row_numbers(
-    columns: Mapping[str, Sequence[Cell]], layout: Layout, where: str, oddities: Oddities
+    columns: Mapping[str, Sequence[Cell]], layout: Columns, where: str, oddities: Oddities
 ) -> dict[str, int]:
     """Returns the number of the row by id, for the rows that hold a memory."""
     rows: dict[str, int] = {}
@@ -178,7 +178,7 @@ class _Reading:
 class _Reader:
     """A reader of one place, row by row; a column of few different cells is read once for each."""
 
-    def __init__(self, place: Place, columns: Sequence[Sequence[Cell]]) -> None:
+    def __init__(self, place: Field, columns: Sequence[Sequence[Cell]]) -> None:
         self.place = place
         self._columns = columns
         self._known: dict[tuple[type, Cell], _Reading] = {}
@@ -202,7 +202,7 @@ class _Reader:
         broken = False
         try:
             value = self.place.read(given)
-        except Broken:
+        except OddCell:
             value, broken = self.place.empty, True
         try:
             same = all(map(cells.alike, self.place.write(value), given))
@@ -239,7 +239,7 @@ def _memory(id_: str, row: int, readers: Sequence[_Reader], oddities: Oddities) 
 # ------------------------------------------------------------------ writing
 
 
-def table_of(batch: Sequence[Memory], layout: Layout, schema: pa.Schema, where: str) -> pa.Table:
+def table_of(batch: Sequence[Memory], layout: Columns, schema: pa.Schema, where: str) -> pa.Table:
     """Returns the rows of memories.
 
     Args:
@@ -260,7 +260,7 @@ def table_of(batch: Sequence[Memory], layout: Layout, schema: pa.Schema, where: 
     return cells.arrow().Table.from_arrays(columns, schema=schema)
 
 
-def _row(memory: Memory, layout: Layout, where: str) -> dict[str, Cell]:
+def _row(memory: Memory, layout: Columns, where: str) -> dict[str, Cell]:
     """Returns the cells of a memory by column."""
     if problem := unstorable(memory):
         raise BadRecord(f"Memory {memory.id!r} has {problem} and cannot be stored in LanceDB.")
@@ -287,7 +287,7 @@ def _row(memory: Memory, layout: Layout, where: str) -> dict[str, Cell]:
     return row
 
 
-def _value(memory: Memory, place: Place, layout: Layout) -> Value:
+def _value(memory: Memory, place: Field, layout: Columns) -> Value:
     """Returns the value of a memory that belongs in a place."""
     if place.field == OTHERS:
         own = {each.key for each in layout.places if each.field == "extra"}
@@ -298,7 +298,7 @@ def _value(memory: Memory, place: Place, layout: Layout) -> Value:
     return value
 
 
-def _refuse_homeless(memory: Memory, layout: Layout, where: str) -> None:
+def _refuse_homeless(memory: Memory, layout: Columns, where: str) -> None:
     """Checks that every field of a memory has a column, so that nothing is lost.
 
     Raises:
@@ -353,7 +353,7 @@ def _column(
     return array
 
 
-def batches(table: pa.Table, layout: Layout, where: str) -> list[pa.Table]:
+def batches(table: pa.Table, layout: Columns, where: str) -> list[pa.Table]:
     """Returns the parts LanceDB writes unchanged: one, or single rows where lengths may differ.
 
     Its writer turns vectors with a not-a-number, and those of another length than their neighbours,

@@ -23,12 +23,12 @@ from echoless.stores.lancedb import cells, rows
 from echoless.stores.lancedb.layout import (
     CONTEXT_TABLE,
     SLIDING_CONTEXT,
-    Layout,
+    Columns,
     context_schema,
     layout_of,
     own_schema,
 )
-from echoless.stores.lancedb.location import Location, existing, tables_in
+from echoless.stores.lancedb.location import LanceUrl, existing, tables_in
 from echoless.stores.lancedb.places import Misfit
 from echoless.stores.sidecar import Sidecar
 
@@ -65,7 +65,7 @@ class LanceStore(StoreKind, MovesHidden):
     summary: ClassVar[str] = "a table of a LanceDB folder, any columns; lineage in a sidecar"
     takes_map = True
 
-    def __init__(self, location: Location, *, what: str = "The store 'lancedb'") -> None:
+    def __init__(self, location: LanceUrl, *, what: str = "The store 'lancedb'") -> None:
         """Opens a table that exists.
 
         Args:
@@ -95,14 +95,14 @@ class LanceStore(StoreKind, MovesHidden):
     @classmethod
     def mapped(cls, location: str, field_map: FieldMap) -> str:
         """Returns the location with a map, completed from the map it has."""
-        given = Location.parse(location)
+        given = LanceUrl.parse(location)
         whole = replace(given, columns=field_map.over(given.columns))
         return whole.url.removeprefix("lancedb:///")
 
     @classmethod
     def open(cls, location: str) -> Self:
         """Opens an existing table."""
-        return cls(Location.parse(location))
+        return cls(LanceUrl.parse(location))
 
     @classmethod
     def create(cls, location: str) -> Self:
@@ -112,7 +112,7 @@ class LanceStore(StoreKind, MovesHidden):
         every field of a memory.
         """
         require_module("lancedb", "The store 'lancedb'", EXTRA)
-        chosen = Location.parse(location)
+        chosen = LanceUrl.parse(location)
         chosen = replace(chosen, table=chosen.table or "memories")
         if chosen.table not in tables_in(chosen.folder):
             with _translated(chosen.url):
@@ -129,7 +129,7 @@ class LanceStore(StoreKind, MovesHidden):
     @classmethod
     def locations_in(cls, path: Path) -> list[str]:
         """Returns the location of each table of a folder."""
-        return [Location(path, name).url.removeprefix("lancedb:///") for name in tables_in(path)]
+        return [LanceUrl(path, name).url.removeprefix("lancedb:///") for name in tables_in(path)]
 
     # ------------------------------------------------------------------ reading
 
@@ -139,7 +139,7 @@ class LanceStore(StoreKind, MovesHidden):
         return self._layout.profile
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> Columns:
         """Returns the layout of the table."""
         return self._layout
 

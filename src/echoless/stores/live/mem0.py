@@ -43,7 +43,7 @@ _SINGLY: Final = 64
 """Most records that are fetched one by one, as the library does; more are listed."""
 
 
-class Row(Protocol):
+class Mem0Row(Protocol):
     """A record of mem0's vector store."""
 
     @property
@@ -58,7 +58,7 @@ class Row(Protocol):
 class VectorStore(Protocol):
     """The methods of mem0's interface to vector stores that are used."""
 
-    def get(self, vector_id: str) -> Row | None:
+    def get(self, vector_id: str) -> Mem0Row | None:
         """Returns one record."""
 
     def insert(
@@ -142,7 +142,7 @@ class Mem0Store(LiveStore):
 
     # ------------------------------------------------------------------ reading
 
-    def _listed(self, filters: Mapping[str, str] | None) -> list[Row]:
+    def _listed(self, filters: Mapping[str, str] | None) -> list[Mem0Row]:
         """Returns all records; the interface of mem0's vector stores has a limit and no pages."""
         limit = _FIRST
         while True:
@@ -198,7 +198,7 @@ class Mem0Store(LiveStore):
         memories = map(_memory, shown)
         return {memory.id: memory for memory in memories if memory is not None}
 
-    def _fetch(self, ids: Iterable[str]) -> dict[str, Row]:
+    def _fetch(self, ids: Iterable[str]) -> dict[str, Mem0Row]:
         """Returns records by id."""
         wanted = set(ids)
         if len(wanted) > _SINGLY:
@@ -289,7 +289,7 @@ class Mem0Store(LiveStore):
         memories = map(_memory, self._fetch(ids).values())
         return {memory.id: memory for memory in memories if memory is not None}
 
-    def _date(self, records_: Mapping[str, tuple[Row, Json]]) -> None:
+    def _date(self, records_: Mapping[str, tuple[Mem0Row, Json]]) -> None:
         """Writes the date of expiration of records, and nothing else of them."""
         with self.noting(list(records_)), self._translated():
             for id_, (row, date_) in records_.items():
@@ -301,7 +301,7 @@ class Mem0Store(LiveStore):
                 self.inner.vector_store.update(vector_id=id_, vector=vector, payload=payload)
 
 
-def _is_concealed(row: Row) -> bool:
+def _is_concealed(row: Mem0Row) -> bool:
     """Checks whether echoless gave a record its date of expiration."""
     return _value(row, "expiration_date") == _HIDDEN_SINCE
 
@@ -315,12 +315,12 @@ def is_expired(payload: Mapping[str, Json] | None) -> bool:
         return False
 
 
-def _value(row: Row | None, key: str) -> Json:
+def _value(row: Mem0Row | None, key: str) -> Json:
     """Returns a field of a record, or None."""
     return None if row is None else (row.payload or {}).get(key)
 
 
-def _memory(row: Row) -> Memory | None:
+def _memory(row: Mem0Row) -> Memory | None:
     """Returns the memory of a record; None if it has no text."""
     payload = dict(row.payload or {})
     text = payload.get("data")
@@ -334,7 +334,7 @@ def _memory(row: Row) -> Memory | None:
     return records.decode(str(row.id), text, owned_by(payload), rest, stamps)
 
 
-def _payload(memory: Memory, old: Row | None) -> dict[str, Json]:
+def _payload(memory: Memory, old: Mem0Row | None) -> dict[str, Json]:
     """Returns the payload mem0 would write for a memory, with the memory's own times."""
     owners, now = owners_of(memory.namespace), datetime.now(UTC).isoformat()
     if not owners:

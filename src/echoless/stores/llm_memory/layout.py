@@ -50,7 +50,7 @@ def make_tables(db: sqlite3.Connection, at: str, dimensions: int = DIMENSIONS) -
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class Tables:
     """Tables of one file.
 
     Attributes:
@@ -85,7 +85,7 @@ class Layout:
 _TABLE_NAMES: Final = (MEMORIES, LINKS, LOG, VERSIONS, NOTES, *SHADOWS, "schema_version")
 
 
-def layout_of(db: sqlite3.Connection) -> Layout | None:
+def layout_of(db: sqlite3.Connection) -> Tables | None:
     """Returns the layout of an open file, or None if it is no llm-memory store."""
     columns: dict[str, tuple[str, ...]] = {}
     tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
@@ -101,7 +101,7 @@ def layout_of(db: sqlite3.Connection) -> Layout | None:
     if "schema_version" in columns:
         (version,) = db.execute("SELECT max(version) FROM schema_version").fetchone()
         if isinstance(version, int):
-            return Layout(columns, version)
+            return Tables(columns, version)
     # a copy without that table: the columns show the version
     older = WRITABLE_FROM if "namespace" in own else 1
-    return Layout(columns, CURRENT if "version" in own else older)
+    return Tables(columns, CURRENT if "version" in own else older)

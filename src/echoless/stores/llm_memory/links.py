@@ -11,7 +11,7 @@ from typing import Final
 from echoless.core.errors import StoreError
 from echoless.core.json_codec import json_text
 from echoless.core.model import Json, JsonObject, Link, Memory
-from echoless.stores.llm_memory.layout import LINKS, Layout
+from echoless.stores.llm_memory.layout import LINKS, Tables
 from echoless.stores.llm_memory.records import (
     Raw,
     native_object,
@@ -109,7 +109,7 @@ def check_links(memory: Memory) -> None:
 
 
 def read_links(
-    db: sqlite3.Connection, layout: Layout, sources: Sequence[str] | None
+    db: sqlite3.Connection, layout: Tables, sources: Sequence[str] | None
 ) -> dict[str, list[Raw]]:
     """Reads rows of outgoing links by source, in the order they were added.
 
@@ -134,7 +134,7 @@ def read_links(
     return by_source
 
 
-def sources_of(db: sqlite3.Connection, layout: Layout, targets: Sequence[str]) -> set[str]:
+def sources_of(db: sqlite3.Connection, layout: Tables, targets: Sequence[str]) -> set[str]:
     """Returns the ids of the memories with a link to one of these."""
     if LINKS not in layout.columns:
         return set()
@@ -143,7 +143,7 @@ def sources_of(db: sqlite3.Connection, layout: Layout, targets: Sequence[str]) -
     return {str(source) for (source,) in rows.fetchall()}
 
 
-def write_links(db: sqlite3.Connection, layout: Layout, memories: Sequence[Memory]) -> None:
+def write_links(db: sqlite3.Connection, layout: Tables, memories: Sequence[Memory]) -> None:
     """Writes the outgoing links of memories; all memories are in place already.
 
     Raises:

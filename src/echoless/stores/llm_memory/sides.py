@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from echoless.core.model import Json, Memory
-from echoless.stores.llm_memory.layout import LOG, NOTES, VERSIONS, Layout
+from echoless.stores.llm_memory.layout import LOG, NOTES, VERSIONS, Tables
 from echoless.stores.llm_memory.records import Raw, native_rows, packed
 
 
@@ -44,7 +44,7 @@ KEYS: Final = frozenset(side.key for side in SIDES)
 """Keys of `native` that only a memory read with its side tables has."""
 
 
-def read_sides(db: sqlite3.Connection, layout: Layout, id_: str) -> dict[str, Json]:
+def read_sides(db: sqlite3.Connection, layout: Tables, id_: str) -> dict[str, Json]:
     """Reads the rows of all side tables of one memory, for its `native`."""
     return {
         side.key: [{name: packed(value) for name, value in row.items()} for row in rows]
@@ -54,7 +54,7 @@ def read_sides(db: sqlite3.Connection, layout: Layout, id_: str) -> dict[str, Js
     }
 
 
-def _rows(db: sqlite3.Connection, layout: Layout, side: Side, id_: str) -> list[Raw]:
+def _rows(db: sqlite3.Connection, layout: Tables, side: Side, id_: str) -> list[Raw]:
     """Reads the rows of one memory in one side table."""
     names = layout.columns[side.table]
     where = " OR ".join(f"{owner} = ?1" for owner in side.owners)
@@ -64,7 +64,7 @@ def _rows(db: sqlite3.Connection, layout: Layout, side: Side, id_: str) -> list[
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
-def write_sides(db: sqlite3.Connection, layout: Layout, memories: Sequence[Memory]) -> None:
+def write_sides(db: sqlite3.Connection, layout: Tables, memories: Sequence[Memory]) -> None:
     """Gives memories the side rows of their images; an image without any changes nothing."""
     for side in SIDES:
         if side.table not in layout.columns:
@@ -81,7 +81,7 @@ def write_sides(db: sqlite3.Connection, layout: Layout, memories: Sequence[Memor
                 _set(db, layout, side, row, id_)
 
 
-def _set(db: sqlite3.Connection, layout: Layout, side: Side, row: Raw, id_: str) -> None:
+def _set(db: sqlite3.Connection, layout: Tables, side: Side, row: Raw, id_: str) -> None:
     """Points an existing row at its memory, or inserts it again.
 
     A row between two memories is in the images of both; each speaks for its own end only.

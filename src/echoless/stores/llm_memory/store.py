@@ -26,10 +26,10 @@ from echoless.core.sqlite import Database, is_sqlite, looking, open_for_reading
 from echoless.core.timestamps import now
 from echoless.stores import files
 from echoless.stores.base import ALL, Capabilities, Head, Scope, StoreKind
-from echoless.stores.field_map import Hiding, Location, read_path
+from echoless.stores.field_map import Hiding, MappedUrl, read_path
 from echoless.stores.hidden_records import MovesHidden
 from echoless.stores.llm_memory import connection, layout, links, records, sides, uniting
-from echoless.stores.llm_memory.layout import MEMORIES, VECTORS, Layout
+from echoless.stores.llm_memory.layout import MEMORIES, VECTORS, Tables
 from echoless.stores.llm_memory.records import Raw
 from echoless.stores.llm_memory.vectors import ShadowReader, dimensions_of
 from echoless.stores.sidecar import Sidecar
@@ -50,12 +50,12 @@ class LlmMemoryStore(StoreKind, MovesHidden):
 
     owner_reads = "the searches of llm-memory"
 
-    def __init__(self, path: Path, database: Database, tables: Layout, hide: Hiding = "") -> None:
+    def __init__(self, path: Path, database: Database, tables: Tables, hide: Hiding = "") -> None:
         """Wraps an open database; use `open` or `create`."""
         self._path = path
         self._database = database
         self._layout = tables
-        self._location = Location(path, hide=hide)
+        self._location = MappedUrl(path, hide=hide)
         self._asked = hide
         self.url = f"llm-memory:///{self._location}"
         super().__init__(Sidecar(path))
@@ -112,7 +112,7 @@ class LlmMemoryStore(StoreKind, MovesHidden):
     # ------------------------------------------------------------------ reading
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> Tables:
         """Returns the tables of the file."""
         return self._layout
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from echoless.core.model import Json, JsonObject, Link, Memory
 from echoless.core.timestamps import instant
-from echoless.stores.llm_memory.layout import Layout
+from echoless.stores.llm_memory.layout import Tables
 from echoless.stores.llm_memory.records import native_rows, row_of
 from echoless.stores.llm_memory.sides import SIDES, moved
 
@@ -27,7 +27,7 @@ def unite(
     members: Sequence[Memory],
     new: Memory,
     *,
-    layout: Layout,
+    layout: Tables,
     at: str | None,
     removed: bool,
 ) -> Memory:

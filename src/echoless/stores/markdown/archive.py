@@ -28,7 +28,7 @@ HEADER: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ArchivedMemory:
     """Lines of a hidden memory.
 
     Attributes:
@@ -91,9 +91,9 @@ def _tail(id_: str, place: int) -> str:
     return f"<!-- echoless end {json.dumps(id_).replace('-->', '--' + chr(92) + 'u003e')}{part} -->"
 
 
-def entries(lines: Sequence[str]) -> list[Entry]:
+def entries(lines: Sequence[str]) -> list[ArchivedMemory]:
     """Returns the entries of an archive, in order; one without its end is left out."""
-    read: list[Entry] = []
+    read: list[ArchivedMemory] = []
     ends: dict[str, list[int]] = {}
     for at, line in enumerate(lines):
         if line.lstrip().startswith("<!-- echoless end "):
@@ -112,9 +112,9 @@ def entries(lines: Sequence[str]) -> list[Entry]:
     return read
 
 
-def comments(lines: Sequence[str]) -> list[Entry]:
+def comments(lines: Sequence[str]) -> list[ArchivedMemory]:
     """Returns the hidden memories in comments of a file, in order."""
-    read: list[Entry] = []
+    read: list[ArchivedMemory] = []
     ends = [at for at, line in enumerate(lines) if "-->" in line]
     for at, line in enumerate(lines):
         if "-->" in line or (data := _about(_INSIDE, line)) is None:
@@ -136,11 +136,11 @@ def _about(pattern: re.Pattern[str], line: str) -> Mapping[str, Json] | None:
     return data if isinstance(data, dict) and isinstance(data.get("id"), str) else None
 
 
-def _entry(data: Mapping[str, Json], lines: Sequence[str], start: int, stop: int) -> Entry:
+def _entry(data: Mapping[str, Json], lines: Sequence[str], start: int, stop: int) -> ArchivedMemory:
     text = "".join(lines[start + 1 : stop])
     if data.get(_OPEN):
         text = text.removesuffix("\n").removesuffix("\r")
-    return Entry(str(data["id"]), text, start, stop + 1)
+    return ArchivedMemory(str(data["id"]), text, start, stop + 1)
 
 
 def with_entries(text: str | None, new: Iterable[str], end: str) -> str:
@@ -152,7 +152,7 @@ def with_entries(text: str | None, new: Iterable[str], end: str) -> str:
     return text + "".join(end + each for each in new)
 
 
-def without(text: str, gone: Iterable[Entry]) -> str | None:
+def without(text: str, gone: Iterable[ArchivedMemory]) -> str | None:
     """Returns the text of an archive without some entries; None where nothing of worth is left.
 
     Of no worth is front matter that another program gave it.

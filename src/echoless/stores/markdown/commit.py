@@ -44,7 +44,7 @@ Places: TypeAlias = Callable[[str], Path]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Edit:
     """One file that is to change.
 
     Attributes:
@@ -111,7 +111,7 @@ def read_pending(record: Path) -> Pending | None:
 
 
 def carry_out(
-    place: Places, record: Path, token: str, changes: Sequence[Change], earlier: Pending | None
+    place: Places, record: Path, token: str, changes: Sequence[Edit], earlier: Pending | None
 ) -> None:
     """Writes the record, then replaces the files one by one: new ones first, removals last.
 
@@ -149,7 +149,7 @@ def carry_out(
         _write(place, change, moves=change.like in moved)
 
 
-def _write(place: Places, change: Change, *, moves: bool) -> None:
+def _write(place: Places, change: Edit, *, moves: bool) -> None:
     path = place(change.path)
     if change.after is None:
         with speaking_of(path):

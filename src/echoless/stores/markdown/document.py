@@ -50,7 +50,7 @@ _CONFLICT: Final = (re.compile(r"<{7} "), re.compile(r"={7}\s*$"), re.compile(r"
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class MarkdownUnit:
     """One bullet with all below it, or one block.
 
     Attributes:
@@ -69,7 +69,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class MarkdownHeading:
     """One heading.
 
     Attributes:
@@ -97,8 +97,8 @@ class Document:
     """
 
     front: int
-    units: tuple[Unit, ...]
-    headings: tuple[Heading, ...]
+    units: tuple[MarkdownUnit, ...]
+    headings: tuple[MarkdownHeading, ...]
     conflict: int | None
 
 
@@ -180,7 +180,7 @@ def read_entries(lines: Sequence[str]) -> Document:
         rows = [at for at in range(start + 1, end) if not is_blank(lines[at])]
         if rows:
             content = content_of("paragraph", lines[rows[0] : rows[-1] + 1])
-            units.append(Unit(rows[0], rows[-1] + 1, "paragraph", (), content))
+            units.append(MarkdownUnit(rows[0], rows[-1] + 1, "paragraph", (), content))
     return Document(0, tuple(units), (), _conflict(lines, ()))
 
 
@@ -199,8 +199,8 @@ def read(lines: Sequence[str]) -> Document:
     if body and not front:
         body[0] = body[0].removeprefix("\ufeff")
     tokens = _parser().parse("".join(body))
-    units: list[Unit] = []
-    headings: list[Heading] = []
+    units: list[MarkdownUnit] = []
+    headings: list[MarkdownHeading] = []
     path: list[tuple[int, str]] = []
     blocks = list(_blocks(tokens))
     for (token, kind), (after, _) in pairwise([*blocks, (None, None)]):
@@ -210,7 +210,7 @@ def read(lines: Sequence[str]) -> Document:
         if kind is None:
             level = int(token.tag[1:])
             path = [each for each in path if each[0] < level] + [(level, token.content)]
-            headings.append(Heading(start, end, level, tuple(text for _, text in path)))
+            headings.append(MarkdownHeading(start, end, level, tuple(text for _, text in path)))
             continue
         while end > start and is_blank(body[end - 1]):
             end -= 1
@@ -221,7 +221,7 @@ def read(lines: Sequence[str]) -> Document:
         nothing_listed = after is None or after.type in {"paragraph_open", "heading_open"}
         introduces = content.endswith((":", "\uff1a")) and not nothing_listed
         own: Kind = "introduction" if kind == "paragraph" and introduces else kind
-        units.append(Unit(start, end, own, tuple(text for _, text in path), content))
+        units.append(MarkdownUnit(start, end, own, tuple(text for _, text in path), content))
     return Document(front, tuple(units), tuple(headings), _conflict(body, units))
 
 
@@ -271,7 +271,7 @@ def mark_of(line: str) -> str:
     return mark.group() if mark else ""
 
 
-def _conflict(lines: Sequence[str], units: Sequence[Unit]) -> int | None:
+def _conflict(lines: Sequence[str], units: Sequence[MarkdownUnit]) -> int | None:
     """Returns the line at which a merge conflict begins: its three marks, outside of code."""
     code = {n for unit in units if unit.kind == "code" for n in range(unit.start, unit.end)}
     wanted, first = list(_CONFLICT), None

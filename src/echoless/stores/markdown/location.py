@@ -17,7 +17,7 @@ _HIDING: Final[dict[str, Hiding]] = {"archive": "archive", "comment": "comment"}
 
 
 @dataclass(frozen=True, slots=True)
-class Location:
+class MarkdownUrl:
     """The parts of a URL after `markdown:///`.
 
     Attributes:
@@ -33,7 +33,7 @@ class Location:
     preset: str = ""
 
     @classmethod
-    def parse(cls, written: str) -> Location:
+    def parse(cls, written: str) -> MarkdownUrl:
         """Reads a location; an existing path that holds `?` is taken as it is.
 
         Raises:

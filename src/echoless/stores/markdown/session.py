@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from echoless.core.model import Json
 from echoless.stores.markdown import archive
-from echoless.stores.markdown.archive import Entry, archive_of
+from echoless.stores.markdown.archive import ArchivedMemory, archive_of
 from echoless.stores.markdown.document import split_lines
 from echoless.stores.markdown.location import Hiding
 from echoless.stores.markdown.presets import EARLIER_ARCHIVE
-from echoless.stores.markdown.state import Slot, State, digest_of
+from echoless.stores.markdown.state import HiddenSlot, State, digest_of
 from echoless.stores.markdown.tree import Tree
-from echoless.stores.markdown.unit_memory import Reading
+from echoless.stores.markdown.unit_memory import UnitReading
 from echoless.stores.markdown.virtual import VirtualFile
 
 
@@ -27,7 +27,7 @@ class Leaving:
         part: Number, where several pieces of one memory go; else 0.
     """
 
-    slot: Slot
+    slot: HiddenSlot
     text: str
     part: int = 0
 
@@ -35,7 +35,7 @@ class Leaving:
 class Session:
     """Texts and state, read once and changed in memory until `flush`."""
 
-    def __init__(self, tree: Tree, state: State, reading: Reading, hiding: Hiding) -> None:
+    def __init__(self, tree: Tree, state: State, reading: UnitReading, hiding: Hiding) -> None:
         """Joins them.
 
         Args:
@@ -51,7 +51,7 @@ class Session:
         self.notes: list[str] = []
         self._virtual: dict[str, VirtualFile] = {}
         self._touched: set[str] = set()
-        self._archives: dict[str, tuple[str | None, dict[str, list[Entry]]]] = {}
+        self._archives: dict[str, tuple[str | None, dict[str, list[ArchivedMemory]]]] = {}
 
     def virtual(self, path: str) -> VirtualFile:
         """Returns a file with its slots; an empty one where there is none."""
@@ -90,7 +90,7 @@ class Session:
 
     # ------------------------------------------------------------------ hidden lines
 
-    def hidden(self, path: str, slot: Slot, part: int = 0) -> Entry | None:
+    def hidden(self, path: str, slot: HiddenSlot, part: int = 0) -> ArchivedMemory | None:
         """Returns the lines of a slot, where they are; None where they are gone."""
         if slot.where == "removed":
             return None
@@ -101,11 +101,11 @@ class Session:
             own = self._in_archive(path).get(slot.id, [])
         return own[max(0, part - 1)] if len(own) > max(0, part - 1) else None
 
-    def _in_archive(self, path: str) -> Mapping[str, list[Entry]]:
+    def _in_archive(self, path: str) -> Mapping[str, list[ArchivedMemory]]:
         """Returns the entries in the archive of a file by id; read again where its text changed."""
         text = self._archive_text(path)
         if path not in self._archives or self._archives[path][0] != text:
-            listed: dict[str, list[Entry]] = {}
+            listed: dict[str, list[ArchivedMemory]] = {}
             for each in archive.entries(split_lines(text or "")):
                 listed.setdefault(each.id, []).append(each)
             self._archives[path] = text, listed
@@ -127,7 +127,7 @@ class Session:
             self.tree.stage(archive_of(path, EARLIER_ARCHIVE), None)
         self.tree.stage(archive_of(path), text, path)
 
-    def archived(self, path: str) -> dict[str, list[Entry]]:
+    def archived(self, path: str) -> dict[str, list[ArchivedMemory]]:
         """Returns the entries in the archive of a file and in its comments, by id."""
         listed = {id_: list(entries) for id_, entries in self._in_archive(path).items()}
         if any(slot.where == "comment" for slot in self.virtual(path).state.slots):
@@ -144,13 +144,13 @@ class Session:
         made = [archive.entry(e.slot.id, e.text, about(e.slot), end, e.part) for e in new]
         self._stage_archive(path, archive.with_entries(self._archive_text(path), made, end))
 
-    def from_archive(self, path: str, gone: Iterable[Entry]) -> None:
+    def from_archive(self, path: str, gone: Iterable[ArchivedMemory]) -> None:
         """Takes entries out of the archive of a file."""
         entries = list(gone)
         if entries:
             self._stage_archive(path, archive.without(self._archive_text(path) or "", entries))
 
-    def fetch(self, path: str, slot: Slot, entry: Entry) -> str:
+    def fetch(self, path: str, slot: HiddenSlot, entry: ArchivedMemory) -> str:
         """Takes the lines of a slot from where they are, and returns them."""
         if slot.where == "comment":
             self.virtual(path).replace(entry.start, entry.end, [])
@@ -170,7 +170,7 @@ class Session:
         )
 
 
-def about(slot: Slot) -> Mapping[str, Json]:
+def about(slot: HiddenSlot) -> Mapping[str, Json]:
     """Returns what a person may want to know of a hidden memory."""
     mark = slot.mark
     place: dict[str, Json] = {"place": slot.namespace} if slot.namespace else {}

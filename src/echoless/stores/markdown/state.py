@@ -28,7 +28,7 @@ _LARGEST_COMPARED: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class HiddenSlot:
     """A place in the virtual text of a file whose lines are not visible there.
 
     Attributes:
@@ -69,14 +69,14 @@ class FileState:
     """
 
     lines: str = ""
-    slots: list[Slot] = field(default_factory=list)
+    slots: list[HiddenSlot] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
-    added: list[Added] = field(default_factory=list)
+    added: list[Insert] = field(default_factory=list)
     ended: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class Insert:
     """Memories that were put into a file in one place.
 
     Attributes:
@@ -174,17 +174,17 @@ class State:
 
 def _file(data: Mapping[str, object]) -> FileState:
     slots = [  # written by `State.text`
-        _checked(Slot(**{**each, "mark": each["mark"] and _checked(Mark(**each["mark"]))}))
+        _checked(HiddenSlot(**{**each, "mark": each["mark"] and _checked(Mark(**each["mark"]))}))
         for each in cast("list[dict[str, Any]]", data["slots"])
     ]
     groups = cast("list[dict[str, list[str]]]", data["added"])
     text = str.__str__  # refuses what is none
-    added = [Added(tuple(map(text, g["ids"])), str(g["before"]), str(g["after"])) for g in groups]
+    added = [Insert(tuple(map(text, g["ids"])), str(g["before"]), str(g["after"])) for g in groups]
     names = {name: text(id_) for name, id_ in cast("dict[str, str]", data["names"]).items()}
     return FileState(str(data["lines"]), slots, names, added, str(data["ended"]))
 
 
-_Part = TypeVar("_Part", Slot, Moved, Mark)
+_Part = TypeVar("_Part", HiddenSlot, Moved, Mark)
 _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "at": (int,),
     "mark": (Mark, NoneType),
@@ -207,7 +207,7 @@ def _checked(value: _Part) -> _Part:
     return value
 
 
-def _plain(value: Slot | Added | Moved | Mark) -> JsonObject:
+def _plain(value: HiddenSlot | Insert | Moved | Mark) -> JsonObject:
     """Returns the attributes of a value, those of a mark inside too."""
     parts = ((each.name, getattr(value, each.name)) for each in fields(value))
     return {name: _plain(part) if isinstance(part, Mark) else part for name, part in parts}

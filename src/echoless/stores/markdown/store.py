@@ -25,7 +25,7 @@ from echoless.stores.ledger import Ledger, Mark
 from echoless.stores.ledger_database import LedgerDatabase
 from echoless.stores.markdown import commit, file_memory, git
 from echoless.stores.markdown.imports import import_remarks
-from echoless.stores.markdown.location import Location
+from echoless.stores.markdown.location import MarkdownUrl
 from echoless.stores.markdown.presets import (
     ARCHIVES,
     INDEX,
@@ -41,7 +41,7 @@ from echoless.stores.markdown.session import Session
 from echoless.stores.markdown.state import State
 from echoless.stores.markdown.topics import FileMemories
 from echoless.stores.markdown.tree import LARGEST, Tree, has_notes, listing_of
-from echoless.stores.markdown.unit_memory import Reading
+from echoless.stores.markdown.unit_memory import UnitReading
 from echoless.stores.markdown.units import UnitMemories
 from echoless.stores.sidecar import BesideSidecar, Sidecar, lost
 
@@ -59,7 +59,7 @@ class MarkdownStore(StoreKind, BesideSidecar):
 
     _sidecar: Sidecar
 
-    def __init__(self, location: Location) -> None:
+    def __init__(self, location: MarkdownUrl) -> None:
         """Reads the files; use `open` or `create`."""
         path = Path(os.path.abspath(location.path)).resolve()  # noqa: PTH100 - of `..` too
         single = path.is_file()
@@ -70,7 +70,7 @@ class MarkdownStore(StoreKind, BesideSidecar):
         scope = location.scope or preset.scope
         self._hiding = location.hide
         self._tree = Tree(self._root, preset, only)
-        self._reading = Reading(preset, scope, single, _new_file(preset, path))
+        self._reading = UnitReading(preset, scope, single, _new_file(preset, path))
         self._record = commit.record_of(path)
         self._staging = False
         self._notes: list[str] = []
@@ -83,7 +83,7 @@ class MarkdownStore(StoreKind, BesideSidecar):
     @classmethod
     def open(cls, location: str) -> Self:
         """Opens an existing folder or file."""
-        parsed = Location.parse(location)
+        parsed = MarkdownUrl.parse(location)
         if not parsed.path.exists():
             raise StoreNotFound(f"{parsed.path} does not exist. Check the path.")
         if parsed.path.is_file() and not is_markdown(parsed.path):
@@ -98,7 +98,7 @@ class MarkdownStore(StoreKind, BesideSidecar):
 
         A new folder gets an index, `MEMORY.md`, where its preset has one.
         """
-        parsed = Location.parse(location)
+        parsed = MarkdownUrl.parse(location)
         path = parsed.path
         if not path.exists():
             if is_markdown(path):
@@ -475,7 +475,7 @@ def _new_file(preset: Preset, path: Path) -> str:
     return next(names, preset.new_file)
 
 
-def _preset(location: Location, path: Path) -> Preset:
+def _preset(location: MarkdownUrl, path: Path) -> Preset:
     if location.preset:
         return preset_named(location.preset)
     return (

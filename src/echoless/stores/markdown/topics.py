@@ -16,7 +16,7 @@ from echoless.stores.markdown.document import is_blank, read, split_lines
 from echoless.stores.markdown.file_memory import IndexLine
 from echoless.stores.markdown.presets import ARCHIVE
 from echoless.stores.markdown.session import Leaving, Session
-from echoless.stores.markdown.state import Moved, Place, Slot, digest_of
+from echoless.stores.markdown.state import HiddenSlot, Moved, Place, digest_of
 from echoless.stores.markdown.units import refusal
 from echoless.stores.markdown.virtual import VirtualFile
 
@@ -110,7 +110,7 @@ class FileMemories:
             ranges.append((each.at, end))
         return ranges
 
-    def _slots(self, virtual: VirtualFile, id_: str) -> list[Slot]:
+    def _slots(self, virtual: VirtualFile, id_: str) -> list[HiddenSlot]:
         return [slot for slot in virtual.state.slots if slot.id == id_]
 
     def protected(self, id_: str) -> str | None:
@@ -179,7 +179,7 @@ class FileMemories:
         for part, (start, end) in sorted(enumerate(ranges, 1), reverse=True):
             text = "".join(virtual.lines[start:end])
             where: Place = "removed" if mark is None else "archive"
-            slot = Slot(
+            slot = HiddenSlot(
                 id_, f"{id_} {part}", where, start, "line", "", "", "", digest_of(text), mark
             )
             last = end == len(virtual.lines)

@@ -11,7 +11,7 @@ from typing import Final
 from echoless.core.errors import ForeignStore, StoreNotFound
 from echoless.core.failures import of_system
 from echoless.stores.files import Snapshot, is_below, is_text, place_in, read_bytes, text_of
-from echoless.stores.markdown.commit import Change
+from echoless.stores.markdown.commit import Edit
 from echoless.stores.markdown.presets import (
     ARCHIVES,
     SUFFIXES,
@@ -258,14 +258,14 @@ class Tree:
         self._staged[path] = (text, like)
         self._paths = None
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[Edit]:
         """Returns what is to be written, as far as it differs from what is there."""
         changes = []
         for path, (text, like) in sorted(self._staged.items()):
             before = self._read(path)
             after = None if text is None else text.encode("utf-8")
             if before != after:
-                changes.append(Change(path, before, after, self._snapshots[path], like))
+                changes.append(Edit(path, before, after, self._snapshots[path], like))
         return changes
 
     def unstage(self) -> None:

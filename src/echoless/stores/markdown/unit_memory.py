@@ -12,7 +12,7 @@ from echoless.stores.markdown import observations
 from echoless.stores.markdown.document import (
     OPAQUE,
     Kind,
-    Unit,
+    MarkdownUnit,
     content_of,
     is_blank,
     mark_of,
@@ -25,7 +25,7 @@ SEPARATOR: Final = " > "
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class UnitReading:
     """How the units of a store are read.
 
     Attributes:
@@ -120,7 +120,7 @@ class Reading:
             promise=promised(promise, content),
         )
 
-    def is_memory(self, unit: Unit) -> bool:
+    def is_memory(self, unit: MarkdownUnit) -> bool:
         """Returns whether a unit is a memory: relations of notes are not."""
         relation = self.preset.observations and unit.kind == "bullet"
         return not (relation and observations.is_relation(unit.content))

@@ -11,14 +11,14 @@ from echoless.core.model import IN_FORCE, Memory, Promise
 from echoless.core.text import unreadable
 from echoless.stores.ledger import Mark
 from echoless.stores.markdown import archive, front_matter
-from echoless.stores.markdown.archive import Entry
+from echoless.stores.markdown.archive import ArchivedMemory
 from echoless.stores.markdown.document import Kind, split_lines
 from echoless.stores.markdown.imports import readers
 from echoless.stores.markdown.presets import SUFFIXES
 from echoless.stores.markdown.session import Leaving, Session, about, by_path
-from echoless.stores.markdown.state import Slot, digest_of
+from echoless.stores.markdown.state import HiddenSlot, digest_of
 from echoless.stores.markdown.unit_memory import promised, protection, united
-from echoless.stores.markdown.virtual import Placed, VirtualFile
+from echoless.stores.markdown.virtual import PlacedUnit, VirtualFile
 
 
 class UnitMemories:
@@ -28,7 +28,7 @@ class UnitMemories:
         """Takes the files."""
         self._session = session
         self._paths: dict[str, str] | None = None
-        self._entries: dict[str, dict[str, list[Entry]]] = {}
+        self._entries: dict[str, dict[str, list[ArchivedMemory]]] = {}
         self._promises: dict[str, Promise] = {}
 
     def forget(self) -> None:
@@ -76,7 +76,7 @@ class UnitMemories:
         placed = None if path is None else self._session.virtual(path).placed.get(id_)
         return None if path is None or placed is None else (path, placed.unit.start)
 
-    def _entry(self, path: str, slot: Slot) -> Entry | None:
+    def _entry(self, path: str, slot: HiddenSlot) -> ArchivedMemory | None:
         if slot.where == "removed":
             return None
         if path not in self._entries:
@@ -103,7 +103,7 @@ class UnitMemories:
         promise = self._promise(path)
         return self._session.reading.memory(id_, slot.namespace, path, slot.kind, raw, promise)
 
-    def _visible(self, virtual: VirtualFile, placed: Placed) -> Memory | None:
+    def _visible(self, virtual: VirtualFile, placed: PlacedUnit) -> Memory | None:
         unit, reading = placed.unit, self._session.reading
         if not reading.is_memory(unit):
             return None
@@ -164,7 +164,7 @@ class UnitMemories:
         self._session.flush()
         self.forget()
 
-    def _hide_in(self, path: str, units: list[Placed], marks: dict[str, Mark]) -> None:
+    def _hide_in(self, path: str, units: list[PlacedUnit], marks: dict[str, Mark]) -> None:
         """Hides units of one file, in comments where the rest would be divided otherwise."""
         before = self._picture(path, {each.id for each in units})
         where = self._session.hiding
@@ -189,7 +189,7 @@ class UnitMemories:
     def _cut_out(
         self,
         virtual: VirtualFile,
-        units: list[Placed],
+        units: list[PlacedUnit],
         marks: dict[str, Mark],
         *,
         in_comments: bool,
@@ -212,9 +212,9 @@ class UnitMemories:
             leaving.append(Leaving(slot, text))
         return leaving
 
-    def _slot(self, virtual: VirtualFile, placed: Placed, start: int, end: int) -> Slot:
+    def _slot(self, virtual: VirtualFile, placed: PlacedUnit, start: int, end: int) -> HiddenSlot:
         unit = placed.unit
-        return Slot(
+        return HiddenSlot(
             id=placed.id,
             natural=placed.natural,
             where="removed",
@@ -239,7 +239,7 @@ class UnitMemories:
         self._session.flush()
         self.forget()
 
-    def _show_in(self, path: str, slots: list[Slot]) -> None:
+    def _show_in(self, path: str, slots: list[HiddenSlot]) -> None:
         session = self._session
         virtual = session.touch(path)
         gone, texts = [], {}
@@ -407,7 +407,7 @@ class UnitMemories:
         self._session.flush(remove_empty=not self._session.tree.only)
         self.forget()
 
-    def _remove_hidden(self, path: str, slots: list[Slot]) -> None:
+    def _remove_hidden(self, path: str, slots: list[HiddenSlot]) -> None:
         gone = []
         for slot in slots:
             virtual = self._session.touch(path)
@@ -420,7 +420,7 @@ class UnitMemories:
             virtual.exchange(own, replace(own, where="removed", mark=None))
         self._session.from_archive(path, gone)
 
-    def _remove_visible(self, path: str, units: list[Placed]) -> None:
+    def _remove_visible(self, path: str, units: list[PlacedUnit]) -> None:
         before = self._picture(path, {each.id for each in units})
         virtual = self._session.touch(path)
         for placed in sorted(units, key=lambda each: -each.unit.start):

@@ -12,7 +12,7 @@ from echoless.core.text import content_key, normalise
 from echoless.stores.markdown.document import (
     DIVIDER,
     Document,
-    Unit,
+    MarkdownUnit,
     front_lines,
     is_blank,
     is_divider,
@@ -21,9 +21,9 @@ from echoless.stores.markdown.document import (
     split_lines,
 )
 from echoless.stores.markdown.state import (
-    Added,
     FileState,
-    Slot,
+    HiddenSlot,
+    Insert,
     digest_of,
     digests_of,
     moved_along,
@@ -35,7 +35,7 @@ _DIGITS: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedUnit:
     """A visible unit with its ids.
 
     Attributes:
@@ -46,7 +46,7 @@ class Placed:
 
     id: str
     natural: str
-    unit: Unit
+    unit: MarkdownUnit
 
 
 class VirtualFile:
@@ -66,10 +66,10 @@ class VirtualFile:
         self.state = moved_along(state or FileState(), self.lines)
         self.edited = state is not None and state.lines != self.state.lines
         self._document: Document | None = None
-        self._placed: dict[str, Placed] | None = None
-        self._slots: dict[str, Slot] | None = None
+        self._placed: dict[str, PlacedUnit] | None = None
+        self._slots: dict[str, HiddenSlot] | None = None
         self._anchors: dict[int, str] | None = None
-        self._last_added = Added((), "", "")
+        self._last_added = Insert((), "", "")
         if self.edited:
             self._leave_units()
 
@@ -111,17 +111,17 @@ class VirtualFile:
         return any(map(is_divider, chain(self.lines, cut)))
 
     @property
-    def placed(self) -> dict[str, Placed]:
+    def placed(self) -> dict[str, PlacedUnit]:
         """Returns the visible units by id, in the order of the file.
 
         Copies of one text are numbered; a number that is taken is not given again.
         """
         if self._placed is None:
             reserved = {*self.state.names.values(), *(slot.id for slot in self.state.slots)}
-            placed: dict[str, Placed] = {}
+            placed: dict[str, PlacedUnit] = {}
             for natural, unit in self._numbered():
                 id_ = self._public(natural, placed, reserved)
-                placed[id_] = Placed(id_, natural, unit)
+                placed[id_] = PlacedUnit(id_, natural, unit)
             self._placed = placed
         return self._placed
 
@@ -136,7 +136,7 @@ class VirtualFile:
             id_ = f"{natural}+{number}"
         return id_
 
-    def _numbered(self) -> Iterator[tuple[str, Unit]]:
+    def _numbered(self) -> Iterator[tuple[str, MarkdownUnit]]:
         """Yields the units with the ids their texts give: path, digest, and number of the copy."""
         taken = {slot.natural for slot in self.state.slots}
         for unit in self.document.units:
@@ -175,7 +175,7 @@ class VirtualFile:
             self._anchors[start] = id_
 
     @property
-    def slots(self) -> dict[str, Slot]:
+    def slots(self) -> dict[str, HiddenSlot]:
         """Returns the slots of memories by id; lines of an index are not among them."""
         if self._slots is None:
             self._slots = {slot.id: slot for slot in self.state.slots if slot.kind != "line"}
@@ -207,7 +207,7 @@ class VirtualFile:
         ]
         self._forget()
 
-    def insert(self, at: int, new: Sequence[str], *, before: Slot | None = None) -> None:
+    def insert(self, at: int, new: Sequence[str], *, before: HiddenSlot | None = None) -> None:
         """Inserts lines in a gap.
 
         Args:
@@ -232,7 +232,7 @@ class VirtualFile:
 
     # ------------------------------------------------------------------ cutting out
 
-    def around(self, unit: Unit) -> tuple[int, int]:
+    def around(self, unit: MarkdownUnit) -> tuple[int, int]:
         """Returns the lines to take out with a unit, so that what stays is divided as before.
 
         Blank lines below go along where there are some above, or nothing; with an entry, the line
@@ -252,7 +252,7 @@ class VirtualFile:
         divided = any(start < slot.at < below for slot in self.state.slots)
         return (start, below) if above and not divided else (unit.start, end)
 
-    def cut(self, start: int, end: int, slot: Slot) -> None:
+    def cut(self, start: int, end: int, slot: HiddenSlot) -> None:
         """Takes lines out of the file and puts a slot in their place.
 
         Args:
@@ -268,7 +268,7 @@ class VirtualFile:
         self._shift(end, -gone, range(start, end))
         self._forget()
 
-    def put_back(self, slot: Slot, text: str, *, apart: bool = False) -> None:
+    def put_back(self, slot: HiddenSlot, text: str, *, apart: bool = False) -> None:
         """Puts the lines of a slot back, and drops the slot.
 
         Args:
@@ -311,27 +311,27 @@ class VirtualFile:
             self.state.ended = ""
             self._forget()
 
-    def stand_in(self, slot: Slot, text: str) -> None:
+    def stand_in(self, slot: HiddenSlot, text: str) -> None:
         """Puts lines where a slot is, above it, without moving it out of its place."""
         own = next(each for each in self.state.slots if each.id == slot.id)
         self.insert(own.at, split_lines(text), before=own)
 
-    def drop(self, slot: Slot) -> None:
+    def drop(self, slot: HiddenSlot) -> None:
         """Forgets a slot."""
         self.state.slots = [each for each in self.state.slots if each is not slot]
         self._forget()
 
-    def exchange(self, old: Slot, new: Slot) -> None:
+    def exchange(self, old: HiddenSlot, new: HiddenSlot) -> None:
         """Puts a slot in the place of another."""
         self.state.slots = [new if each is old else each for each in self.state.slots]
         self._forget()
 
-    def image(self) -> tuple[list[str], list[Slot], dict[int, str], str]:
+    def image(self) -> tuple[list[str], list[HiddenSlot], dict[int, str], str]:
         """Returns lines and places as they are, for `reset`."""
         anchors = dict(self._anchors or {})
         return list(self.lines), list(self.state.slots), anchors, self.state.ended
 
-    def reset(self, image: tuple[list[str], list[Slot], dict[int, str], str]) -> None:
+    def reset(self, image: tuple[list[str], list[HiddenSlot], dict[int, str], str]) -> None:
         """Sets lines and places as they were."""
         lines, slots, anchors, self.state.ended = image
         self.lines, self.state.slots, self._anchors = list(lines), list(slots), dict(anchors)
@@ -366,7 +366,7 @@ class VirtualFile:
         if above and at < len(self.lines) and not is_blank(self.lines[at]):
             below = [self.end]
         self.insert(at, [*new, *below])
-        self._last_added = Added((), "".join(above), "".join(below))
+        self._last_added = Insert((), "".join(above), "".join(below))
         return starts
 
     def append(self, lines: Sequence[str]) -> None:
@@ -421,7 +421,7 @@ class VirtualFile:
             new += [f"{'#' * level} {text}{self.end}", self.end]
         return at, new, "- "
 
-    def extent_of_added(self, placed: Placed) -> tuple[int, int]:
+    def extent_of_added(self, placed: PlacedUnit) -> tuple[int, int]:
         """Returns the lines to take out with a unit that is to leave without trace.
 
         Where it is the last that is left of an addition, what came along goes too.

@@ -18,7 +18,7 @@ from echoless.stores.base import Head
 from echoless.stores.ledger import Mark
 from echoless.stores.mcp_memory.entity_names import name_key
 from echoless.stores.mcp_memory.graph_lines import (
-    Line,
+    GraphLine,
     Triple,
     read_element,
     read_line,
@@ -33,7 +33,7 @@ from echoless.stores.mcp_memory.hidden_file import (
     objects_in,
     texts_in,
 )
-from echoless.stores.mcp_memory.placement import Place, place_at, placed
+from echoless.stores.mcp_memory.placement import ListPlace, place_at, placed
 from echoless.stores.mcp_memory.view import GraphView
 
 _TO_ITSELF: Final = "Relations between two entities that are one now, and so left out"
@@ -51,7 +51,7 @@ class _Row:
         added: Whether it is a relation that was added in place of a hidden one.
     """
 
-    line: Line
+    line: GraphLine
     owner: _Hidden | None = None
     added: bool = False
 
@@ -123,7 +123,7 @@ class EntitiesView(GraphView):
             if each["owned"] is True
         )
         self._hidden: dict[str, _Hidden] = {}
-        places: list[tuple[Place, _Row]] = []
+        places: list[tuple[ListPlace, _Row]] = []
         for entry in entries:
             row = self._kept_row(entry, places)
             hidden = _Hidden(mark_from_json(entry["mark"]), row, str(entry["behind"]))
@@ -136,7 +136,7 @@ class EntitiesView(GraphView):
                 kept.owner = hidden
             self._hidden[hidden.id] = hidden
         self._rows = [
-            slot.hidden or _Row(slot.shown or Line(""))
+            slot.hidden or _Row(slot.shown or GraphLine(""))
             for slot in placed(self._lines, lambda line: line.key, places)
         ]
         for line in reversed(self._rows):
@@ -146,10 +146,10 @@ class EntitiesView(GraphView):
                 line.added = True
         self._name_all()
 
-    def _kept_row(self, data: Mapping[str, Json], places: list[tuple[Place, _Row]]) -> _Row:
+    def _kept_row(self, data: Mapping[str, Json], places: list[tuple[ListPlace, _Row]]) -> _Row:
         row = _Row(read_line(str(data["raw"]), self._hidden_file.path, 1))
         row.added = data.get("added") is True
-        places.append((Place.from_json(object_in(data["place"])), row))
+        places.append((ListPlace.from_json(object_in(data["place"])), row))
         return row
 
     def _name_all(self) -> None:

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 from typing import Final
 
-from echoless.stores.mcp_memory.graph_lines import Line
+from echoless.stores.mcp_memory.graph_lines import GraphLine
 
 _GAP: Final = re.compile(r"(?<=(.))[\s_\-‐-―.]+(?=(.))", re.DOTALL)
 _NAMED: Final = 3
@@ -24,7 +24,7 @@ def name_key(name: str) -> str:
     return _GAP.sub(lambda gap: " " if gap[1].isdigit() and gap[2].isdigit() else "", text)
 
 
-def alike_note(lines: Iterable[Line], url: str) -> list[str]:
+def alike_note(lines: Iterable[GraphLine], url: str) -> list[str]:
     """Returns a sentence about entities whose names and types are near-equal; none without such.
 
     Args:

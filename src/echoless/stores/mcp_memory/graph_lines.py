@@ -69,7 +69,7 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class GraphLine:
     """A line of the file.
 
     Attributes:
@@ -96,7 +96,7 @@ UNKNOWN_LINE: Final = "unknown line"
 UNKNOWN_KEY: Final = "unknown key"
 
 
-def read_line(raw: str, path: Path, number: int) -> Line:
+def read_line(raw: str, path: Path, number: int) -> GraphLine:
     """Reads one line; what is neither entity nor relation is carried along as it is.
 
     Args:
@@ -108,7 +108,7 @@ def read_line(raw: str, path: Path, number: int) -> Line:
         BadRecord: It is not JSON; the message names the line.
     """
     if not raw.strip():
-        return Line(raw)
+        return GraphLine(raw)
     try:
         data = json.loads(raw)
         return _read(raw, data)
@@ -122,20 +122,21 @@ def read_line(raw: str, path: Path, number: int) -> Line:
         ) from problem
 
 
-def _read(raw: str, data: object) -> Line:
+def _read(raw: str, data: object) -> GraphLine:
     if not isinstance(data, dict):
-        return Line(raw, odd=UNKNOWN_LINE)
+        return GraphLine(raw, odd=UNKNOWN_LINE)
     kind, name = data.get("type"), data.get("name")
     if kind == "entity" and isinstance(name, str):
         type_ = data.get("entityType")
         parts, blank = _observations(raw, data)
         entity = Entity(name, type_ if isinstance(type_, str) else "", parts, blank)
-        return Line(raw, entity=entity, odd="" if data.keys() <= _ENTITY_KEYS else UNKNOWN_KEY)
+        return GraphLine(raw, entity=entity, odd="" if data.keys() <= _ENTITY_KEYS else UNKNOWN_KEY)
     ends = (data.get("from"), data.get("to"), data.get("relationType"))
     if kind == "relation" and all(isinstance(each, str) for each in ends):
         triple = (str(ends[0]), str(ends[1]), str(ends[2]))
-        return Line(raw, relation=triple, odd="" if data.keys() <= _RELATION_KEYS else UNKNOWN_KEY)
-    return Line(raw, odd=UNKNOWN_LINE)
+        odd = "" if data.keys() <= _RELATION_KEYS else UNKNOWN_KEY
+        return GraphLine(raw, relation=triple, odd=odd)
+    return GraphLine(raw, odd=UNKNOWN_LINE)
 
 
 def _observations(raw: str, data: JsonObject) -> tuple[tuple[Element, ...] | None, str]:
@@ -192,7 +193,7 @@ def written_element(text: str, beside: Sequence[str] = ()) -> str:
     return last[: len(last) - len(last.lstrip())] + json_text(text)
 
 
-def with_elements(line: Line, parts: Iterable[str], blank: str = "") -> Line:
+def with_elements(line: GraphLine, parts: Iterable[str], blank: str = "") -> GraphLine:
     """Returns an entity's line with other observations; all else in it stays as it is.
 
     Args:
@@ -208,13 +209,13 @@ def with_elements(line: Line, parts: Iterable[str], blank: str = "") -> Line:
     return replace(line, raw=splice(line.raw, {"observations": f"[{inside}]"}), entity=entity)
 
 
-def new_entity(name: str, type_: str, parts: Iterable[str]) -> Line:
+def new_entity(name: str, type_: str, parts: Iterable[str]) -> GraphLine:
     """Returns the line of a new entity, as the server would write it."""
     made = {"type": "entity", "name": name, "entityType": type_, "observations": []}
     return with_elements(_read(json_text(made), made), parts)
 
 
-def with_ends(line: Line, triple: Triple) -> Line:
+def with_ends(line: GraphLine, triple: Triple) -> GraphLine:
     """Returns a relation's line that leads from and to other entities."""
     changes = {"from": json_text(triple[0]), "to": json_text(triple[1])}
     return replace(line, raw=splice(line.raw, dict(changes)), relation=triple)

@@ -19,7 +19,7 @@ from echoless.stores.ledger import Mark
 from echoless.stores.mcp_memory.entity_names import alike_note
 from echoless.stores.mcp_memory.graph_lines import (
     Element,
-    Line,
+    GraphLine,
     new_entity,
     read_element,
     with_elements,
@@ -34,7 +34,7 @@ from echoless.stores.mcp_memory.hidden_file import (
     texts_in,
 )
 from echoless.stores.mcp_memory.observation_ids import assigned, fields_of, memory_of, text_key
-from echoless.stores.mcp_memory.placement import Place, place_at, placed
+from echoless.stores.mcp_memory.placement import ListPlace, place_at, placed
 from echoless.stores.mcp_memory.view import GraphView
 
 _Kept: TypeAlias = "tuple[_Observation, str]"
@@ -72,7 +72,7 @@ class _Observation:
     fields: JsonObject = field(default_factory=dict)
     mark: Mark | None = None
     at: int = 0
-    place: Place = field(default_factory=lambda: Place(0))
+    place: ListPlace = field(default_factory=lambda: ListPlace(0))
 
 
 @dataclass(slots=True, eq=False)
@@ -91,7 +91,7 @@ class _Owner:
 
     name: str
     type: str
-    line: Line | None = None
+    line: GraphLine | None = None
     number: int = 0
     members: list[_Observation] = field(default_factory=list)
     made: bool = False
@@ -102,7 +102,7 @@ class _Owner:
         """Returns what the server's file holds."""
         return [each.element for each in self.members if each.mark is None]
 
-    def place(self, each: _Observation, at: int) -> Place:
+    def place(self, each: _Observation, at: int) -> ListPlace:
         """Returns the place of a hidden member; the old one where the entity is not in the file."""
         if self.line is None:
             return each.place
@@ -120,7 +120,7 @@ class ObservationsView(GraphView):
         blanks = {name: str(v) for name, v in object_in(state.get("blank", {})).items()}
         hidden = self._hidden_by_owner(state)
         numbers: Counter[str] = Counter()
-        self._rows: list[Line | _Owner] = []
+        self._rows: list[GraphLine | _Owner] = []
         for line in self._lines:
             entity = line.entity
             if entity is None or entity.elements is None:
@@ -297,7 +297,7 @@ class ObservationsView(GraphView):
         entities = [at for at, row in enumerate(self._rows) if _is_entity(row)]
         at = entities[-1] + 1 if entities else 0
         above = self._rows[at - 1] if at else None
-        raw = above.raw if isinstance(above, Line) else ""
+        raw = above.raw if isinstance(above, GraphLine) else ""
         raw = above.line.raw if isinstance(above, _Owner) and above.line else raw
         line = new_entity(owner.name, owner.type, ())
         owner.line = replace(line, raw=line.raw + "\r") if raw.endswith("\r") else line
@@ -351,7 +351,7 @@ class ObservationsView(GraphView):
     # ------------------------------------------------------------------ what is written
 
     def _lines_now(self) -> list[str]:
-        return [row.raw if isinstance(row, Line) else _line_of(row).raw for row in self._rows]
+        return [row.raw if isinstance(row, GraphLine) else _line_of(row).raw for row in self._rows]
 
     def _hidden_marks(self) -> Mapping[str, Mark]:
         return {
@@ -419,11 +419,11 @@ def _said(hidden: JsonObject) -> tuple[str, str | None]:
 
 def _hidden(data: JsonObject) -> _Observation:
     element, mark = read_element(str(data["raw"])), mark_from_json(data["mark"])
-    place = Place.from_json(object_in(data["place"]))
+    place = ListPlace.from_json(object_in(data["place"]))
     return _Observation(element, str(data["id"]), object_in(data["fields"]), mark, place=place)
 
 
-def _line_of(owner: _Owner) -> Line:
+def _line_of(owner: _Owner) -> GraphLine:
     """Returns the line of an entity as it is to be written; the same if nothing changed."""
     assert owner.line is not None
     entity = owner.line.entity
@@ -433,7 +433,7 @@ def _line_of(owner: _Owner) -> Line:
     return with_elements(owner.line, (element.raw for element in owner.shown), owner.blank)
 
 
-def _is_entity(row: Line | _Owner) -> bool:
+def _is_entity(row: GraphLine | _Owner) -> bool:
     return isinstance(row, _Owner) or row.entity is not None
 
 

@@ -14,7 +14,7 @@ Hidden = TypeVar("Hidden")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ListPlace:
     """Place of an element in a list with all hidden elements in it.
 
     Attributes:
@@ -32,7 +32,7 @@ class Place:
         return {"at": self.at, "after": self.after, "before": self.before}
 
     @classmethod
-    def from_json(cls, data: JsonObject) -> Place:
+    def from_json(cls, data: JsonObject) -> ListPlace:
         """Reads what `to_json` wrote.
 
         Raises:
@@ -55,7 +55,7 @@ class Slot(Generic[Shown, Hidden]):
 def placed(
     shown: Sequence[Shown],
     key: Callable[[Shown], str],
-    hidden: Iterable[tuple[Place, Hidden]],
+    hidden: Iterable[tuple[ListPlace, Hidden]],
 ) -> list[Slot[Shown, Hidden]]:
     """Returns the whole list: hidden elements at their places among the visible ones.
 
@@ -85,7 +85,7 @@ def placed(
     return whole
 
 
-def _beside(keys: Sequence[str | None], place: Place, at: int) -> int:
+def _beside(keys: Sequence[str | None], place: ListPlace, at: int) -> int:
     """Returns where an element comes whose neighbours are not where they were.
 
     Args:
@@ -98,7 +98,7 @@ def _beside(keys: Sequence[str | None], place: Place, at: int) -> int:
     return keys.index(place.before) if place.before in keys else at
 
 
-def place_at(visible: Sequence[Shown | None], key: Callable[[Shown], str], at: int) -> Place:
+def place_at(visible: Sequence[Shown | None], key: Callable[[Shown], str], at: int) -> ListPlace:
     """Returns the place of the element with an index.
 
     Args:
@@ -106,7 +106,7 @@ def place_at(visible: Sequence[Shown | None], key: Callable[[Shown], str], at: i
         key: What a visible element is known by.
         at: The index.
     """
-    return Place(at, _nearest(visible, key, at - 1, -1), _nearest(visible, key, at + 1, 1))
+    return ListPlace(at, _nearest(visible, key, at - 1, -1), _nearest(visible, key, at + 1, 1))
 
 
 def _nearest(

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from echoless.core.destination import ServerAddress
 from echoless.core.errors import UsageError
 from echoless.core.own_folders import expanded, user_folder
-from echoless.stores.field_map import FieldMap, Location, read_location
+from echoless.stores.field_map import FieldMap, MappedUrl, read_location
 
 KEY: Final = "QDRANT_API_KEY"
 """Variable of the environment that holds the key of a server."""
@@ -51,7 +51,7 @@ class Place:
         return self.server or str(self.folder)
 
     def __str__(self) -> str:
-        place = Location(Path(), self.collection, self.map)
+        place = MappedUrl(Path(), self.collection, self.map)
         return f"{self.server.removeprefix('http://') or self.folder}{str(place)[1:]}"
 
     def url(self, scheme: str) -> str:

@@ -10,7 +10,7 @@ from echoless.core.sqlite import table_exists
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class RecallTable:
     """One table of memories.
 
     Attributes:
@@ -31,21 +31,21 @@ class Table:
 TABLES: Final = {
     table.name: table
     for table in (
-        Table("messages", ("content",), time="timestamp", full_text="messages_fts"),
-        Table(
+        RecallTable("messages", ("content",), time="timestamp", full_text="messages_fts"),
+        RecallTable(
             "decisions",
             ("decision",),
             secondary=("reasoning", "alternatives"),
             full_text="decisions_fts",
         ),
-        Table(
+        RecallTable(
             "learnings",
             ("problem", "solution"),
             secondary=("prevention", "tags"),
             full_text="learnings_fts",
         ),
-        Table("breadcrumbs", ("content",), full_text="breadcrumbs_fts"),
-        Table(
+        RecallTable("breadcrumbs", ("content",), full_text="breadcrumbs_fts"),
+        RecallTable(
             "loa_entries",
             ("title", "fabric_extract"),
             secondary=("description", "tags"),
@@ -158,7 +158,7 @@ def make(db: sqlite3.Connection) -> None:
     db.execute(f"PRAGMA user_version = {VERSION}")
 
 
-def _index(db: sqlite3.Connection, table: Table, indexed: str) -> None:
+def _index(db: sqlite3.Connection, table: RecallTable, indexed: str) -> None:
     """Creates a full-text index over a table, kept up to date by triggers."""
     fts = table.full_text
     prefix = fts.removesuffix("_fts")

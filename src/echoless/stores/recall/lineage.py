@@ -24,7 +24,7 @@ _COLUMNS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LineageRow:
     """One row of the table.
 
     Attributes:
@@ -64,7 +64,7 @@ class Entry:
         )
 
 
-def entries(db: sqlite3.Connection, *status: str) -> list[Entry]:
+def entries(db: sqlite3.Connection, *status: str) -> list[LineageRow]:
     """Returns rows as they were written, of some states if given; none without the table."""
     if not table_exists(db, "dedup_lineage"):
         return []
@@ -72,14 +72,14 @@ def entries(db: sqlite3.Connection, *status: str) -> list[Entry]:
     return [entry for entry in map(_entry, rows) if not status or entry.status in status]
 
 
-def _entry(row: Sequence[object]) -> Entry:
+def _entry(row: Sequence[object]) -> LineageRow:
     """Returns a row as an entry; a detail of another form, by another program, is left out."""
     number, survivor_table, survivor, duplicate_table, duplicate, reason, similarity = row[:7]
     try:
         detail = json.loads(row[8]) if isinstance(row[8], str) else None
     except ValueError:
         detail = None
-    return Entry(
+    return LineageRow(
         int(str(number)),
         f"{survivor_table}#{survivor}",
         f"{duplicate_table}#{duplicate}",
@@ -133,7 +133,7 @@ def insert(db: sqlite3.Connection, new: New, status: str) -> None:
     )
 
 
-def entries_of(db: sqlite3.Connection, duplicate: tuple[str, int]) -> list[Entry]:
+def entries_of(db: sqlite3.Connection, duplicate: tuple[str, int]) -> list[LineageRow]:
     """Returns the rows about one duplicate, in the order they were written."""
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM dedup_lineage"
@@ -166,7 +166,7 @@ class RecallLedger(JoinedLedger):
     def __init__(
         self,
         database: LedgerDatabase,
-        entries: Callable[[], list[Entry]],
+        entries: Callable[[], list[LineageRow]],
         reverted: Callable[[], list[Kept]],
     ) -> None:
         """Joins the two.

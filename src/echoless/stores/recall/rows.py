@@ -18,7 +18,7 @@ from echoless.core.json_codec import read_provenance, read_tags, read_time
 from echoless.core.model import Json, Memory, Provenance, Vector
 from echoless.core.text import unreadable
 from echoless.stores.expiration import promised
-from echoless.stores.recall.layout import TABLES, Table, columns, quoted
+from echoless.stores.recall.layout import TABLES, RecallTable, columns, quoted
 from echoless.stores.scope import Head
 
 Value: TypeAlias = "int | float | str | bytes | None"
@@ -51,12 +51,12 @@ class _Field:
     """One field of a memory and its columns."""
 
     name: str
-    columns: Callable[[Table], tuple[str, ...]]
-    read: Callable[[Table, Row], object]
-    write: Callable[[Table, Memory], dict[str, Value]]
+    columns: Callable[[RecallTable], tuple[str, ...]]
+    read: Callable[[RecallTable, Row], object]
+    write: Callable[[RecallTable, Memory], dict[str, Value]]
 
 
-def _column(name: str) -> Callable[[Table], tuple[str, ...]]:
+def _column(name: str) -> Callable[[RecallTable], tuple[str, ...]]:
     return lambda _table: (name,)
 
 
@@ -67,12 +67,12 @@ def text_of(value: Value) -> str:
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
 
 
-def content_of(table: Table, row: Row) -> str:
+def content_of(table: RecallTable, row: Row) -> str:
     """Returns the parts of the text that are not empty, joined by a line feed."""
     return "\n".join(part for part in (text_of(row.get(p)) for p in table.parts) if part)
 
 
-def _split(table: Table, memory: Memory) -> dict[str, Value]:
+def _split(table: RecallTable, memory: Memory) -> dict[str, Value]:
     """Returns the columns of a new text: the first line is the first part."""
     if len(table.parts) == 1:
         return {table.parts[0]: memory.content}
@@ -139,12 +139,12 @@ _FIELDS: Final = (
 )
 
 
-def _fillable(table: Table) -> set[str]:
+def _fillable(table: RecallTable) -> set[str]:
     """Returns columns left out of `extra` while empty, which a duplicate may then fill."""
     return {name for name in table.secondary if name != "tags"}
 
 
-def _own_columns(table: Table) -> set[str]:
+def _own_columns(table: RecallTable) -> set[str]:
     """Returns the columns that hold the id and the fields of a memory."""
     return {"id", *(c for f in _FIELDS for c in f.columns(table))}
 
@@ -152,7 +152,7 @@ def _own_columns(table: Table) -> set[str]:
 # ------------------------------------------------------------------ reading
 
 
-def memory_of(table: Table, row: Row, embedding: Row | None) -> Memory:
+def memory_of(table: RecallTable, row: Row, embedding: Row | None) -> Memory:
     """Returns the memory in a row.
 
     Args:
@@ -186,7 +186,7 @@ def memory_of(table: Table, row: Row, embedding: Row | None) -> Memory:
     return promised(memory)
 
 
-def head_of(table: Table, number: int, row: Row) -> Head:
+def head_of(table: RecallTable, number: int, row: Row) -> Head:
     """Returns id, namespace and time of the memory in a row.
 
     Args:
@@ -239,7 +239,7 @@ class Written:
 
 
 def written(
-    memory: Memory, table: Table, names: Iterable[str], present: tuple[Row, Row | None] | None
+    memory: Memory, table: RecallTable, names: Iterable[str], present: tuple[Row, Row | None] | None
 ) -> Written:
     """Returns what to write for a memory.
 
@@ -287,7 +287,7 @@ def written(
     return made
 
 
-def _field(field: _Field, memory: Memory, table: Table, known: list[Row]) -> dict[str, Value]:
+def _field(field: _Field, memory: Memory, table: RecallTable, known: list[Row]) -> dict[str, Value]:
     """Returns the columns of one field: as a known row spells it, else anew."""
     wanted = getattr(memory, field.name)
     for row in known:
@@ -312,7 +312,7 @@ def _embedding(memory: Memory, known: list[tuple[Row, Row | None]]) -> dict[str,
     return {"model": model, "dimensions": vector.dimensions, "embedding": vector.data}
 
 
-def _check(memory: Memory, table: Table, row: Row, made: Written, *, fresh: bool) -> None:
+def _check(memory: Memory, table: RecallTable, row: Row, made: Written, *, fresh: bool) -> None:
     """Checks that the row reads back as the memory, and refuses it otherwise."""
     number = place_of(memory.id)
     assert number is not None

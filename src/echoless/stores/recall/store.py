@@ -30,7 +30,7 @@ from echoless.stores.base import ALL, Capabilities, Head, Scope, StoreKind
 from echoless.stores.files import make_file
 from echoless.stores.ledger import Kept, Ledger, Mark
 from echoless.stores.recall import layout, lineage, references, rows
-from echoless.stores.recall.layout import TABLES, Table
+from echoless.stores.recall.layout import TABLES, RecallTable
 from echoless.stores.sidecar import BesideSidecar, Sidecar
 
 _BATCH: Final = 500
@@ -115,7 +115,7 @@ class RecallStore(StoreKind, BesideSidecar):
         """Returns the open database, for what is more than memories: search, export."""
         return self._database.connection
 
-    def lineage(self, *status: str) -> list[lineage.Entry]:
+    def lineage(self, *status: str) -> list[lineage.LineageRow]:
         """Returns rows of `dedup_lineage`, of some states if given."""
         with self._database.speaking():
             return lineage.entries(self.connection, *status)
@@ -165,13 +165,13 @@ class RecallStore(StoreKind, BesideSidecar):
                 result.update((m.id, m) for m in self._select(TABLES[table], batch))
         return result
 
-    def _select(self, table: Table, numbers: Sequence[int] | None = None) -> Iterator[Memory]:
+    def _select(self, table: RecallTable, numbers: Sequence[int] | None = None) -> Iterator[Memory]:
         """Yields the memories of some rows of a table, or of all."""
         for row, embedding in self._rows(table, numbers):
             yield rows.memory_of(table, row, embedding)
 
     def _rows(
-        self, table: Table, numbers: Sequence[int] | None
+        self, table: RecallTable, numbers: Sequence[int] | None
     ) -> Iterator[tuple[rows.Row, rows.Row | None]]:
         """Yields some rows of a table, or all, each with its row of `embeddings`."""
         with self._database.speaking():
@@ -259,7 +259,7 @@ class RecallStore(StoreKind, BesideSidecar):
                     )
                 self._put(memory, TABLES[place[0]], place[1])
 
-    def _put(self, memory: Memory, table: Table, number: int) -> None:
+    def _put(self, memory: Memory, table: RecallTable, number: int) -> None:
         """Writes one memory in its place."""
         present = next(iter(self._rows(table, [number])), None)
         names = layout.columns(self.connection, table.name)

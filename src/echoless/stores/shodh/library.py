@@ -94,7 +94,7 @@ def load() -> ModuleType:
     return module
 
 
-class Engine:
+class OpenLibrary:
     """One open store of the library; while it is open, no other process can open it."""
 
     def __init__(self, folder: Path) -> None:

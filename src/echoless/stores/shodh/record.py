@@ -95,7 +95,7 @@ class _Own:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class ShodhNote:
     """A memory with the record that holds it.
 
     Attributes:
@@ -111,7 +111,7 @@ class Note:
     memory: Memory
 
 
-def note(record: Record) -> Note:
+def note(record: Record) -> ShodhNote:
     """Reads a record of the library.
 
     Raises:
@@ -121,7 +121,7 @@ def note(record: Record) -> Note:
     try:
         own, metadata = _Own.split(codec.read_object(record.get("metadata"), "metadata"))
         written = str(record["created_at"])
-        return Note(key, own.supersedes, written, _memory(record, own, metadata))
+        return ShodhNote(key, own.supersedes, written, _memory(record, own, metadata))
     except (BadRecord, KeyError, TypeError, ValueError, AttributeError) as problem:
         raise BadRecord(f"The note {key!r} cannot be read: {problem}.") from problem
 

@@ -20,10 +20,10 @@ from echoless.core.json_codec import FIELDS, field_to_json
 from echoless.core.model import Memory, identical
 from echoless.core.timestamps import instant
 from echoless.stores.base import Capabilities, Scope, StoreKind
-from echoless.stores.field_map import Hiding, Location, read_path
+from echoless.stores.field_map import Hiding, MappedUrl, read_path
 from echoless.stores.hidden_records import MovesHidden
-from echoless.stores.shodh.library import Engine
-from echoless.stores.shodh.record import Note, Writing, note, writing
+from echoless.stores.shodh.library import OpenLibrary
+from echoless.stores.shodh.record import ShodhNote, Writing, note, writing
 from echoless.stores.sidecar import Sidecar
 
 _MARKER: Final = Path("memories", "CURRENT")
@@ -49,14 +49,14 @@ class ShodhStore(StoreKind, MovesHidden):
     def __init__(self, path: Path, hide: Hiding = "") -> None:
         """Opens the engine; use `open` or `create`."""
         self._path = path
-        self._location = Location(path, hide=hide)
+        self._location = MappedUrl(path, hide=hide)
         self._asked = hide
         self.url = f"shodh:///{self._location}"
-        self._engine = Engine(path)
+        self._engine = OpenLibrary(path)
         try:
             super().__init__(Sidecar(path))
-            self._notes: dict[str, Note] = {}
-            self._strays: tuple[Note, ...] = ()
+            self._notes: dict[str, ShodhNote] = {}
+            self._strays: tuple[ShodhNote, ...] = ()
             self._reload()
         except BaseException:
             self._engine.close()
@@ -97,7 +97,7 @@ class ShodhStore(StoreKind, MovesHidden):
         record keeps it, and the other has the library's own id.
         """
         notes = {n.key: n for n in map(note, self._engine.notes())}
-        strays: list[Note] = []
+        strays: list[ShodhNote] = []
         claims: list[tuple[bool, int, str]] = []
         for key in sorted(notes):
             each = notes[key]
@@ -193,7 +193,7 @@ class ShodhStore(StoreKind, MovesHidden):
             if not identical(present, memory):
                 self._replace(memory, self._notes.get(memory.id) if present else None)
 
-    def _replace(self, memory: Memory, old: Note | None) -> None:
+    def _replace(self, memory: Memory, old: ShodhNote | None) -> None:
         """Writes a new record of a memory, and then removes the old one."""
         before = {n.key for n in (*self._notes.values(), *self._strays)}
         new = self._write(memory, old, before)
@@ -208,14 +208,14 @@ class ShodhStore(StoreKind, MovesHidden):
         self._notes = {i: n for i, n in self._notes.items() if n.key != new.key}
         self._notes[memory.id] = new
 
-    def _removed(self, old: Note) -> bool:
+    def _removed(self, old: ShodhNote) -> bool:
         """Removes a record and returns whether it is gone."""
         try:
             return self._engine.forget(old.key)
         except StoreError:
             return False
 
-    def _write(self, memory: Memory, old: Note | None, before: set[str]) -> Note:
+    def _write(self, memory: Memory, old: ShodhNote | None, before: set[str]) -> ShodhNote:
         """Writes a record and checks that it reads back as the memory.
 
         Its place is the memory's own, else that of the record it replaces; a new one comes last.
@@ -240,7 +240,7 @@ class ShodhStore(StoreKind, MovesHidden):
             )
         return new
 
-    def _remember(self, memory: Memory, written: Writing, before: set[str]) -> Note:
+    def _remember(self, memory: Memory, written: Writing, before: set[str]) -> ShodhNote:
         """Adds a record and reads it back."""
         try:
             key = self._engine.remember(written.content, written.type, **written.more)
@@ -259,7 +259,7 @@ class ShodhStore(StoreKind, MovesHidden):
                 self._engine.forget(key)
             raise
 
-    def _withdraw(self, new: Note, before: set[str]) -> None:
+    def _withdraw(self, new: ShodhNote, before: set[str]) -> None:
         """Removes a record that was just written, but never one that existed before.
 
         If it does not go it is a stray, which counts for nothing and goes with the next write.

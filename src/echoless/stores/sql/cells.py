@@ -36,7 +36,7 @@ _STYLES: Final = (
 )
 
 
-class Kind(StrEnum):
+class CellKind(StrEnum):
     """Kinds of columns that are read and written in different ways."""
 
     TEXT = "text"
@@ -65,7 +65,7 @@ class Column:
     """
 
     name: str
-    kind: Kind
+    kind: CellKind
     type: str
     generated: bool = False
     identity: bool = False
@@ -173,9 +173,9 @@ def read_vector(cell: Cell) -> bytes | None:
         return None
 
 
-def write_vector(data: bytes, like: Cell, kind: Kind) -> Cell:
+def write_vector(data: bytes, like: Cell, kind: CellKind) -> Cell:
     """Returns a vector in the form of the present one, or in that of its column."""
-    if kind is Kind.BYTES or isinstance(like, bytes):
+    if kind is CellKind.BYTES or isinstance(like, bytes):
         return data
     numbers = struct.unpack(f"<{len(data) // 4}f", data)
     return "[" + ",".join(f"{number:.9g}" for number in numbers) + "]"

@@ -11,13 +11,13 @@ from echoless.core.model import Memory
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.sqlite import open_for_writing, table_exists
 from echoless.stores.files import make_file
-from echoless.stores.sql.cells import Kind
+from echoless.stores.sql.cells import CellKind
 from echoless.stores.sql.database import EXTRA, Backend
 from echoless.stores.sql.layout import ARROW, Place
 from echoless.stores.sql.location import Location
 from echoless.stores.sql.postgres_backend import PostgresBackend
 from echoless.stores.sql.record import id_of, key_of
-from echoless.stores.sql.table import Row, Table
+from echoless.stores.sql.table import Row, SqlTable
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -99,7 +99,7 @@ def _table(location: Location, schema: str, name: str) -> sa.Table:
     return sa.Table(name, sa.MetaData(), *columns, schema=schema or None)
 
 
-def with_defaults(row: Row, table: Table, backend: Backend) -> Row:
+def with_defaults(row: Row, table: SqlTable, backend: Backend) -> Row:
     """Returns a new row with the values the database would give it, for the cells it lacks.
 
     So what is written is known before: a record is read back and compared.
@@ -115,7 +115,7 @@ def with_defaults(row: Row, table: Table, backend: Backend) -> Row:
     return Row(cells, row.place)
 
 
-def new_id(memory: Memory, table: Table, backend: Backend, above: int = 0) -> str:
+def new_id(memory: Memory, table: SqlTable, backend: Backend, above: int = 0) -> str:
     """Returns the id a new memory gets in a table.
 
     Args:
@@ -143,7 +143,7 @@ def new_id(memory: Memory, table: Table, backend: Backend, above: int = 0) -> st
             return str(uuid.UUID(memory.id))
         except ValueError:
             return str(uuid.uuid5(_IDS, memory.id))
-    if column.kind is Kind.NUMBER:
+    if column.kind is CellKind.NUMBER:
         with backend.reading() as connection:
             highest = connection.execute(table.highest(column.name)).scalar()
         return str(max(int(highest or 0), above) + 1)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from echoless.stores.sql.references import Reference
-from echoless.stores.sql.table import Table
+from echoless.stores.sql.table import SqlTable
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -47,19 +47,19 @@ class Backend(ABC):
         """Returns the names of all tables and views a URL can name."""
 
     @abstractmethod
-    def table(self, name: str) -> Table | None:
+    def table(self, name: str) -> SqlTable | None:
         """Returns a table by its name, or None."""
 
     @abstractmethod
-    def references(self, table: Table) -> Sequence[Reference]:
+    def references(self, table: SqlTable) -> Sequence[Reference]:
         """Returns the foreign keys that lead to a table."""
 
     @abstractmethod
-    def effects(self, table: Table) -> Sequence[SideEffect]:
+    def effects(self, table: SqlTable) -> Sequence[SideEffect]:
         """Returns which triggers and rules a write of a row sets off; nothing is written."""
 
     @abstractmethod
-    def changed_rows(self, table: Table, /) -> Mapping[str, tuple[int, int]]:
+    def changed_rows(self, table: SqlTable, /) -> Mapping[str, tuple[int, int]]:
         """Returns how many rows were added, and changed or removed, where the database counts.
 
         By table, in the open transaction and perhaps before it; partitions count for the table.
@@ -70,7 +70,7 @@ class Backend(ABC):
         """Yields a connection that reads what was there before the open transaction."""
 
     @abstractmethod
-    def silenced(self, table: Table) -> AbstractContextManager[None]:
+    def silenced(self, table: SqlTable) -> AbstractContextManager[None]:
         """Keeps triggers from changing rows of a table inside the block.
 
         Raises:

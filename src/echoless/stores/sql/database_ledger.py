@@ -24,10 +24,10 @@ from echoless.stores.ledger_survey import survey
 from echoless.stores.sidecar import SUFFIX, LedgerPlace, Sidecar, lost
 from echoless.stores.sql.database import Backend
 from echoless.stores.sql.location import DATABASE, Location
-from echoless.stores.sql.postgres_backend import PostgresBackend, Relation
+from echoless.stores.sql.postgres_backend import CatalogueTable, PostgresBackend
 from echoless.stores.sql.postgres_ledger import PostgresLedger, forbidden
 from echoless.stores.sql.postgres_schema import TRIGGERS, migrate, pending
-from echoless.stores.sql.table import Table
+from echoless.stores.sql.table import SqlTable
 
 CARRIED: Final = ".carried"
 """Suffix of a file whose lineage was carried into the database."""
@@ -53,7 +53,7 @@ WHERE t.tgrelid = to_regclass(?) AND t.tgenabled IN ('O', 'A')
 """
 
 
-def schema_of(relation: Relation) -> str:
+def schema_of(relation: CatalogueTable) -> str:
     """Returns the name of the schema of a table's ledger: `echoless_TABLE`.
 
     A digest is added where the name of the table had to be changed, or is not in `public`, so that
@@ -67,7 +67,7 @@ def schema_of(relation: Relation) -> str:
     return f"{_PREFIX}{safe[: _LONGEST - len(_PREFIX) - _DIGITS - 1]}_{digest}"
 
 
-def place_of(location: Location, backend: Backend, table: Table) -> LedgerPlace:
+def place_of(location: Location, backend: Backend, table: SqlTable) -> LedgerPlace:
     """Returns where the lineage of a table lies.
 
     Raises:
@@ -138,7 +138,7 @@ class FileLedger(Sidecar):
 class DatabaseLedger(LedgerPlace):
     """Lineage of one table in a schema of its database."""
 
-    def __init__(self, backend: PostgresBackend, relation: Relation) -> None:
+    def __init__(self, backend: PostgresBackend, relation: CatalogueTable) -> None:
         """Looks for the ledger of a table.
 
         Raises:

@@ -20,7 +20,7 @@ from echoless.core.model import Memory, canonical
 from echoless.stores.base import Capabilities, OwnerView, Prints, Scope
 from echoless.stores.hidden_records import HiddenRecords, MovesHidden
 from echoless.stores.ledger import Mark
-from echoless.stores.sql.cells import Cell, Kind
+from echoless.stores.sql.cells import Cell, CellKind
 from echoless.stores.sql.creation import new_id
 from echoless.stores.sql.hiding import Hider, shown_fact
 from echoless.stores.sql.layout import Layout
@@ -147,7 +147,7 @@ class MovingTable(MovesHidden, TableStore):
             return (row.place or 0,)
         parts: list[int | float | str | bytes] = []
         for name in self._table.key:
-            typed = self._table.typed and self._table.columns[name].kind is Kind.NUMBER
+            typed = self._table.typed and self._table.columns[name].kind is CellKind.NUMBER
             parts += _sorted_as(row.cells[name], number=typed)
         return tuple(parts)
 
@@ -276,7 +276,7 @@ class MovingTable(MovesHidden, TableStore):
     @property
     def _is_numbered(self) -> bool:
         """Returns whether the database may number the rows."""
-        return self._table.columns[self._table.key[0]].kind is Kind.NUMBER
+        return self._table.columns[self._table.key[0]].kind is CellKind.NUMBER
 
 
 def _sorted_as(cell: Cell, *, number: bool) -> tuple[int | float | str | bytes, ...]:

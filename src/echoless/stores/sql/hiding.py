@@ -10,7 +10,7 @@ from echoless.core.errors import StoreError
 from echoless.core.model import Json
 from echoless.stores.expiration import SHOWN
 from echoless.stores.sql import cells as forms
-from echoless.stores.sql.cells import Cell, Kind
+from echoless.stores.sql.cells import Cell, CellKind
 from echoless.stores.sql.layout import Hiding, Layout
 from echoless.stores.sql.table import Row
 
@@ -83,11 +83,11 @@ class Hider:
 
     def _sign(self) -> str | int:
         """Returns the value that hides a row in a column of the user's choice."""
-        if self._column.kind is Kind.BOOLEAN:
+        if self._column.kind is CellKind.BOOLEAN:
             return "true" if self._typed else 1
-        if self._column.kind is Kind.NUMBER:
+        if self._column.kind is CellKind.NUMBER:
             return "1" if self._typed else 1
-        if self._column.kind in {Kind.TIME, Kind.TEXT}:
+        if self._column.kind in {CellKind.TIME, CellKind.TEXT}:
             return datetime.now(UTC).isoformat(sep=" ", timespec="seconds")
         raise StoreError(
             f"The column {self._column.name!r} ({self._column.type}) cannot hide a row. Name a "

@@ -13,10 +13,10 @@ from echoless.core.model import Json
 from echoless.core.timestamps import instant
 from echoless.stores.field_map import PLAIN, FieldMap
 from echoless.stores.sql import cells as forms
-from echoless.stores.sql.cells import Column, Kind
+from echoless.stores.sql.cells import CellKind, Column
 from echoless.stores.sql.location import Location
-from echoless.stores.sql.presets import Preset, preset_of
-from echoless.stores.sql.table import Row, Table
+from echoless.stores.sql.presets import TablePreset, preset_of
+from echoless.stores.sql.table import Row, SqlTable
 
 ARROW: Final = "->"
 """Leads from a column of JSON to a key inside of it."""
@@ -112,7 +112,7 @@ class Layout:
         written: Field of a time by column that repeats it as ISO 8601.
     """
 
-    table: Table
+    table: SqlTable
     content: tuple[Place, ...]
     places: Mapping[str, Place]
     scope: tuple[tuple[str, Place], ...]
@@ -169,7 +169,7 @@ class Layout:
 
 
 @dataclass(slots=True)
-class Oddities:
+class ScanRemarks:
     """What a scan passed over or could not read, for the report.
 
     Attributes:
@@ -225,7 +225,7 @@ class Oddities:
                 self.elsewhere[place] += 1
 
 
-def layout_of(table: Table, location: Location) -> Layout:
+def layout_of(table: SqlTable, location: Location) -> Layout:
     """Returns the layout of a table.
 
     Args:
@@ -243,7 +243,9 @@ def layout_of(table: Table, location: Location) -> Layout:
     _check(asked, table)
     content = _content(merged, asked, preset, table)
     if "content" not in asked.columns and preset is None and not content:
-        texts = (n for n, c in table.columns.items() if c.kind is Kind.TEXT and n not in table.key)
+        texts = (
+            n for n, c in table.columns.items() if c.kind is CellKind.TEXT and n not in table.key
+        )
         named = replace(location, map=asked.over(FieldMap({"content": next(texts, "COLUMN")})))
         raise UsageError(
             f"No column of {table.full_name} is named as a text. It has: "
@@ -274,7 +276,7 @@ def layout_of(table: Table, location: Location) -> Layout:
     )
 
 
-def _usual(table: Table, asked: FieldMap) -> FieldMap:
+def _usual(table: SqlTable, asked: FieldMap) -> FieldMap:
     """Returns the columns with usual names, for fields no map names."""
     taken = {Place.parse(each).column for each in asked.columns.values()}
     chosen: dict[str, str] = {}
@@ -286,14 +288,14 @@ def _usual(table: Table, asked: FieldMap) -> FieldMap:
     return FieldMap(chosen)
 
 
-def _present(field_map: FieldMap, table: Table) -> FieldMap:
+def _present(field_map: FieldMap, table: SqlTable) -> FieldMap:
     """Returns the part of a preset's map whose columns this version of the table has."""
     return FieldMap(
         {n: c for n, c in field_map.columns.items() if Place.parse(c).column in table.columns}
     )
 
 
-def _check(asked: FieldMap, table: Table) -> None:
+def _check(asked: FieldMap, table: SqlTable) -> None:
     """Refuses a map that names columns the table lacks, or the id."""
     for name, text in asked.columns.items():
         if name == "id":
@@ -311,7 +313,7 @@ def _check(asked: FieldMap, table: Table) -> None:
 
 
 def _content(
-    merged: FieldMap, asked: FieldMap, preset: Preset | None, table: Table
+    merged: FieldMap, asked: FieldMap, preset: TablePreset | None, table: SqlTable
 ) -> tuple[Place, ...]:
     """Returns the places of the text."""
     own = asked.column("content")
@@ -325,7 +327,7 @@ def _content(
 
 
 def _scope(
-    merged: FieldMap, asked: FieldMap, preset: Preset | None
+    merged: FieldMap, asked: FieldMap, preset: TablePreset | None
 ) -> tuple[tuple[str, Place], ...]:
     """Returns the places of the namespace by label."""
     if "namespace" not in asked.columns and preset is not None and preset.scope:
@@ -339,16 +341,16 @@ def _scope(
     return tuple(sorted((name.rpartition(ARROW)[2], Place.parse(name)) for name in names))
 
 
-def _vectors(merged: FieldMap, table: Table) -> str | None:
+def _vectors(merged: FieldMap, table: SqlTable) -> str | None:
     """Returns the column of vectors: that of the map, or the first of such a type."""
     named = merged.column("vectors")
     if named is not None:
         return named
     columns: tuple[Column, ...] = tuple(table.columns.values())
-    return next((c.name for c in columns if c.kind is Kind.VECTOR), None)
+    return next((c.name for c in columns if c.kind is CellKind.VECTOR), None)
 
 
-def _hiding(location: Location, preset: Preset | None, table: Table) -> Hiding | None:
+def _hiding(location: Location, preset: TablePreset | None, table: SqlTable) -> Hiding | None:
     """Returns how a row is hidden."""
     if location.hide:
         place = Place.parse(location.hide)

@@ -20,7 +20,7 @@ from echoless.core.optional import lazy_module
 from echoless.core.text import has_utf8
 from echoless.stores.expiration import SHOWN
 from echoless.stores.namespace_labels import by_labels_present
-from echoless.stores.sql.cells import Kind
+from echoless.stores.sql.cells import CellKind
 from echoless.stores.sql.layout import Layout, Place
 from echoless.stores.sql.table import TEXTS
 
@@ -124,7 +124,7 @@ class NamespaceConditions:
 
     def _is_json(self, place: Place) -> bool:
         """Returns whether the text at a place is a string of JSON."""
-        return bool(place.path) or self._table.columns[place.column].kind is Kind.JSON
+        return bool(place.path) or self._table.columns[place.column].kind is CellKind.JSON
 
     def _is_one_of(self, place: Place, values: Sequence[str]) -> Any:
         """Returns a condition for the rows that have one of some values at a place.

@@ -19,7 +19,7 @@ from echoless.stores.sql.database import Backend
 from echoless.stores.sql.location import Location
 from echoless.stores.sql.presets import preset_of
 from echoless.stores.sql.sqlite_backend import SqliteBackend
-from echoless.stores.sql.table import Row, Table
+from echoless.stores.sql.table import Row, SqlTable
 
 MAP_FACT: Final = "field map"
 OPTIONS_FACT: Final = "sql options"
@@ -33,18 +33,18 @@ def digest_id(row: Row, repeats: Counter[str]) -> str:
     return name if repeats[name] == 1 else f"{name}-{repeats[name]}"
 
 
-def asked_hiding(location: Location, table: Table) -> Hiding:
+def asked_hiding(location: Location, table: SqlTable) -> Hiding:
     """Returns `move` or `mark` where the URL asks for it; a column of that name goes first."""
     way = _WAYS.get(location.hide, "")
     return way if location.hide not in table.columns else ""
 
 
-def hiding_column(location: Location, table: Table) -> str:
+def hiding_column(location: Location, table: SqlTable) -> str:
     """Returns the column or place of `hide=COLUMN`; empty where none is named."""
     return "" if asked_hiding(location, table) else location.hide
 
 
-def completed(location: Location, sidecar: LedgerPlace, table: Table) -> Location:
+def completed(location: Location, sidecar: LedgerPlace, table: SqlTable) -> Location:
     """Returns the location with the options an earlier run wrote with, where it names none.
 
     Its `hide` is that of a column alone: `move` and `mark` are facts of their own.

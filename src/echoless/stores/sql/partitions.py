@@ -37,7 +37,7 @@ _DIGITS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class RowGroup:
     """Rows whose values at the places of the namespace are the same.
 
     Attributes:
@@ -98,7 +98,7 @@ class Partitions:
         names: Collection[str] | None,
         columns: Sequence[Any],
         sums: Sequence[Any],
-    ) -> Iterator[Group]:
+    ) -> Iterator[RowGroup]:
         """Yields the number of rows, and sums over them; some may be of other namespaces.
 
         Args:
@@ -121,7 +121,7 @@ class Partitions:
         for values in connection.execute(statement.group_by(*common)):
             numbers = tuple(map(str, values[len(keys) :]))
             if numbers[0] != "0":  # no rows at all make one group where nothing is grouped by
-                yield Group(self._namespace(values[: len(keys)]), numbers)
+                yield RowGroup(self._namespace(values[: len(keys)]), numbers)
 
     def _namespace(self, values: Sequence[forms.Cell]) -> str:
         """Returns the namespace of selected values, as `Codec.namespace` reads it from a row."""
@@ -175,7 +175,7 @@ class Partitions:
 
     def _printed(
         self, connection: sa.Connection, counting: Counting, names: Collection[str] | None
-    ) -> Iterator[Group]:
+    ) -> Iterator[RowGroup]:
         """Yields the numbers of rows, of certain memories and of doubtful rows, and four sums.
 
         Rows that are no memories count in: what they say may decide on others, and costs nothing.

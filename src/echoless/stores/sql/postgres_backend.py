@@ -17,11 +17,11 @@ from echoless.core.errors import (
     UsageError,
 )
 from echoless.core.optional import lazy_module, require_module
-from echoless.stores.sql.cells import Column, Kind
+from echoless.stores.sql.cells import CellKind, Column
 from echoless.stores.sql.database import Backend, Event, SideEffect
 from echoless.stores.sql.location import Location, driver_url, guarded, what_to_check
 from echoless.stores.sql.references import Reference
-from echoless.stores.sql.table import Table
+from echoless.stores.sql.table import SqlTable
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -47,7 +47,7 @@ _ENDED: Final = ("08", "57P", "25P03", "25P04")
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class CatalogueTable:
     """Table of a server as its catalogue knows it.
 
     Attributes:
@@ -114,7 +114,7 @@ class PostgresBackend(Backend):
         with self.reading() as connection:
             return list(connection.execute(sa.text(statement), values).all())
 
-    def table(self, name: str) -> Table | None:
+    def table(self, name: str) -> SqlTable | None:
         """Returns a table as the catalogue describes it."""
         schema, _, bare = name.rpartition(".")
         found = self._rows(_RELATION, {"name": name, "schema": schema, "bare": bare})
@@ -135,7 +135,7 @@ class PostgresBackend(Backend):
                 default=None if default is None or generated else str(default),
             )
         key = tuple(str(each) for (each,) in self._rows(_KEY, {"oid": oid}))
-        return Table(
+        return SqlTable(
             str(bare),
             "" if visible else str(schema),
             columns,
@@ -144,7 +144,7 @@ class PostgresBackend(Backend):
             typed=True,
         )
 
-    def references(self, table: Table) -> list[Reference]:
+    def references(self, table: SqlTable) -> list[Reference]:
         """Returns the foreign keys of the database that lead to a table."""
         made = []
         values: dict[str, object] = {"name": table.name, "schema": table.schema}
@@ -154,7 +154,7 @@ class PostgresBackend(Backend):
                 made.append(Reference(source, tuple(columns), tuple(to), bool(cascades)))
         return made
 
-    def effects(self, table: Table) -> list[SideEffect]:
+    def effects(self, table: SqlTable) -> list[SideEffect]:
         """Returns the triggers and rules of a table, its parts, and what a removal cascades to."""
         rows = self._rows(_EFFECTS, {"oid": self.relation(table).number})
         return [
@@ -164,7 +164,7 @@ class PostgresBackend(Backend):
             if on
         ]
 
-    def changed_rows(self, table: Table, /) -> dict[str, tuple[int, int]]:
+    def changed_rows(self, table: SqlTable, /) -> dict[str, tuple[int, int]]:
         """Returns how many rows were added, and changed or removed, as the server counts.
 
         https://www.postgresql.org/docs/current/monitoring-stats.html, pg_stat_xact_user_tables
@@ -188,7 +188,7 @@ class PostgresBackend(Backend):
             yield other
 
     @contextmanager
-    def silenced(self, table: Table) -> Iterator[None]:
+    def silenced(self, table: SqlTable) -> Iterator[None]:
         """Switches triggers off inside the block, in the transaction that is open."""
         assert self._open is not None
         rows = self._rows(_EFFECTS, {"oid": self.relation(table).number})
@@ -210,7 +210,7 @@ class PostgresBackend(Backend):
             on = "ENABLE ALWAYS" if state == "A" else "ENABLE"
             self._open.exec_driver_sql(f"ALTER TABLE ONLY {relation} {on} TRIGGER {name}")
 
-    def relation(self, table: Table) -> Relation:
+    def relation(self, table: SqlTable) -> CatalogueTable:
         """Returns which relation of the database a table is, whatever the search path.
 
         Raises:
@@ -220,7 +220,7 @@ class PostgresBackend(Backend):
         if not rows:
             raise StoreNotFound(f"There is no table {table.full_name!r} in {self.place} any more.")
         schema, name, number = rows[0]
-        return Relation(str(schema), str(name), int(number))
+        return CatalogueTable(str(schema), str(name), int(number))
 
     def identity(self) -> str:
         """Returns a text that tells this database from those of other servers, as far as it may.
@@ -416,7 +416,7 @@ def sqlstate(problem: exc.DBAPIError) -> str:
     return str(getattr(problem.orig, "sqlstate", "") or "")
 
 
-def _postgres_kind(type_: str, category: str) -> Kind:
+def _postgres_kind(type_: str, category: str) -> CellKind:
     """Returns the kind of a type.
 
     Args:
@@ -424,17 +424,23 @@ def _postgres_kind(type_: str, category: str) -> Kind:
         category: Of `pg_type.typcategory`.
     """
     if type_ in {"json", "jsonb"}:
-        return Kind.JSON
+        return CellKind.JSON
     if re.match(r"(.*\.)?(vector|halfvec)\b(?!.*\[)", type_):
-        return Kind.VECTOR
+        return CellKind.VECTOR
     if type_ == "bytea":
-        return Kind.OTHER
-    known = {"S": Kind.TEXT, "E": Kind.TEXT, "N": Kind.NUMBER, "B": Kind.BOOLEAN, "A": Kind.ARRAY}
+        return CellKind.OTHER
+    known = {
+        "S": CellKind.TEXT,
+        "E": CellKind.TEXT,
+        "N": CellKind.NUMBER,
+        "B": CellKind.BOOLEAN,
+        "A": CellKind.ARRAY,
+    }
     if type_ == "uuid":
-        return Kind.TEXT
+        return CellKind.TEXT
     if category == "D" and not type_.startswith("time "):
-        return Kind.TIME
-    return known.get(category, Kind.OTHER)
+        return CellKind.TIME
+    return known.get(category, CellKind.OTHER)
 
 
 _TABLES: Final = """

@@ -25,7 +25,7 @@ EXPIRED: Final = "1970-01-01"
 
 
 @dataclass(frozen=True, slots=True)
-class Preset:
+class TablePreset:
     """Layout of a program's table.
 
     Attributes:
@@ -95,7 +95,7 @@ def _lemmatized(text: str) -> str:
 PRESETS: Final = (
     # mcp-memory-service 12.4: `storage/mixins/migrations.py`; its searches skip `superseded_by`
     # (`storage/mixins/retrieve.py`) and rows with `deleted_at`.
-    Preset(
+    TablePreset(
         "mcp-memory-service",
         frozenset({"id", "content_hash", "content", "tags", "memory_type", "metadata"}),
         FieldMap(
@@ -119,7 +119,7 @@ PRESETS: Final = (
     ),
     # langgraph-checkpoint-sqlite 3.1 and -postgres 3: `store/*/base.py`. LangMem keeps its text
     # under `content`.
-    Preset(
+    TablePreset(
         "LangGraph",
         frozenset({"prefix", "key", "value", "created_at", "updated_at"}),
         FieldMap({"namespace": "prefix", "created_at": "created_at", "updated_at": "updated_at"}),
@@ -127,7 +127,7 @@ PRESETS: Final = (
         rest="value",
     ),
     # agno 3.1: `db/sqlite/schemas.py`; the text is a JSON string.
-    Preset(
+    TablePreset(
         "agno",
         frozenset({"memory_id", "memory", "user_id", "agent_id", "team_id", "topics"}),
         FieldMap(
@@ -141,7 +141,7 @@ PRESETS: Final = (
         scope={"agent_id": "agent_id", "team_id": "team_id", "user_id": "user_id"},
     ),
     # mem0 2.2 on pgvector: `vector_stores/pgvector.py`, `memory/main.py`.
-    Preset(
+    TablePreset(
         "mem0",
         frozenset({"id", "vector", "payload"}),
         FieldMap(
@@ -164,7 +164,7 @@ PRESETS: Final = (
         exactly=True,
     ),
     # OpenMemory (CaviraOSS): `core/db.ts`; the vectors lie in a table of their own.
-    Preset(
+    TablePreset(
         "OpenMemory",
         frozenset({"id", "user_id", "content", "primary_sector", "tags", "meta", "salience"}),
         FieldMap(
@@ -186,7 +186,7 @@ PRESETS: Final = (
     ),
     # claude-mem 13.25: its migrations; rows from before 2025-12 have `text` and no `narrative`, and
     # its first tables have no such column, nor one for the title and the facts.
-    Preset(
+    TablePreset(
         "claude-mem",
         frozenset({"id", "project", "text", "type", "created_at", "created_at_epoch"}),
         FieldMap(
@@ -206,6 +206,6 @@ PRESETS: Final = (
 """In the order in which they are tried."""
 
 
-def preset_of(columns: Collection[str]) -> Preset | None:
+def preset_of(columns: Collection[str]) -> TablePreset | None:
     """Returns the preset of a table with these columns, or None."""
     return next((each for each in PRESETS if each.fits(columns)), None)

@@ -22,8 +22,8 @@ from echoless.stores.live import record as records
 from echoless.stores.namespace_labels import namespace_of_labels, read_labels
 from echoless.stores.scope import owned
 from echoless.stores.sql import cells as forms
-from echoless.stores.sql.cells import Cell, Column, Kind
-from echoless.stores.sql.layout import FIELDS, Layout, Oddities, Place
+from echoless.stores.sql.cells import Cell, CellKind, Column
+from echoless.stores.sql.layout import FIELDS, Layout, Place, ScanRemarks
 from echoless.stores.sql.table import Key, Row
 
 NATIVE: Final = "sql"
@@ -73,7 +73,7 @@ def key_of(id_: str, length: int) -> Key | None:
 # ------------------------------------------------------------------ reading
 
 
-class Reading:
+class RowReading:
     """One row while it is read; JSON is parsed once."""
 
     def __init__(self, row: Row) -> None:
@@ -117,20 +117,20 @@ class Codec:
         """Returns the id of a row, or None if it has no usable key."""
         return id_of([row.cells[name] for name in self.layout.table.key])
 
-    def _value(self, name: str, place: Place, reading: Reading) -> Json:
+    def _value(self, name: str, place: Place, reading: RowReading) -> Json:
         """Returns the value of a place, as `column_values` reads it."""
         kind = self._columns[place.column].kind
         cell = reading.row.cells.get(place.column)
-        if place.path or (kind is Kind.JSON and (name in _LISTS or name == "content")):
+        if place.path or (kind is CellKind.JSON and (name in _LISTS or name == "content")):
             return reading.at(place)
-        if kind is Kind.ARRAY and name in _LISTS:
+        if kind is CellKind.ARRAY and name in _LISTS:
             array = forms.read_array(cell)
             return list(array) if array is not None else None
         if isinstance(cell, bytes):
             raise BadRecord("bytes are no value of a field")
         return cell
 
-    def content(self, reading: Reading) -> tuple[Place, str] | None:
+    def content(self, reading: RowReading) -> tuple[Place, str] | None:
         """Returns the text of a row and its place, or None."""
         for place in self.layout.content:
             try:
@@ -149,7 +149,7 @@ class Codec:
         said = (listed_text(cell) for cell in cells if isinstance(cell, str))
         return "; ".join(each for each in said if each and each != memory.content)
 
-    def namespace(self, reading: Reading) -> str:
+    def namespace(self, reading: RowReading) -> str:
         """Returns the namespace of a row; unreadable parts count as empty."""
         parts: list[Json] = []
         for _, place in self.layout.scope:
@@ -172,7 +172,7 @@ class Codec:
             found.append((label, value))
         return namespace_of_labels(found)
 
-    def created(self, reading: Reading) -> str | None:
+    def created(self, reading: RowReading) -> str | None:
         """Returns the time of creation of a row."""
         place = self.layout.places.get("created_at")
         if place is None:
@@ -184,7 +184,7 @@ class Codec:
         return None if time is None else str(time)
 
     def decode(
-        self, row: Row, id_: str, vector: bytes | None = None, odd: Oddities | None = None
+        self, row: Row, id_: str, vector: bytes | None = None, odd: ScanRemarks | None = None
     ) -> Memory | None:
         """Returns the memory of a row; None if it has no text.
 
@@ -194,7 +194,7 @@ class Codec:
             vector: From a table of vectors.
             odd: Takes what cannot be read.
         """
-        layout, reading = self.layout, Reading(row)
+        layout, reading = self.layout, RowReading(row)
         text = self.content(reading)
         if text is None:
             return None
@@ -214,7 +214,7 @@ class Codec:
         memory = promised(memory, self._ending(id_, reading))
         return owned(memory, whole=not layout.preset)
 
-    def _ending(self, id_: str, reading: Reading) -> dict[str, Json]:
+    def _ending(self, id_: str, reading: RowReading) -> dict[str, Json]:
         """Returns the date until which a row holds, as it was before echoless hid the row by it."""
         hiding = self.layout.hiding
         if hiding is None or not hiding.place.path:
@@ -222,7 +222,7 @@ class Codec:
         day = reading.at(hiding.place)
         return {hiding.place.path[-1]: self._before(id_) if day == hiding.value else day}
 
-    def _fields(self, reading: Reading, odd: Oddities | None) -> dict[str, object]:
+    def _fields(self, reading: RowReading, odd: ScanRemarks | None) -> dict[str, object]:
         """Returns the fields that have places of their own."""
         fields: dict[str, object] = {}
         for name, place in self.layout.places.items():
@@ -233,7 +233,7 @@ class Codec:
                     odd.unread[str(place)] = odd.unread.get(str(place), 0) + 1
         return fields
 
-    def _base(self, reading: Reading, id_: str, place: Place, content: str) -> Memory:
+    def _base(self, reading: RowReading, id_: str, place: Place, content: str) -> Memory:
         """Returns the memory without the fields that have places of their own."""
         namespace = self.namespace(reading)
         rest = self._rest(reading, place)
@@ -241,7 +241,7 @@ class Codec:
             return Memory(id=id_, content=content, namespace=namespace)
         return records.decode(id_, content, namespace, rest, _NOTHING)
 
-    def _rest(self, reading: Reading, place: Place) -> dict[str, Json] | None:
+    def _rest(self, reading: RowReading, place: Place) -> dict[str, Json] | None:
         """Returns the object of metadata without the keys of fields; None if there is none."""
         if self.layout.rest is None:
             return None
@@ -257,7 +257,7 @@ class Codec:
         column = self.layout.vectors
         if column is not None and vector is not None:
             cell, kind = row.cells[column], self._columns[column].kind
-            if kind is Kind.VECTOR or forms.write_vector(vector, cell, kind) == cell:
+            if kind is CellKind.VECTOR or forms.write_vector(vector, cell, kind) == cell:
                 saved.pop(column, None)  # the memory has it already, in fewer bytes
         own: dict[str, Json] = {"cells": saved}
         if row.place is not None:
@@ -299,7 +299,7 @@ class Codec:
         saved = self.saved(memory)
         if saved is not None and self._says(saved, memory):
             return saved
-        return Writing(self, memory, base or saved).row()
+        return RowWriting(self, memory, base or saved).row()
 
     def _says(self, row: Row, memory: Memory) -> bool:
         """Returns whether a row reads as this memory, vectors of other tables aside."""
@@ -318,7 +318,7 @@ class Codec:
             raise BadRecord(f"Memory {memory.id!r} has an empty text, which counts as none here.")
 
 
-class Writing:
+class RowWriting:
     """One row while it is made."""
 
     def __init__(self, codec: Codec, memory: Memory, base: Row | None) -> None:
@@ -334,7 +334,7 @@ class Writing:
             key = key_of(memory.id, len(table.key)) or ()
             self._cells.update(zip(table.key, key, strict=False))
         row = Row(dict(self._cells))
-        self._reading = Reading(row)
+        self._reading = RowReading(row)
         self._old = codec.decode(row, memory.id) if base is not None else None
         self._objects: dict[str, Json] = {}
 
@@ -392,7 +392,7 @@ class Writing:
     def _set(self, name: str, place: Place, value: Json, like: Json) -> None:
         """Writes a value at a place."""
         column = self._codec._columns[place.column]  # noqa: SLF001
-        if not place.path and column.kind is not Kind.JSON:
+        if not place.path and column.kind is not CellKind.JSON:
             self._cells[place.column] = _cell(value, column, typed=self._layout.table.typed)
             return
         if not place.path:
@@ -518,7 +518,7 @@ def listed_text(cell: str) -> str:
 
 
 _DEFAULTS: Final = {name: values.default(name) for name in FIELDS}
-_LISTING: Final = frozenset({Kind.JSON, Kind.ARRAY})
+_LISTING: Final = frozenset({CellKind.JSON, CellKind.ARRAY})
 
 
 def _differs(new: object, old: object) -> bool:
@@ -529,7 +529,7 @@ def _differs(new: object, old: object) -> bool:
 def _cell(value: Json, column: Column, *, typed: bool) -> Cell:
     """Returns the cell of a value, in a column that holds no JSON."""
     if isinstance(value, Sequence) and not isinstance(value, str):
-        if column.kind is Kind.ARRAY:
+        if column.kind is CellKind.ARRAY:
             return forms.write_array([str(each) for each in value])
         return json.dumps(list(value), ensure_ascii=False)
     if value is None or isinstance(value, str):
@@ -553,9 +553,9 @@ def _time(text: str, column: Column, layout: Layout) -> Cell:
         BadRecord: The column holds numbers or moments, and the text is none.
     """
     moment = instant(text)
-    if column.kind is Kind.NUMBER:
+    if column.kind is CellKind.NUMBER:
         return _number(text, moment, column, layout)
-    if column.kind is not Kind.TIME:
+    if column.kind is not CellKind.TIME:
         return text
     if moment is None:
         return text  # `infinity`, or something the server refuses

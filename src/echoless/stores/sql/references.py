@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from echoless.core.model import Json
 from echoless.stores.sql import cells as forms
-from echoless.stores.sql.cells import Cell, Kind
-from echoless.stores.sql.table import Row, Table
+from echoless.stores.sql.cells import Cell, CellKind
+from echoless.stores.sql.table import Row, SqlTable
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -30,7 +30,7 @@ class Reference:
         cascades: Whether a row goes with the one it refers to, and nothing else goes with it.
     """
 
-    table: Table
+    table: SqlTable
     columns: tuple[str, ...]
     to: tuple[str, ...]
     cascades: bool
@@ -44,7 +44,7 @@ class Reference:
     def holds_vectors(self) -> bool:
         """Returns whether the table looks like one of vectors."""
         kinds = {column.kind for column in self.table.columns.values()}
-        return Kind.VECTOR in kinds or "embedding" in self.table.columns
+        return CellKind.VECTOR in kinds or "embedding" in self.table.columns
 
     def rows(self, connection: sa.Connection, row: Row) -> Iterator[Row]:
         """Yields the rows that refer to one."""

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 from echoless.core.optional import lazy_module
 from echoless.stores.ledger import Ledger
 from echoless.stores.sql.hiding import Hider
-from echoless.stores.sql.layout import Layout, Oddities
+from echoless.stores.sql.layout import Layout, ScanRemarks
 from echoless.stores.sql.namespace_conditions import NamespaceConditions
 from echoless.stores.sql.opening import digest_id
-from echoless.stores.sql.record import Codec, Reading
+from echoless.stores.sql.record import Codec, RowReading
 from echoless.stores.sql.table import Row
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class RowHeads:
         self.conditions = NamespaceConditions(layout)
 
     def read(
-        self, connection: sa.Connection, chosen: RowChoice, odd: Oddities | None = None
+        self, connection: sa.Connection, chosen: RowChoice, odd: ScanRemarks | None = None
     ) -> Iterator[RowHead]:
         """Yields the chosen rows that are memories, in the store's order.
 
@@ -97,7 +97,7 @@ class RowHeads:
         self,
         rows: Sequence[tuple[str | None, Row]],
         names: Collection[str] | None,
-        odd: Oddities | None = None,
+        odd: ScanRemarks | None = None,
     ) -> Iterator[RowHead]:
         """Yields those of some rows that are memories; their marks are looked up together.
 
@@ -106,10 +106,10 @@ class RowHeads:
             names: Only those of these namespaces; None for all.
             odd: As for `read`.
         """
-        odd = Oddities() if odd is None else odd
+        odd = ScanRemarks() if odd is None else odd
         ours = self._hidden_here(rows)
         for id_, row in rows:
-            reading = Reading(row)
+            reading = RowReading(row)
             namespace = self._codec.namespace(reading)
             if names is not None and namespace not in names:
                 continue

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Final
 from echoless.core.errors import StoreError
 from echoless.core.optional import lazy_module
 from echoless.core.timestamps import instant
-from echoless.stores.sql.cells import Cell, Kind, alike, parsed
+from echoless.stores.sql.cells import Cell, CellKind, alike, parsed
 from echoless.stores.sql.database import Backend, Event, SideEffect
 from echoless.stores.sql.record import id_of, key_of
 from echoless.stores.sql.references import Reference, dependents, put_back
-from echoless.stores.sql.table import Cells, Key, Row, Table
+from echoless.stores.sql.table import Cells, Key, Row, SqlTable
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -52,7 +52,7 @@ class SideEffects:
     """Writes rows of one table, and watches what the database writes beside them."""
 
     def __init__(
-        self, backend: Backend, table: Table, references: Sequence[Reference], where: str
+        self, backend: Backend, table: SqlTable, references: Sequence[Reference], where: str
     ) -> None:
         """Takes a table.
 
@@ -201,7 +201,7 @@ class SideEffects:
 
     def _is_time(self, name: str, cell: Cell) -> bool:
         """Returns whether a cell holds a time, which nobody derives from a text."""
-        return self._table.columns[name].kind is Kind.TIME or (
+        return self._table.columns[name].kind is CellKind.TIME or (
             isinstance(cell, str) and instant(cell) is not None
         )
 
@@ -240,7 +240,7 @@ class SideEffects:
             finally:
                 connection.exec_driver_sql("ROLLBACK TO SAVEPOINT echoless_back")
 
-    def _others(self) -> list[Table]:
+    def _others(self) -> list[SqlTable]:
         """Returns the other tables of which rows may have been changed or removed."""
         tables = {each.table: not each.adds for each in self._active if each.table}
         for name, (added, changed) in self._moved().items():
@@ -335,7 +335,7 @@ def _means(one: Cell, other: Cell) -> bool:
     return value is not None and value == parsed(other)
 
 
-def _digests(connection: sa.Connection, table: Table) -> Iterator[tuple[Key, object]]:
+def _digests(connection: sa.Connection, table: SqlTable) -> Iterator[tuple[Key, object]]:
     """Yields the key of each row and a digest of its cells, which a server makes by itself."""
     if not table.typed:
         for row in table.rows(connection.execute(table.select())):
@@ -348,6 +348,6 @@ def _digests(connection: sa.Connection, table: Table) -> Iterator[tuple[Key, obj
         yield tuple(key), number
 
 
-def _counted(connection: sa.Connection, table: Table) -> Counter[object]:
+def _counted(connection: sa.Connection, table: SqlTable) -> Counter[object]:
     """Returns how often each digest of a row occurs in a table."""
     return Counter(digest for _, digest in _digests(connection, table))

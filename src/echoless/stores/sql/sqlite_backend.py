@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 from echoless.core.errors import StoreError, StoreNotFound
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.sqlite import Database, open_for_reading, open_for_writing, translated
-from echoless.stores.sql.cells import Column, Kind
+from echoless.stores.sql.cells import CellKind, Column
 from echoless.stores.sql.database import EXTRA, Backend, Event, SideEffect
 from echoless.stores.sql.references import Reference
-from echoless.stores.sql.table import Table
+from echoless.stores.sql.table import SqlTable
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -71,7 +71,7 @@ class SqliteBackend(Backend):
         with self.database.speaking():
             return self.database.connection.execute(statement, values).fetchall()
 
-    def table(self, name: str) -> Table | None:
+    def table(self, name: str) -> SqlTable | None:
         """Returns a table as SQLite describes it."""
         found = self._schema(
             "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view')"
@@ -105,9 +105,9 @@ class SqliteBackend(Backend):
         numbered = len(key) == 1 and columns[key[0]].type.upper() == "INTEGER"
         taken = any(column.casefold() == "rowid" for column in columns)
         place = kind == "table" and not numbered and not taken and self._has_numbers(name)
-        return Table(name, "", columns, key, place=place, view=kind != "table")
+        return SqlTable(name, "", columns, key, place=place, view=kind != "table")
 
-    def references(self, table: Table) -> list[Reference]:
+    def references(self, table: SqlTable) -> list[Reference]:
         """Returns the foreign keys of the file that lead to a table."""
         found: dict[tuple[str, int], list[tuple[Any, ...]]] = {}
         for name in self.tables():
@@ -135,7 +135,7 @@ class SqliteBackend(Backend):
             made.append(Reference(source, columns, _as_declared(to, table), cascades))
         return made
 
-    def effects(self, table: Table) -> list[SideEffect]:
+    def effects(self, table: SqlTable) -> list[SideEffect]:
         """Returns which triggers a write sets off, and what these write, as SQLite compiles them.
 
         Full-text tables that triggers fill are left out: they follow the rows.
@@ -171,7 +171,7 @@ class SqliteBackend(Backend):
                 connection.set_authorizer(None)
         return list(found)
 
-    def changed_rows(self, _table: Table, /) -> dict[str, tuple[int, int]]:
+    def changed_rows(self, _table: SqlTable, /) -> dict[str, tuple[int, int]]:
         """Returns nothing: SQLite counts rows of all tables together."""
         return {}
 
@@ -182,7 +182,7 @@ class SqliteBackend(Backend):
             yield _spoken(self._own[0].connection)
 
     @contextmanager
-    def silenced(self, table: Table) -> Iterator[None]:
+    def silenced(self, table: SqlTable) -> Iterator[None]:
         """Has SQLite compile triggers without their changes of a table, for this connection alone.
 
         https://sqlite.org/c3ref/set_authorizer.html: a column whose update is ignored stays.
@@ -199,7 +199,7 @@ class SqliteBackend(Backend):
         finally:
             connection.set_authorizer(None)
 
-    def reuses_numbers(self, table: Table) -> bool:
+    def reuses_numbers(self, table: SqlTable) -> bool:
         """Returns whether a new row may get the number of a row that was removed."""
         key = [table.columns[name].type.upper() for name in table.key]
         if key != ["INTEGER"] or table.place:
@@ -293,7 +293,7 @@ def _quoted(name: str) -> str:
     return f'"{escaped}"'
 
 
-def _as_declared(names: Iterable[str], table: Table) -> tuple[str, ...]:
+def _as_declared(names: Iterable[str], table: SqlTable) -> tuple[str, ...]:
     """Returns columns as their table names them; a foreign key may write them in another case."""
     known = {name.casefold(): name for name in table.columns}
     return tuple(known.get(name.casefold(), name) for name in names)
@@ -305,15 +305,15 @@ def _lenient(database: Database) -> Database:
     return database
 
 
-def _sqlite_kind(type_: str) -> Kind:
+def _sqlite_kind(type_: str) -> CellKind:
     """Returns the kind of a declared type (https://sqlite.org/datatype3.html, 3.1)."""
     word = type_.upper()
     if "JSON" in word:
-        return Kind.JSON
+        return CellKind.JSON
     if "BOOL" in word:
-        return Kind.BOOLEAN
+        return CellKind.BOOLEAN
     if any(part in word for part in ("CHAR", "CLOB", "TEXT", "DATE", "TIME")):
-        return Kind.TEXT
+        return CellKind.TEXT
     if any(part in word for part in ("INT", "REAL", "FLOA", "DOUB", "NUM", "DEC")):
-        return Kind.NUMBER
-    return Kind.BYTES if "BLOB" in word else Kind.OTHER
+        return CellKind.NUMBER
+    return CellKind.BYTES if "BLOB" in word else CellKind.OTHER

@@ -31,7 +31,7 @@ from echoless.stores.sql.creation import new_id, with_defaults
 from echoless.stores.sql.database import Backend
 from echoless.stores.sql.database_ledger import DatabaseLedger, place_of
 from echoless.stores.sql.hiding import Hider, shown_fact
-from echoless.stores.sql.layout import Layout, Oddities
+from echoless.stores.sql.layout import Layout, ScanRemarks
 from echoless.stores.sql.location import Location
 from echoless.stores.sql.opening import (
     MAP_FACT,
@@ -40,12 +40,12 @@ from echoless.stores.sql.opening import (
 )
 from echoless.stores.sql.partitions import Partitions
 from echoless.stores.sql.postgres_backend import PostgresBackend
-from echoless.stores.sql.record import Codec, Reading, id_of, key_of
+from echoless.stores.sql.record import Codec, RowReading, id_of, key_of
 from echoless.stores.sql.references import dependents, put_back
 from echoless.stores.sql.row_heads import RowChoice, RowHead, RowHeads
 from echoless.stores.sql.side_effects import SideEffects, Target
 from echoless.stores.sql.sqlite_backend import SqliteBackend
-from echoless.stores.sql.table import Row, Table
+from echoless.stores.sql.table import Row, SqlTable
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -73,12 +73,12 @@ class Opened:
 
     location: Location
     backend: Backend
-    table: Table
+    table: SqlTable
     sidecar: LedgerPlace
     lock: str
 
     @classmethod
-    def of(cls, location: Location, backend: Backend, table: Table) -> Self:
+    def of(cls, location: Location, backend: Backend, table: SqlTable) -> Self:
         """Returns a table together with its lineage."""
         lock = location.place
         if isinstance(backend, PostgresBackend):
@@ -107,7 +107,7 @@ class TableStore(BesideSidecar):
         self._effects = SideEffects(
             opened.backend, opened.table, self._references, opened.location.place
         )
-        self._odd = Oddities()
+        self._odd = ScanRemarks()
         self._seen: dict[str, Row | None] = {}
         self._stale: set[str] = set()
         self.url = opened.location.url
@@ -157,7 +157,7 @@ class TableStore(BesideSidecar):
         return self._layout.side_vectors or next(own, "")
 
     def _read_heads(
-        self, names: Collection[str] | None = None, odd: Oddities | None = None
+        self, names: Collection[str] | None = None, odd: ScanRemarks | None = None
     ) -> Iterator[RowHead]:
         """Yields the rows that are memories, of some namespaces or of all."""
         with self._backend.reading() as connection:
@@ -165,7 +165,7 @@ class TableStore(BesideSidecar):
 
     def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
         """Yields all memories in the scope, by number of the row or by primary key."""
-        odd = Oddities()
+        odd = ScanRemarks()
         heads = iter(scope.narrow(self._read_heads(scope.names, odd)))
         whole = {} if scope != ALL else self._vectors_of(None)
         while batch := list(islice(heads, _AT_ONCE)):
@@ -549,8 +549,8 @@ class TableStore(BesideSidecar):
 
     def _note_vector(self, id_: str, old: Row | None, new: Row) -> bool:
         """Returns whether a row has another text now; notes one whose vector lies elsewhere."""
-        before = None if old is None else self._codec.content(Reading(old))
-        if before is not None and before == self._codec.content(Reading(new)):
+        before = None if old is None else self._codec.content(RowReading(old))
+        if before is not None and before == self._codec.content(RowReading(new)):
             return False
         if self._vector_table:
             self._stale.add(id_)

@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from echoless.core.optional import lazy_module
-from echoless.stores.sql.cells import Cell, Column, Kind
+from echoless.stores.sql.cells import Cell, CellKind, Column
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -45,7 +45,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class SqlTable:
     """A table or view.
 
     Attributes:
@@ -111,7 +111,7 @@ class Table:
     def _ordered(self, table: Any, name: str) -> Any:
         """Returns a sort key that no setting of the database changes."""
         column = table.c[name]
-        if self.typed and self.columns[name].kind is Kind.TEXT:
+        if self.typed and self.columns[name].kind is CellKind.TEXT:
             return sa.cast(column, sa.Text).collate("C")
         return column
 
@@ -136,7 +136,7 @@ class Table:
         kind, type_ = self.columns[name].kind, self.columns[name].type
         if type_ in _INTEGERS and value.lstrip("-").isdecimal() and len(value) < 19:
             return column == int(value)
-        if kind is Kind.TEXT and type_.startswith(TEXTS):
+        if kind is CellKind.TEXT and type_.startswith(TEXTS):
             return column == sa.cast(value, sa.Text)
         if type_ == "uuid" and _is_uuid(value):
             return column == sa.cast(sa.cast(value, sa.Text), _typed(type_))

@@ -22,9 +22,9 @@ from echoless.matching.judge import LearnedJudge, open_learned
 from echoless.models.encoders.base import Encoder
 from echoless.models.encoders.calibration import (
     DEFAULT_OPERATING_POINT,
-    Answer,
     OperatingPoint,
     Own,
+    PairAnswer,
     known_point,
     read_own,
     shipped_point,
@@ -116,7 +116,7 @@ class Calibrated:
     languages: tuple[str, ...]
     left_out: int
     derived: tuple[int, int]
-    answers: tuple[Answer, ...]
+    answers: tuple[PairAnswer, ...]
     new: int
     unused: int
     odds: Odds | None
@@ -311,14 +311,14 @@ class _Session:
         logit = None
         if self._judge is not None:
             logit = self._judge.same_logit(Pair(pair.a, pair.b, {"semantic": pair.cosine}))
-        self._answers[keys] = Answer(pair.a.id, pair.b.id, keys, pair.cosine, same, logit)
+        self._answers[keys] = PairAnswer(pair.a.id, pair.b.id, keys, pair.cosine, same, logit)
 
     def _write(self) -> Path | None:
         """Writes all answers; each is on disk before the next question, in case of interruption."""
         self._own = replace(self._own, answers=self._all())
         return write_own(self._own) if self._save else None
 
-    def _all(self) -> tuple[Answer, ...]:
+    def _all(self) -> tuple[PairAnswer, ...]:
         """Returns all answers, by ids."""
         return tuple(sorted(self._answers.values(), key=lambda each: (each.a, each.b, each.texts)))
 

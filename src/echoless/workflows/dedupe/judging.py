@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 from rapidfuzz import fuzz
@@ -49,9 +49,6 @@ where also fewer than `ALIKE` of the letters are: of the sentences, and of the t
 
 _AT_ONCE: Final = 1 << 16
 """Pairs compared between two signs of progress."""
-
-ACROSS: Final = ""
-"""Stands for a namespace where the two memories of a pair have different ones."""
 
 
 class Judging:
@@ -90,7 +87,6 @@ class Judging:
         self._cache = open_cached_verdicts(self.judge, tally, enabled=settings.cache)
         self._compared: PassageComparison | None = None
         self._rounds = _Rounds(tell)
-        self._notes: dict[str, list[str]] = {}
         self.left_out: Counter[str] = Counter()
         self.spared: Mapping[str, int] = {}
 
@@ -109,18 +105,14 @@ class Judging:
         """Returns the proposed pairs without the far ones beyond the budget; counts these."""
         if self._settings.profile.judge != "full" or self._settings.asks_all:
             return proposed
-        budgeted = within_budget(
+        signals, left_out = within_budget(
             proposed,
             self._read,
             lambda done, whole: self._tell("comparing wording", done, whole),
             most=MOST_FAR,
         )
-        self.left_out.update(budgeted.left_out)
-        for namespace, sentence in budgeted.notes.items():
-            self._tally.note(sentence)
-            if namespace != ACROSS:
-                self._notes.setdefault(namespace, []).append(sentence)
-        return budgeted.signals
+        self.left_out.update(left_out)
+        return signals
 
     def verdicts(
         self, signals: PairSignals, compared: PassageComparison | None = None
@@ -167,13 +159,13 @@ class Judging:
             spared[self._read[id_].namespace] += pairs
         unasked = self.unasked
         passages = self._compared.proposed.notes if self._compared else {}
-        names = {*notes, *self._notes, *passages, *unasked, *spared, *left_out}
+        names = {*notes, *passages, *unasked, *spared, *left_out}
         return {
             name: Part(
                 left_out=left_out.get(name, 0) + self.left_out[name],
                 unasked=unasked[name],
                 spared=spared[name],
-                notes=(*notes.get(name, ()), *self._notes.get(name, ()), *passages.get(name, ())),
+                notes=(*notes.get(name, ()), *passages.get(name, ())),
             )
             for name in sorted(names)
         }
@@ -207,27 +199,13 @@ class _Rounds:
 # ------------------------------------------------------------------ far pairs
 
 
-class Budgeted(NamedTuple):
-    """The pairs that are judged.
-
-    Attributes:
-        signals: Without the far pairs beyond the budget.
-        left_out: How many these are, by namespace of the first memory.
-        notes: Sentences about it, by namespace, or under `ACROSS`.
-    """
-
-    signals: PairSignals
-    left_out: Mapping[str, int]
-    notes: Mapping[str, str]
-
-
 def within_budget(
     signals: PairSignals,
     memories: Mapping[str, Memory],
     pulse: Callable[[int, int], None] = lambda _done, _whole: None,
     *,
     most: int,
-) -> Budgeted:
+) -> tuple[PairSignals, Mapping[str, int]]:
     """Returns the pairs without the far ones beyond the budget of their namespace.
 
     For each detector the far pairs with its highest similarities stay; what another detector keeps
@@ -239,13 +217,16 @@ def within_budget(
         memories: As the judge reads them, by id.
         pulse: Told (pairs looked at, pairs in all).
         most: Far pairs of a namespace that stay for each detector.
+
+    Returns:
+        The pairs, and how many were left out, by namespace of the first memory.
     """
+    left_out = Counter[str]()
     if len(signals) <= most:
-        return Budgeted(signals, {}, {})
-    left_out, notes = Counter[str](), dict[str, str]()
+        return signals, left_out
     keep = np.ones(len(signals), dtype=np.bool_)
     wording, similarities, done = _Wording(signals, memories), signals.similarities(), 0
-    for namespace, rows in _large(signals, memories, most):
+    for rows in _large(signals, memories, most):
         far = []
         for start in range(0, len(rows), _AT_ONCE):
             pulse(done, len(signals))
@@ -258,30 +239,22 @@ def within_budget(
             measured = gone[~np.isnan(values[gone])]
             ranked = measured[np.argsort(-values[measured], kind="stable")]
             keep[ranked[:most]] = True
-        beyond = gone[~keep[gone]]
-        if len(beyond):
-            left_out.update(memories[signals.ids[at]].namespace for at in signals.low[beyond])
-            notes[namespace] = (
-                f"Of {len(gone):,} pairs with little wording in common the "
-                f"{len(gone) - len(beyond):,} closest were judged."
-            )
+        beyond = signals.low[gone[~keep[gone]]]
+        left_out.update(memories[signals.ids[at]].namespace for at in beyond)
     if not left_out:
-        return Budgeted(signals, left_out, notes)
-    return Budgeted(signals.some(np.flatnonzero(keep), crowds=signals.crowds), left_out, notes)
+        return signals, left_out
+    return signals.some(np.flatnonzero(keep), crowds=signals.crowds), left_out
 
 
-def _large(
-    signals: PairSignals, memories: Mapping[str, Memory], most: int
-) -> Iterator[tuple[str, Ints]]:
-    """Yields namespaces with more pairs than stay in any case, and the rows of their pairs."""
-    names = {ACROSS: 0}
+def _large(signals: PairSignals, memories: Mapping[str, Memory], most: int) -> Iterator[Ints]:
+    """Yields the rows of the pairs of each namespace that has more than stay in any case."""
+    names: dict[str | None, int] = {None: 0}  # pairs of two namespaces
     own = np.array([names.setdefault(memories[i].namespace, len(names)) for i in signals.ids])
     low, high = own[signals.low], own[signals.high]
-    low[low != high] = names[ACROSS]
+    low[low != high] = names[None]
     pairs = np.bincount(low, minlength=len(names))
-    for name, number in names.items():
-        if pairs[number] > most:
-            yield name, np.flatnonzero(low == number)
+    for number in np.flatnonzero(pairs > most):
+        yield np.flatnonzero(low == number)
 
 
 class _Wording:

@@ -25,7 +25,7 @@ from echoless.core.settings import Settings
 from echoless.matching.base import Judge
 from echoless.matching.judge import Questions
 from echoless.matching.passages import (
-    Comparison,
+    NoteComparison,
     PassageMatch,
     compare_notes,
     has_long_side,
@@ -65,7 +65,7 @@ HOW: Final = "passages"
 
 
 @dataclass(frozen=True, slots=True)
-class Proposed:
+class ProposedNotes:
     """Pairs of memories of which one may say most of the other.
 
     Attributes:
@@ -84,7 +84,7 @@ def propose(
     tally: Tally,
     vectors: Vectoriser | None = None,
     touched: AbstractSet[str] | None = None,
-) -> Proposed:
+) -> ProposedNotes:
     """Returns pairs of memories, one of them long, that may share most of one.
 
     Args:
@@ -127,7 +127,7 @@ def propose(
     bounds = hits.bounds()
     if touched is not None:
         bounds = {pair: share for pair, share in bounds.items() if touched & {*pair}}
-    return Proposed(_closest_partners(bounds, tally), notes)
+    return ProposedNotes(_closest_partners(bounds, tally), notes)
 
 
 def _silent(_stage: str, _done: int, _all: int) -> None:
@@ -282,14 +282,14 @@ class PassageComparison:
     """
 
     memories: Mapping[str, Memory]
-    proposed: Proposed
+    proposed: ProposedNotes
     judge: Judge
     questions: Questions
     apart: AbstractSet[Ids]
     tally: Tally
     tell: Progress
     _judged: Counter[str] = field(default_factory=Counter)
-    _compared: dict[Ids, Comparison] = field(default_factory=dict)
+    _compared: dict[Ids, NoteComparison] = field(default_factory=dict)
     _merged: set[Ids] = field(default_factory=set)
 
     def settle(self, judged: Sequence[Judged]) -> list[Judged]:
@@ -327,7 +327,7 @@ class PassageComparison:
     def _pair(self, ids: Ids, signals: Mapping[str, float]) -> Pair:
         return Pair(self.memories[ids[0]], self.memories[ids[1]], signals)
 
-    def _compare(self, pairs: Sequence[Pair]) -> dict[Ids, Comparison]:
+    def _compare(self, pairs: Sequence[Pair]) -> dict[Ids, NoteComparison]:
         """Returns comparisons by ids, as many as are judged; counts the others."""
         if pairs:
             self.tell("comparing passages", 0, len(pairs))
@@ -342,7 +342,7 @@ class PassageComparison:
         compared = compare_notes(self.judge, wanted)
         return {(p.a.id, p.b.id): each for p, each in zip(wanted, compared, strict=True)}
 
-    def _with_passages(self, judged: Judged, comparison: Comparison | None) -> Judged:
+    def _with_passages(self, judged: Judged, comparison: NoteComparison | None) -> Judged:
         """Returns the verdict with the word of the passages, and remembers the comparison."""
         ids = judged.a, judged.b
         if comparison is None:
@@ -368,7 +368,7 @@ class PassageComparison:
         )
 
 
-def _overlap(ids: Ids, comparison: Comparison) -> Overlap:
+def _overlap(ids: Ids, comparison: NoteComparison) -> Overlap:
     """Returns what two notes share."""
     shared = [m for m in comparison.matches if m.b_holds_a or m.flipped.b_holds_a]
     in_a, in_b = {m.a for m in shared if m.b_holds_a}, {m.b for m in shared if m.flipped.b_holds_a}
@@ -383,7 +383,7 @@ def _overlap(ids: Ids, comparison: Comparison) -> Overlap:
     )
 
 
-def _shared(comparison: Comparison, matches: Iterable[PassageMatch]) -> Iterator[SharedPassage]:
+def _shared(comparison: NoteComparison, matches: Iterable[PassageMatch]) -> Iterator[SharedPassage]:
     """Yields matches with the offsets of their passages."""
     for match in matches:
         a, b = comparison.a.passages[match.a], comparison.b.passages[match.b]

@@ -53,7 +53,7 @@ class Passed:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class PlaceMatch:
     """A path that a row of the table describes."""
 
     path: Path
@@ -62,7 +62,7 @@ class Match:
 
 def matches_below(
     folder: Path, places: Sequence[ProjectPlace], passed: Passed, *, most: int = MOST_NAMES
-) -> Iterator[Match]:
+) -> Iterator[PlaceMatch]:
     """Yields what the table describes below a folder, level by level, names sorted.
 
     Folders that are links, on another file system, unreadable or too deep are counted and not
@@ -100,7 +100,7 @@ def matches_below(
             place = _place(by_tail, below)
             entering = _is_entered(entry, device, passed)
             if place is not None and not entry.is_symlink():
-                yield Match(_above(current / entry.name, place.up), place)
+                yield PlaceMatch(_above(current / entry.name, place.up), place)
             elif entering and len(below) > MOST_DEPTH:
                 passed.skip(DEEP)
             elif entering:
@@ -211,7 +211,7 @@ def _exists(path: Path, passed: Passed) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
+class PathSize:
     """What a file or folder takes.
 
     Attributes:
@@ -225,7 +225,7 @@ class Extent:
     complete: bool
 
 
-def extent_of(path: Path, *, most: int = 10_000) -> Extent:
+def extent_of(path: Path, *, most: int = 10_000) -> PathSize:
     """Returns size and last change of a file, or of the files below a folder; follows no links.
 
     Args:
@@ -237,7 +237,7 @@ def extent_of(path: Path, *, most: int = 10_000) -> Extent:
     """
     status = path.stat()
     if not stat.S_ISDIR(status.st_mode):
-        return Extent(status.st_size, status.st_mtime, complete=True)
+        return PathSize(status.st_size, status.st_mtime, complete=True)
     size, changed, complete = 0, None, True
     waiting = [path]
     while waiting:
@@ -254,5 +254,5 @@ def extent_of(path: Path, *, most: int = 10_000) -> Extent:
         except OSError:
             complete = False
         if most < 0:
-            return Extent(size, changed, complete=False)
-    return Extent(size, changed, complete)
+            return PathSize(size, changed, complete=False)
+    return PathSize(size, changed, complete)
