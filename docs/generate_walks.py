@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from difflib import unified_diff
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -115,5 +116,10 @@ def page() -> str:
 if __name__ == "__main__":
     made = page()
     if "--check" in sys.argv:
-        sys.exit(made != PAGE.read_text("utf-8"))
+        if made == PAGE.read_text("utf-8"):
+            sys.exit(0)
+        changed = unified_diff(
+            PAGE.read_text("utf-8").split("\n"), made.split("\n"), lineterm="", n=0
+        )
+        sys.exit("\n".join([*changed, "run: python docs/generate_walks.py"]))
     PAGE.write_text(made, "utf-8")

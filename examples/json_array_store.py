@@ -18,7 +18,7 @@ from echoless import Memory, apply, find, plan, undo
 from echoless.core.errors import ForeignStore, StoreNotFound
 from echoless.core.json_codec import memory_from_json, memory_to_json
 from echoless.stores.base import ALL, Capabilities, StoreKind
-from echoless.stores.files import Snapshot, read_bytes, replace_bytes
+from echoless.stores.files import Snapshot, read_bytes, replace_bytes, write_new
 from echoless.stores.sidecar import BesideSidecar, Sidecar
 
 
@@ -27,8 +27,10 @@ class JsonArrayStore(StoreKind, BesideSidecar):
 
     summary = "one JSON array in a file (example)"
     capabilities = Capabilities(transactions=True)
+    one_file = True
 
     def __init__(self, path):
+        path = path.resolve()  # lock, draft and ledger lie beside the file, not beside a link to it
         super().__init__(Sidecar(path))
         self.url, self._path, self._staged = f"jsonarray:///{path}", path, None
         self._read()
@@ -44,7 +46,7 @@ class JsonArrayStore(StoreKind, BesideSidecar):
     def create(cls, location):
         """Opens a file, and makes an empty one where there is none."""
         if not Path(location).exists():
-            replace_bytes(Path(location), b"[]", None)
+            write_new(Path(location), b"[]")
         return cls.open(location)
 
     @classmethod

@@ -194,13 +194,11 @@ class HidingConformance(StoreSuite):
         with self.open(tmp_path) as store:
             before = state(store)
             run = self.hide_some(store)
-            if stop == "before the rows go":
-                monkeypatch.setattr(HiddenRecords, "drop", _stopping)
-            else:
-                monkeypatch.setattr(rollback, "confirm_undo", _stopping)
-            with suppress(_Stopped):
+            where = HiddenRecords if stop == "before the rows go" else rollback
+            name = "drop" if where is HiddenRecords else "confirm_undo"
+            with monkeypatch.context() as patch, suppress(_Stopped):
+                patch.setattr(where, name, _stopping)
                 undo(store, run)
-            monkeypatch.undo()
         self._comes_to_an_end(tmp_path, before)
 
     def _comes_to_an_end(self, folder: Path, before: list[tuple[Memory, object]]) -> None:
