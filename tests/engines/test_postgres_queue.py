@@ -364,7 +364,9 @@ def test_a_worker_with_other_versions_claims_nothing(
 def test_a_worker_of_another_store_or_of_no_job_claims_nothing(
     store: Store, address: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(InputError, match=r"no job at .*echoless dedup STORE --engine postgres"):
+    with pytest.raises(
+        InputError, match=r"no job at .*echoless jobs dedup STORE --engine postgres"
+    ):
         work(address)
     enqueued(store, address)
     with filled(f"sqlite:///{tmp_path}/other.db", 1) as other:

@@ -30,6 +30,7 @@ def report_of(months: dict[str, Share], *namespaces: str) -> Report:
             series=(),
             verdicts={},
             left_out=0,
+            unasked=0,
             spared=0,
             skipped={},
             notes=(),
