@@ -185,7 +185,7 @@ def test_without_the_library_the_line_to_install_it_is_named(
     monkeypatch: pytest.MonkeyPatch, weights: Path
 ) -> None:
     monkeypatch.setattr(network_module, "MODULE", "a_module_nobody_has")
-    with pytest.raises(MissingExtra, match="pip install .*a_module_nobody_has"):
+    with pytest.raises(MissingExtra, match=r"pip install .*a_module_nobody_has"):
         open_network.__wrapped__(weights)
 
 
