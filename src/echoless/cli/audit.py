@@ -152,7 +152,7 @@ _WHOLE: Final = Extent(top=1_000, members=100, pairs=10)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Output:
+class _Form:
     """How a report is printed.
 
     Attributes:
@@ -188,11 +188,6 @@ class _Output:
         return self.format == "github"
 
     @property
-    def markdown(self) -> bool:
-        """Returns whether the report is printed as Markdown."""
-        return self.format == "markdown"
-
-    @property
     def page_alone(self) -> bool:
         """Returns whether only a page is wanted, so that one sentence is printed beside it."""
         return self.html_file is not None and not (self.as_json or self.format)
@@ -223,7 +218,7 @@ class _Scope:
     every_store: bool
     across: bool
 
-    def check(self, choices: Choices, form: _Output) -> None:
+    def check(self, choices: Choices, form: _Form) -> None:
         """Checks that the options fit together.
 
         Raises:
@@ -334,11 +329,11 @@ class _Audited:
 @texts_option
 @explain_option
 @gathered("extent", Extent, *_COUNTS, "explain")
-@gathered("form", _Output, *(field.name for field in fields(_Output)))
+@gathered("form", _Form, *(field.name for field in fields(_Form)))
 @gathered("limits", FailureLimits, *(field.name for field in fields(FailureLimits)))
 @gathered("scope", _Scope, "stores", "every_store", "across")
 @uncollected()
-def audit_command(*, scope: _Scope, choices: Choices, limits: FailureLimits, form: _Output) -> int:
+def audit_command(*, scope: _Scope, choices: Choices, limits: FailureLimits, form: _Form) -> int:
     """Report how much of STORE is repetition. Reads only.
 
     The report gives the number of redundant copies, the share they have, what they cost in tokens,
@@ -365,12 +360,12 @@ def audit_command(*, scope: _Scope, choices: Choices, limits: FailureLimits, for
             across=scope.across,
             limit=limit,
             as_json=form.as_json,
-            markdown=form.markdown,
+            markdown=form.format == "markdown",
         )
     return _audit_each(scope, choices, limits, form)
 
 
-def _audit_each(scope: _Scope, choices: Choices, limits: FailureLimits, form: _Output) -> int:
+def _audit_each(scope: _Scope, choices: Choices, limits: FailureLimits, form: _Form) -> int:
     """Prints a report for each store and returns the exit code."""
     stores, earlier = scope.stores, limits.earlier()
     answers: list[dict[str, Json]] = []
@@ -398,7 +393,7 @@ def _audit_each(scope: _Scope, choices: Choices, limits: FailureLimits, form: _O
 
 
 def _audited(
-    store: str, choices: Choices, form: _Output, scope: _Scope, earlier: EarlierAnswer | None
+    store: str, choices: Choices, form: _Form, scope: _Scope, earlier: EarlierAnswer | None
 ) -> _Audited:
     """Reads one store and returns what is printed of it."""
     with open_store(store) as opened:
@@ -452,7 +447,7 @@ def _blocks(
     report: Report,
     wider: Between | None,
     second: ThresholdComparison | None,
-    form: _Output,
+    form: _Form,
 ) -> Sequence[Block]:
     """Returns the report for a person: a sentence where a file has all of it."""
     if form.page_alone:
@@ -477,13 +472,13 @@ def _across(store: Store, settings: Settings, progress: Progress, *, asked: bool
     return between_namespaces(store, settings, progress=progress) if asked or sectioned else None
 
 
-def _print(audited: _Audited, form: _Output) -> None:
+def _print(audited: _Audited, form: _Form) -> None:
     """Prints the report on one store; JSON is printed by the caller, for all stores at once."""
     if form.github:
         render.print_lines(audited.annotations)
         if (summary := summary_file()) is not None:
             _append(summary, "\n".join(markdown(audited.blocks)) + "\n")
-    elif form.markdown:
+    elif form.format == "markdown":
         render.print_lines(markdown(audited.blocks))
     elif not form.as_json:
         render.show(audited.blocks)
@@ -506,7 +501,7 @@ def _append(path: Path, text: str) -> None:
         ) from problem
 
 
-def _say_over(reasons: Sequence[str], form: _Output, store: str) -> None:
+def _say_over(reasons: Sequence[str], form: _Form, store: str) -> None:
     """Prints why a store has too much repetition; JSON has the figures."""
     for sentence in () if form.as_json else reasons:
         render.note(f"{store}: {sentence}" if store else sentence)

@@ -121,15 +121,22 @@ class _Request:
     rate: float | None
     as_json: bool
 
+    def check(self) -> None:
+        """Checks that the options go together, before the long work.
+
+        Raises:
+            UsageError: They do not.
+        """
+        if self.rate is not None and not self.now:
+            raise UsageError("--rate is for writing; add --apply.")
+
     @property
     def limit(self) -> float | None:
         """Returns the largest share that the plans may hide, 0 to 1; None for any.
 
         Raises:
-            UsageError: It is no share, or a rate is given where nothing is written.
+            UsageError: It is no share.
         """
-        if self.rate is not None and not self.now:
-            raise UsageError("--rate is for writing; add --apply.")
         return None if self.most_hidden is None else share_limit(self.most_hidden, "--most-hidden")
 
 
@@ -378,6 +385,7 @@ def dedup_command(*, request: _Request) -> int:
 
     Exit code 5 where a partition failed, a group was refused, or too much would be hidden.
     """
+    request.check()
     limit = request.limit
     with open_store(request.store) as store:
         asked = replace(request.choices, action=request.action)
