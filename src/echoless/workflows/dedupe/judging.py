@@ -56,6 +56,7 @@ class Judging:
 
     Attributes:
         judge: The judge of the profile.
+        cache: Verdicts of the rules from earlier runs; None where none are kept.
         left_out: Pairs beyond the budget that nobody judged, by namespace of the first memory.
         questions: Of pairs of memories; counts those that the pair model was not asked about.
         spared: Pairs that dense memories did not need, by memory (`dense_blocks`).
@@ -84,7 +85,7 @@ class Judging:
         self._tally, self._tell = tally, tell
         self.questions = Questions(None if settings.asks_all else MOST_PAIRS)
         self.judge = open_judge(settings.profile, vectors, tally, questions=self.questions)
-        self._cache = open_cached_verdicts(self.judge, tally, enabled=settings.cache)
+        self.cache = open_cached_verdicts(self.judge, tally, enabled=settings.cache)
         self._compared: PassageComparison | None = None
         self._rounds = _Rounds(tell)
         self.left_out: Counter[str] = Counter()
@@ -95,11 +96,6 @@ class Judging:
         """Returns how many pairs the pair model was not asked about, by namespace."""
         unasked = self.left_out + self.questions.left_out
         return unasked + (self._compared.questions.left_out if self._compared else Counter())
-
-    @property
-    def remembered(self) -> int:
-        """Returns of how many pairs the verdict of the rules was known from an earlier run."""
-        return self._cache.remembered if self._cache else 0
 
     def budgeted(self, proposed: PairSignals) -> PairSignals:
         """Returns the proposed pairs without the far ones beyond the budget; counts these."""
@@ -135,7 +131,7 @@ class Judging:
         """Returns the verdicts on some more pairs, by ids."""
         self._rounds.begin()
         judged = judge_all(
-            self.judge, self._read, some, self._apart, self._rounds, self._tally, self._cache
+            self.judge, self._read, some, self._apart, self._rounds, self._tally, self.cache
         )
         return judged if self._compared is None else self._compared.settle(judged)
 
@@ -239,8 +235,9 @@ def within_budget(
             measured = gone[~np.isnan(values[gone])]
             ranked = measured[np.argsort(-values[measured], kind="stable")]
             keep[ranked[:most]] = True
-        beyond = signals.low[gone[~keep[gone]]]
-        left_out.update(memories[signals.ids[at]].namespace for at in beyond)
+        pairs = np.bincount(signals.low[gone[~keep[gone]]])  # there may be millions
+        for at in np.flatnonzero(pairs).tolist():
+            left_out[memories[signals.ids[at]].namespace] += int(pairs[at])
     if not left_out:
         return signals, left_out
     return signals.some(np.flatnonzero(keep), crowds=signals.crowds), left_out

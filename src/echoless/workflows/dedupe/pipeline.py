@@ -316,7 +316,7 @@ def _decide(
         groups=groups,
         reasons=reasons,
         protected=protected,
-        remembered=stage.remembered,
+        remembered=stage.cache.remembered if stage.cache else 0,
         overlaps=compared.overlaps(groups) if compared else (),
         parts=stage.parts(proposed.left_out, proposed.notes),
     )
