@@ -69,10 +69,18 @@ class Row:
 
 
 def read(path: Path) -> Iterator[Row]:
-    """Yields the labelled pairs of a JSON Lines file."""
-    for line in path.read_text("utf-8").splitlines():
+    """Yields the labelled pairs of a JSON Lines file.
+
+    Raises:
+        SystemExit: A label is none of `GOLD`, or there is no such file.
+    """
+    if not path.is_file():
+        sys.exit(f"There is no file {path}. Name one with --never.")
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
         item = json.loads(line)
         label = str(item.get("class") or item.get("label") or item.get("want"))
+        if label not in GOLD:
+            sys.exit(f"{path}, line {number}: unknown label {label!r}. Known: {', '.join(GOLD)}.")
         side = item.get("superset") or {"Sa": "a", "Sb": "b"}.get(label, "")
         if not side and "superset=" in item.get("why", ""):
             side = item["why"].split("superset=")[1][0]
@@ -80,7 +88,11 @@ def read(path: Path) -> Iterator[Row]:
 
 
 def sets(data: Path, never: Sequence[Path]) -> dict[str, tuple[Role, list[Row]]]:
-    """Returns every set that is there, with its role."""
+    """Returns every set with its role; a set that is not here is named on standard error.
+
+    Raises:
+        SystemExit: A file of `never` is missing, or a label is unknown.
+    """
     places: list[tuple[str, Role, Path]] = [
         ("memory_pairs", "dev", data / "memory_pairs" / "dev.jsonl"),
         ("value_conflicts", "dev", data / "value_conflicts" / "en_dev.jsonl"),
@@ -92,7 +104,11 @@ def sets(data: Path, never: Sequence[Path]) -> dict[str, tuple[Role, list[Row]]]
         ),
         *((f"{path.parent.name}_{path.stem}".strip("_"), "never", path) for path in never),
     ]
-    return {name: (role, list(read(path))) for name, role, path in places if path.is_file()}
+    absent = [name for name, role, path in places if role != "never" and not path.is_file()]
+    if absent:
+        print(f"Left out, as they are not in {data}: {', '.join(absent)}.", file=sys.stderr)
+    present = (place for place in places if place[0] not in absent)
+    return {name: (role, list(read(path))) for name, role, path in present}
 
 
 def judged(judge: Judge, rows: Sequence[Row]) -> list[Verdict]:
