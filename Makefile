@@ -16,6 +16,9 @@ GROUPS_PIP := 'pip>=25.1'
 
 VERSIONS ?= 3.11 3.12 3.13
 
+# The tests start a thousand processes; each would compile two hundred modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo browser test tools versions coverage lint types layers budgets fuzz faults site hashes train check bench clean help
 
 help: ## List the targets.
