@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,3 +58,22 @@ def test_an_outdated_kind_is_refused_by_name_and_hinders_no_other(
     (tmp_path / "memories.jsonl").write_text('{"id": "1", "content": "a"}\n', "utf-8")
     with open_store(tmp_path / "memories.jsonl") as store:
         assert store.count() == 1
+
+
+def test_a_path_loads_only_the_kinds_whose_stores_look_like_it(tmp_path: Path) -> None:
+    text, notes = tmp_path / "memories.jsonl", tmp_path / "notes"
+    text.write_text('{"id": "1", "content": "a"}\n', "utf-8")
+    notes.mkdir()
+    (notes / "a.md").write_text("A note.\n", "utf-8")
+    foreign = {"chroma", "lancedb", "qdrant", "sql", "recall", "llm_memory"}
+    for path, others in ((text, foreign | {"shodh"}), (notes, {"sql", "recall", "jsonl"})):
+        program = (
+            "import sys; from echoless.stores import open_store\n"
+            f"open_store({str(path)!r}).close()\n"
+            "print(*(name for name in sys.modules if name.startswith('echoless.stores.')))"
+        )
+        ran = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        )
+        rooms = {name.split(".")[2] for name in ran.stdout.split()}
+        assert rooms.isdisjoint(others)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
 from echoless.core import plugins
 from echoless.core.errors import ForeignStore, StoreNotFound, UsageError
+from echoless.core.sqlite import is_sqlite
 from echoless.stores.base import Store, StoreKind
 from echoless.stores.field_map import FieldMap
 from echoless.stores.files import insist_on_text
@@ -28,14 +30,27 @@ _SUFFIXES = {
 
 _DEFAULT = "sqlite"
 
+_FORMS: Final[Mapping[str, frozenset[str]]] = {
+    **dict.fromkeys(("sqlite", "sql", "recall", "llm-memory"), frozenset({"database"})),
+    **dict.fromkeys(("jsonl", "mcp-memory"), frozenset({"text"})),
+    **dict.fromkeys(("mem0", "qdrant", "lancedb", "chroma", "shodh"), frozenset({"folder"})),
+    "markdown": frozenset({"text", "folder"}),
+    "postgresql": frozenset(),
+}
+"""What the stores of our own kinds are on a disk: a path is shown only to kinds of its form, as
+each kind that is asked is loaded. Kinds of other packages are asked about any path."""
 
-def kinds() -> dict[str, type[StoreKind]]:
-    """Returns all kinds of store by scheme; one of an outdated package is left out with a warning.
 
-    A bare path is shown to every kind, and must open whatever else is installed.
+def kinds(names: Iterable[str] | None = None) -> dict[str, type[StoreKind]]:
+    """Returns kinds of store by scheme; one of an outdated package is left out with a warning.
+
+    A bare path must open whatever else is installed.
+
+    Args:
+        names: Schemes of those to load; all by default.
     """
     known: dict[str, type[StoreKind]] = {}
-    for name in plugins.names("stores"):
+    for name in plugins.names("stores") if names is None else names:
         try:
             known[name] = _kind(name)
         except OutdatedKind as problem:
@@ -131,7 +146,9 @@ def locate(url: str | Path, *, create: bool = False) -> tuple[str, str]:
     if path.exists():
         if _kind(_DEFAULT).signed(path):
             return _DEFAULT, url  # to ask the others would load them all
-        matches = [name for name, kind in kinds().items() if kind.recognises(path)]
+        form = _form(path)
+        names = (n for n in plugins.names("stores") if form in _FORMS.get(n, {form}))
+        matches = [name for name, kind in kinds(names).items() if kind.recognises(path)]
         if matches:
             return min(matches, key=lambda name: _kind(name).general), url
         if suffix in _SUFFIXES:
@@ -150,6 +167,13 @@ def locate(url: str | Path, *, create: bool = False) -> tuple[str, str]:
             "such as sqlite:///NAME."
         )
     return _SUFFIXES[suffix], url
+
+
+def _form(path: Path) -> str:
+    """Returns what a path is on the disk: `folder`, `database` (an SQLite file), or `text`."""
+    if path.is_dir():
+        return "folder"
+    return "database" if path.is_file() and is_sqlite(path) else "text"
 
 
 def absolute_url(url: str | Path) -> str:
