@@ -118,7 +118,7 @@ def rule_features(a: str, b: str, verdict: Verdict) -> dict[str, float]:
     held = evidence.rule in HOLDING
     differences = () if held else evidence.differences
     left = sorted((sum(len(d.a) for d in differences), sum(len(d.b) for d in differences)))
-    found = {
+    values = {
         "letters": fuzz.ratio(one, other) / 100,
         "words": fuzz.token_set_ratio(one, other) / 100,
         "length": math.log(lengths[1] / max(1, lengths[0])),
@@ -135,8 +135,8 @@ def rule_features(a: str, b: str, verdict: Verdict) -> dict[str, float]:
     }
     for difference in differences:
         sides = "both" if difference.a and difference.b else "one"
-        found[f"{difference.kind.value}_{sides}"] = 1.0
-    return found
+        values[f"{difference.kind.value}_{sides}"] = 1.0
+    return values
 
 
 def features(plain: Mapping[str, float], scores: Scores) -> dict[str, float]:

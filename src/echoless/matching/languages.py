@@ -57,8 +57,8 @@ def fold(word: str, language: str) -> str:
         word = word.replace("ä", "ae").replace("ö", "oe").replace("ü", "ue")
     flat = unicodedata.normalize("NFD", word)
     marks = {c for c in set(flat) if unicodedata.combining(c) > _LAST_NATIVE}
-    kept = flat.translate(dict.fromkeys(map(ord, marks))) if marks else flat
-    return unicodedata.normalize("NFC", kept).replace("ı", "i").replace("ł", "l").replace("ø", "o")
+    bare = flat.translate(dict.fromkeys(map(ord, marks))) if marks else flat
+    return unicodedata.normalize("NFC", bare).replace("ı", "i").replace("ł", "l").replace("ø", "o")
 
 
 @cache
@@ -269,8 +269,8 @@ def _relations() -> Mapping[str, re.Pattern[str]]:
     raw: dict[str, list[str]] = shipped_json("matching/lexicon/relations.json")
     made = {}
     for name, words in raw.items():
-        told = (re.escape(w) if _EAST.search(w) else rf"\b{re.escape(w)}\b" for w in words)
-        made[name] = re.compile("|".join(told), re.IGNORECASE)
+        patterns = (re.escape(w) if _EAST.search(w) else rf"\b{re.escape(w)}\b" for w in words)
+        made[name] = re.compile("|".join(patterns), re.IGNORECASE)
     return made
 
 
@@ -340,11 +340,11 @@ def _without_prefix(lex: Lexicon, word: str) -> list[str]:
 
 
 def _both_ways(pairs: Iterable[Sequence[str]]) -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
+    partners: dict[str, set[str]] = {}
     for one, other in pairs:
-        found.setdefault(one, set()).add(other)
-        found.setdefault(other, set()).add(one)
-    return {word: frozenset(others) for word, others in found.items()}
+        partners.setdefault(one, set()).add(other)
+        partners.setdefault(other, set()).add(one)
+    return {word: frozenset(others) for word, others in partners.items()}
 
 
 @cache

@@ -218,8 +218,8 @@ class NoteComparison:
         if all_a and all_b:
             return Duplicate(replace(plain, note=f"{_passages(self.a)} of each are in the other"))
         inside, side = (self.a, "b") if all_a else (self.b, "a")
-        told = replace(plain, note=f"{_passages(inside)} of one are in the other")
-        return Subsumes(told, "b" if side == "b" else "a")
+        noted = replace(plain, note=f"{_passages(inside)} of one are in the other")
+        return Subsumes(noted, "b" if side == "b" else "a")
 
 
 def _passages(note: Note) -> str:
@@ -371,9 +371,9 @@ class _Work:
 
     def headed(self) -> Iterator[tuple[tuple[int, int], Pair]]:
         """Yields places of matches where one side lacks a heading, to be judged with it."""
-        for (a, b), found in self.matches.items():
+        for (a, b), match in self.matches.items():
             above, beneath = self._above(a, b)
-            if not merges(found.verdict) or found.in_context is not None or (above and beneath):
+            if not merges(match.verdict) or match.in_context is not None or (above and beneath):
                 continue
             note, at, excess = (self.a, a, above) if above else (self.b, b, beneath)
             if len(excess) <= note.passages[at].headings and _is_plain(excess, note.texts[at]):
@@ -395,12 +395,12 @@ class _Work:
 
     def answer(self, at: tuple[int, int], verdict: Verdict) -> None:
         """Takes the verdict on two passages; the second one on a match is that with headings."""
-        found = self.matches.get(at)
-        if found is None:
+        match = self.matches.get(at)
+        if match is None:
             alike = self._above(*at) == ((), ())
             self.matches[at] = PassageMatch(*at, verdict, verdict if alike else None)
         else:
-            self.matches[at] = found._replace(in_context=verdict)
+            self.matches[at] = match._replace(in_context=verdict)
 
     def comparison(self) -> NoteComparison:
         """Returns what was found."""

@@ -34,18 +34,18 @@ class ByText(Generic[_T]):
 
     def __call__(self, text: str) -> _T:
         """Returns the result for a text."""
-        found = self._young.get(text)
-        if found is not None:
-            return found
-        found = self._elder.get(text)
-        if found is None:
-            found = self._read(text)
+        result = self._young.get(text)
+        if result is not None:
+            return result
+        result = self._elder.get(text)
+        if result is None:
+            result = self._read(text)
         if self._room < 0:
             self._young, self._elder = {}, self._young
             self._room = self._most
         self._room -= len(text)
-        self._young[text] = found
-        return found
+        self._young[text] = result
+        return result
 
     def forget(self) -> None:
         """Begins anew."""

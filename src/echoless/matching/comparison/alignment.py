@@ -145,10 +145,10 @@ def _match_forms(a: Facts, b: Facts, only_a: list[Token], only_b: list[Token]) -
             others = values
         else:
             continue
-        found = next((token for token in others if _same_form(one, token, lex)), None)
-        if found is not None:
-            _take_out(one, found, only_a, only_b, stands_for)
-            values = [token for token in values if token is not found]
+        partner = next((token for token in others if _same_form(one, token, lex)), None)
+        if partner is not None:
+            _take_out(one, partner, only_a, only_b, stands_for)
+            values = [token for token in values if token is not partner]
     return stands_for
 
 

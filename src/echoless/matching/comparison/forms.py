@@ -55,9 +55,9 @@ def forms_of(facts: Facts, lexicon: Lexicon) -> Forms:
         lexicon: Of the language of the text it is compared with, or its own.
     """
     name = f"{__name__}.{lexicon.language}"
-    forms: Forms | None = facts.kept.get(name)
+    forms: Forms | None = facts.derived.get(name)
     if forms is None:
-        forms = facts.kept[name] = _read(facts, lexicon)
+        forms = facts.derived[name] = _read(facts, lexicon)
     return forms
 
 
@@ -72,12 +72,12 @@ def _read(facts: Facts, lexicon: Lexicon) -> Forms:
 
 
 def _spellings(token: Token, lexicon: Lexicon) -> tuple[str, ...]:
-    found = {spelling(token)}
+    spellings = {spelling(token)}
     if token.kind in PLAIN:
-        found.add(representative(token, lexicon))
+        spellings.add(representative(token, lexicon))
     if token.kind in {Kind.WORD, Kind.IDENTIFIER}:
-        found.add(token.text.casefold())
-    return tuple(found)
+        spellings.add(token.text.casefold())
+    return tuple(spellings)
 
 
 def _has_value(token: Token) -> bool:

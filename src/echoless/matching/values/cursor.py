@@ -136,11 +136,11 @@ class Cursor:
 
     def digits_at(self, at: int) -> str:
         """Returns the plain number at a place as its value writes it; empty if there is none."""
-        found = self.number(at)
-        if found is None:
+        number = self.number(at)
+        if number is None:
             return ""
         raw = self.raws[at]
-        return str(raw.values[0][1]) if raw.values else str(found[1])
+        return str(raw.values[0][1]) if raw.values else str(number[1])
 
     def cardinal(self, at: int) -> tuple[int, Fraction] | None:
         """Returns a number in words."""

@@ -108,7 +108,7 @@ class Phrases:
         for phrase in phrases:
             first = re.split(r"\W", phrase, maxsplit=1)[0].casefold()
             entries.setdefault(first, []).append(phrase)
-        self._entries = {first: tuple(those) for first, those in entries.items()}
+        self._entries = {first: tuple(alternatives) for first, alternatives in entries.items()}
         self._longest = max(map(len, phrases), default=0)
         self._made: dict[str, re.Pattern[str]] = {}
 
@@ -126,10 +126,10 @@ class Phrases:
         head = text[start : start + self._longest]
         if not head.casefold().startswith(entries) and (head.isascii() or _WILD.isdisjoint(head)):
             return None
-        found = self._made.get(word)
-        if found is None:
-            found = self._made[word] = re.compile(rf"(?i:{_any(entries)})(?![{_W}])")
-        return found.match(text, start)
+        pattern = self._made.get(word)
+        if pattern is None:
+            pattern = self._made[word] = re.compile(rf"(?i:{_any(entries)})(?![{_W}])")
+        return pattern.match(text, start)
 
 
 @cache

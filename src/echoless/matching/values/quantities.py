@@ -128,8 +128,8 @@ def _german(word: str) -> Fraction | None:
     if word in {"anderthalb", "eineinhalb"}:
         return Fraction(3, 2)
     for name, factor in (("tausend", 1000), ("hundert", 100)):
-        left, found, right = word.partition(name)
-        if found:
+        left, separator, right = word.partition(name)
+        if separator:
             head = _german(left) if left else Fraction(1)
             tail = _german(right.removeprefix("und")) if right else Fraction(0)
             return None if head is None or tail is None else head * factor + tail

@@ -261,7 +261,7 @@ def _with_opinion(old: Evidence, opinion: Opinion, name: str) -> Verdict:
     words = "one contains the other" if "contains" in opinion.says.value else opinion.says.value
     said = ": ".join(filter(None, (f"{name} says {words}", _one_line(opinion.reason))))
     merged = replace(old, rule=RULE, note=said)
-    kept = replace(old, note="; ".join(filter(None, (old.note, said))))
+    new = replace(old, note="; ".join(filter(None, (old.note, said))))
     match opinion.says:
         case Says.SAME:
             return Duplicate(merged)
@@ -270,9 +270,9 @@ def _with_opinion(old: Evidence, opinion: Opinion, name: str) -> Verdict:
         case Says.B_CONTAINS_A:
             return Subsumes(merged, "b")
         case Says.DIFFERENT:
-            return Related(kept)
+            return Related(new)
         case Says.UNSURE:
-            return Unsure(kept)
+            return Unsure(new)
         case _:
             assert_never(opinion.says)
 
