@@ -101,14 +101,14 @@ def nothing_known(memories: int) -> KnownPairs:
 
 def matched(before: Sequence[bytes], now: Sequence[bytes]) -> Ints:
     """Returns for each value before its place now, equal values in their order; -1 where gone."""
-    places: dict[bytes, list[int]] = {}
+    free: dict[bytes, list[int]] = {}
     for at in range(len(now) - 1, -1, -1):
-        places.setdefault(now[at], []).append(at)
-    found = np.full(len(before), -1, dtype=np.int64)
+        free.setdefault(now[at], []).append(at)
+    places = np.full(len(before), -1, dtype=np.int64)
     for at, value in enumerate(before):
-        if left := places.get(value):
-            found[at] = left.pop()
-    return found
+        if left := free.get(value):
+            places[at] = left.pop()
+    return places
 
 
 def rising(places: Ints) -> Flags:
@@ -155,8 +155,8 @@ def unpacked(data: bytes) -> Look | None:
     """Returns the look of some bytes; None if they are none."""
     head, _, body = data.partition(b"\n")
     try:
-        told = json.loads(head)
-        basis, size, pairs = str(told["basis"]), int(told["memories"]), int(told["pairs"])
+        header = json.loads(head)
+        basis, size, pairs = str(header["basis"]), int(header["memories"]), int(header["pairs"])
         at = size * PRINT
         one = np.frombuffer(body, "<i4", pairs, at).astype(np.int64)
         other = np.frombuffer(body, "<i4", pairs, at + 4 * pairs).astype(np.int64)

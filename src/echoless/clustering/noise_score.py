@@ -58,7 +58,7 @@ class Carried(NamedTuple):
 
     Attributes:
         grade: The class.
-        found: Kinds of junk it carries, in the order of `Junk`.
+        found: Kinds of junk in the text, in the order of `Junk`.
         length: Characters of a text that carries junk, 0 of one that carries none: for ties only.
     """
 
@@ -76,16 +76,16 @@ def cleanliness(text: str, policy: JunkPolicy) -> Carried:
         policy: What counts as junk.
     """
     whole = text[:MAX_LENGTH]
-    body, found = peeled(whole, policy)
+    body, junk = peeled(whole, policy)
     if _is_cut(body):
-        found.add(Junk.CUT_OFF)
+        junk.add(Junk.CUT_OFF)
     if not (whole.isascii() and whole.isprintable()) and _BROKEN.search(whole):  # few texts are so
-        found.add(Junk.MOJIBAKE)
-    kinds = tuple(kind for kind in policy.kinds if kind in found)
+        junk.add(Junk.MOJIBAKE)
+    kinds = tuple(kind for kind in policy.kinds if kind in junk)
     if not kinds:
         return Carried(Grade.CLEAN, (), 0)
     says_little = count(body) < policy.floor * count(whole)
-    grade = Grade.NOISY if says_little or found & set(policy.damage) else Grade.DRESSED
+    grade = Grade.NOISY if says_little or junk & set(policy.damage) else Grade.DRESSED
     return Carried(grade, kinds, len(text))
 
 
@@ -294,19 +294,19 @@ def peeled(text: str, policy: JunkPolicy) -> tuple[str, set[Junk]]:
         text: Any text.
         policy: What counts as junk.
     """
-    found: set[Junk] = set()
+    junk: set[Junk] = set()
     text = _BLANKS.sub(lambda run: "\n\n" if "\n" in run.group() else "  ", text.strip())
     steps = _steps(policy)
     for _ in range(_MAX_PEELS):
         for kind, take in steps:
             rest = take(text)
             if rest != text and count(rest) >= 2:  # otherwise the junk is all the memory there is
-                found.add(kind)
+                junk.add(kind)
                 text = rest
                 break
         else:
             break
-    return text, found
+    return text, junk
 
 
 @lru_cache(maxsize=64)
