@@ -67,10 +67,10 @@ def first_changed(files: Mapping[Path, str]) -> str | None:
     for path, expected in sorted(files.items()):
         try:
             with path.open("rb") as file:
-                found = hashlib.file_digest(file, "sha256").hexdigest()
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError:
             return f"{path.name} is missing"
-        if found != expected:
+        if digest != expected:
             return f"{path.name} is not as it was shipped"
     return None
 

@@ -76,9 +76,9 @@ class TextTable(Sequence[str]):
         """Returns the text at a place, or at some."""
         if isinstance(place, slice):
             return [self[each] for each in range(*place.indices(len(self)))]
-        kept = len(self._ends)
-        if place >= kept:
-            return self._later[place - kept]
+        stored = len(self._ends)
+        if place >= stored:
+            return self._later[place - stored]
         start = int(self._ends[place - 1]) if place else 0
         return str(self._bytes[start : int(self._ends[place])], "utf-8", "surrogatepass")
 

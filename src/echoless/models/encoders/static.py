@@ -103,7 +103,7 @@ class StaticEncoder:
         """Returns two numbers a byte for each piece, and what one of them stands for."""
         folder = _PACKAGE / FOLDER
         own = {"pieces.json": _PACKAGE / PIECES}
-        files = {own.get(name, folder / name): found for name, found in self._manifest.items()}
+        files = {own.get(name, folder / name): digest for name, digest in self._manifest.items()}
         changed = first_changed(files)
         if changed is not None:
             raise _damaged(folder, changed)
