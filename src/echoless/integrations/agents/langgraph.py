@@ -405,8 +405,8 @@ class GuardedStore(BaseStore):
 
 def _search_items(result: Result) -> list[SearchItem]:
     """Returns the items that the library answers a search with."""
-    found = result if isinstance(result, list) else []
-    return [each for each in found if isinstance(each, SearchItem)]
+    items = result if isinstance(result, list) else []
+    return [each for each in items if isinstance(each, SearchItem)]
 
 
 def _last_puts(ops: Sequence[Op]) -> list[PutOp]:

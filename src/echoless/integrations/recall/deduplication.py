@@ -189,7 +189,7 @@ class DedupPlan:
         return sum(len(table.planned) for table in self.tables)
 
     @property
-    def kept(self) -> tuple[tuple[str, str], ...]:
+    def spared(self) -> tuple[tuple[str, str], ...]:
         """Returns duplicates that a deletion only marks, each with its reason, in plan order."""
         marked = (m.id for a in self.plan.actions if isinstance(a, Mark) for m in a.members)
         reasons = self.findings.retained
