@@ -393,7 +393,7 @@ def _groups(
     told once, in their own turn.
     """
     groups: list[tuple[Group, Mapping[str, str]]] = []
-    told: dict[str, list[AbstractSet[str]]] = {}
+    reported: dict[str, list[AbstractSet[str]]] = {}
     near = _bonds(judged)
     for family in union.families():
         own = _with_nobodys(union, copies, family, near)
@@ -404,12 +404,12 @@ def _groups(
         for group in made:
             ids = {group.survivor, *(member.id for member in group.members)}
             named = any(union.memories[id_].namespace == family for id_ in ids)
-            if not named or any(ids <= earlier for earlier in told.get(group.survivor, ())):
+            if not named or any(ids <= earlier for earlier in reported.get(group.survivor, ())):
                 continue
             if len({union.side[id_] for id_ in ids}) > 1:
                 groups.append((group, reasons))
                 for id_ in ids:
-                    told.setdefault(id_, []).append(ids)
+                    reported.setdefault(id_, []).append(ids)
     groups.sort(key=lambda each: (-len(each[0].members), each[0].survivor, each[0].members[0].id))
     return [_shared(union.origin, group, reasons) for group, reasons in groups]
 
@@ -473,17 +473,17 @@ def _pairs(
     for each in judged:
         if not held(each.verdict):
             continue
-        told = reported_pair(each)
-        a, b = _apart_sides(union, copies[told.a], copies[told.b])
+        reported = reported_pair(each)
+        a, b = _apart_sides(union, copies[reported.a], copies[reported.b])
         pairs.append(
             SharedPair(
                 union.origin[a],
                 union.origin[b],
-                told.verdict,
-                told.difference,
-                told.similarity,
-                told.evidence,
-                sentence(each.verdict if told.a == each.a else flipped(each.verdict)),
+                reported.verdict,
+                reported.difference,
+                reported.similarity,
+                reported.evidence,
+                sentence(each.verdict if reported.a == each.a else flipped(each.verdict)),
             )
         )
     place = {kind: at for at, kind in enumerate(HELD_KINDS)}

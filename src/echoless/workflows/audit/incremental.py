@@ -161,8 +161,8 @@ class _IncrementalAudit:
             self._keep(made.pages, before, names)
         reused = [page for name, page in cached.items() if name not in anew]
         pages = sorted((*made.pages, *reused), key=lambda page: page.namespace)
-        told = (*made.told, *self._tally.notes)
-        return replace(made, pages=tuple(pages), told=told, taken_over=len(reused))
+        notes = (*made.told, *self._tally.notes)
+        return replace(made, pages=tuple(pages), told=notes, taken_over=len(reused))
 
     def _cached(self, names: Mapping[str, bytes]) -> dict[str, Page]:
         """Returns the pages of the file by namespace; counts damaged ones."""
@@ -229,7 +229,7 @@ def _key(name: bytes) -> bytes:
 def rules_of(settings: Settings) -> str:
     """Returns all that the result for a namespace depends on, apart from the store."""
     vectors = open_vectors(settings, Tally(), lambda _stage, _done, _all: None)
-    told = (
+    parts = (
         " ".join((edition("audit"), *(version(name) for name in _LEANS_ON))),
         settings.digest,
         None if vectors is None else vectors.basis,
@@ -237,7 +237,7 @@ def rules_of(settings: Settings) -> str:
         compiled(),
         learned(),
     )
-    return repr(told)
+    return repr(parts)
 
 
 class _Decisions:

@@ -265,8 +265,8 @@ def audit(findings: Findings) -> Report:
         off=findings.off,
     )
     on_pages = set(report.tally.notes)
-    told = tuple(note for note in findings.tally.notes if note not in on_pages)
-    return replace(report, told=told)
+    notes = tuple(note for note in findings.tally.notes if note not in on_pages)
+    return replace(report, told=notes)
 
 
 def _summed(counts: Iterable[Mapping[str, int]]) -> Counter[str]:

@@ -97,7 +97,7 @@ def propose(
     """
     units = _units(memories, ids, settings)
     hidden = Tally()  # its ids are of passages
-    found = candidates(
+    proposed = candidates(
         units.memories,
         {id_: (id_,) for id_ in units.memories},
         settings,
@@ -107,7 +107,7 @@ def propose(
         Preference(units.of_long),
     )
     notes: dict[str, list[str]] = defaultdict(list)
-    for name, pairs in sorted(found.left_out.items()):
+    for name, pairs in sorted(proposed.left_out.items()):
         if pairs:
             notes[name].append(f"{pairs:,} pairs of passages beyond the budget were not compared.")
     for name, common in sorted(units.common.items()):
@@ -123,7 +123,7 @@ def propose(
             tally.skip(CAPPED, id_)
     hits = _Hits(units)
     hits.add_equal()
-    hits.add((int(low), int(high)) for low, high in found.signals)
+    hits.add((int(low), int(high)) for low, high in proposed.signals)
     bounds = hits.bounds()
     if touched is not None:
         bounds = {pair: share for pair, share in bounds.items() if touched & {*pair}}

@@ -342,10 +342,10 @@ def _by_passages(run: _Run) -> PassageComparison | None:
     ):
         return None
     run.tell("comparing passages", 0, 0)
-    found = passages.propose(memories, run.copies, settings, tally, run.vectors, run.touched)
+    notes = passages.propose(memories, run.copies, settings, tally, run.vectors, run.touched)
     questions = passages.questions_of(settings)
     judge = open_judge(settings.profile, run.vectors, tally, questions=questions)
-    return passages.PassageComparison(memories, found, judge, questions, run.apart, tally, run.tell)
+    return passages.PassageComparison(memories, notes, judge, questions, run.apart, tally, run.tell)
 
 
 def _scan(

@@ -112,8 +112,8 @@ def label(text: str) -> str:
 
     A label has no line end and at most 40 characters, and begins with a letter.
     """
-    found = _LABEL.match(text)
-    return found[1].strip("*_` ").casefold() if found else ""
+    match = _LABEL.match(text)
+    return match[1].strip("*_` ").casefold() if match else ""
 
 
 def outside(pairs: Sequence[Judged], series: Sequence[Series]) -> list[Judged]:
