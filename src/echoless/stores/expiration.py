@@ -84,29 +84,29 @@ def promised(memory: Memory, more: Mapping[str, Json] = EMPTY) -> Memory:
         memory: As its adapter read it.
         more: Fields of the record that the memory does not carry.
     """
-    found = [
+    marks = [
         (*_kind(key), value)
         for fields in (memory.metadata, memory.extra, more)
         for key, value in fields.items()
         if _kind(key)[0] and value is not None
     ]
     own = retired(memory.content)
-    if not found and not own:
+    if not marks and not own:
         return memory
-    times = [str(value).strip() for kind, _, value in found if kind == "end"]
-    times = [end for end in times if end.lower() not in _NEVER] or list(_lives(memory, found))
+    times = [str(value).strip() for kind, _, value in marks if kind == "end"]
+    times = [end for end in times if end.lower() not in _NEVER] or list(_lives(memory, marks))
     until = min(times, key=lambda end: (Promise(end).rank[1] * -1, end), default=None)
-    why = min(filter(None, (own, *(_away(*each) for each in found))), default="")
+    why = min(filter(None, (own, *(_away(*each) for each in marks))), default="")
     if until is None and not why:
         return memory
     return replace(memory, promise=Promise(until, why, memory.promise.readers))
 
 
-def _lives(memory: Memory, found: Iterable[tuple[str, str, Json]]) -> Iterator[str]:
+def _lives(memory: Memory, marks: Iterable[tuple[str, str, Json]]) -> Iterator[str]:
     """Yields the times at which a record ends that lives so long after it was last touched."""
     times = (memory.created_at, memory.updated_at, memory.last_accessed)
     touched = max((moment for each in times if (moment := instant(each)) is not None), default=None)
-    for kind, unit, value in found:
+    for kind, unit, value in marks:
         if kind != "life" or str(value).strip().lower() in _NEVER:
             continue
         try:

@@ -229,8 +229,8 @@ def read_path(location: str, *, way: Hiding = "move") -> MappedUrl:
     Raises:
         UsageError: As `read_hiding`.
     """
-    path, found, value = location.rpartition("?hide=")
-    if not found or Path(location).exists():
+    path, separator, value = location.rpartition("?hide=")
+    if not separator or Path(location).exists():
         return MappedUrl(Path(location))
     return MappedUrl(Path(path), hide=read_hiding(value, way=way))
 

@@ -46,19 +46,19 @@ class Snapshot:
         """
         with speaking_of(path):
             try:
-                found = path.stat(follow_symlinks=linked)
+                status = path.stat(follow_symlinks=linked)
             except (FileNotFoundError, NotADirectoryError):
                 return None
-        return cls(found.st_size, found.st_mtime_ns, found.st_ino)
+        return cls(status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 def file_number(path: Path) -> tuple[int, int] | None:
     """Returns device and inode, which differ for a file put in its place; None if it is missing."""
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def database_state(path: Path) -> str:

@@ -138,9 +138,9 @@ class JsonlStore(StoreKind, HidesOnRequest):
         Raises:
             BadRecord: It is a document, and it is not plain where its memories stand.
         """
-        found = records_in(text, records.is_record)
-        if found is not None:
-            self._head, self._lines, self._tail = found
+        document = records_in(text, records.is_record)
+        if document is not None:
+            self._head, self._lines, self._tail = document
             self._between = ","
         elif len(self._lines) > 1 and (advice := as_lines(text, self._path)):
             raise BadRecord(advice)

@@ -149,15 +149,15 @@ def owned(memory: Memory, *, whole: bool = False) -> Memory:
         whole: Whether all its fields may name one, and occasions such as sessions too, as the
             layout is of no known program; else only its metadata.
     """
-    found = sorted({(label, value) for _, label, value in _named(memory, whole=whole)})
-    return replace(memory, owners=namespace_of_labels(found)) if found else memory
+    labels = sorted({(label, value) for _, label, value in _named(memory, whole=whole)})
+    return replace(memory, owners=namespace_of_labels(labels)) if labels else memory
 
 
 def of_owners(memory: Memory, gone: Collection[str] = _OCCASIONS) -> Memory:
     """Returns a memory whose owners are without some labels; by default, without occasions."""
     parts = memory.owners.split("&")
-    kept = "&".join(part for part in parts if part.partition("=")[0] not in gone)
-    return memory if kept == memory.owners else replace(memory, owners=kept)
+    remaining = "&".join(part for part in parts if part.partition("=")[0] not in gone)
+    return memory if remaining == memory.owners else replace(memory, owners=remaining)
 
 
 def by_owners(memories: Mapping[str, Memory]) -> tuple[dict[str, Memory], list[str]]:
@@ -182,14 +182,14 @@ def by_owners(memories: Mapping[str, Memory]) -> tuple[dict[str, Memory], list[s
             loose.add((name, label))
         elif several > 1 or len(known) < sizes[name]:
             split.add(label)
-    told = (
+    labelled = (
         (split, "are never compared, as they look like owners"),
         ({label for _, label in loose}, "are compared, as nearly each has its own"),
     )
     notes = [
         f"Memories with two values of {', '.join(map(repr, names))} {what}. ?map=type:KEY in the "
         "address changes that."
-        for labels, what in told
+        for labels, what in labelled
         if (names := [key for label in sorted(labels) for key in sorted(keys[label])])
     ]
     return {

@@ -142,12 +142,12 @@ class ShodhStore(StoreKind, MovesHidden):
 
         What was read last is current: no other process can open the store meanwhile.
         """
-        found = {
+        linked = {
             id_
             for id_, known in self._notes.items()
             if any(link.target in ids for link in known.memory.links)
         }
-        return found | self.moved_linking(ids)
+        return linked | self.moved_linking(ids)
 
     def order(self, memory: Memory) -> tuple[int, str]:
         """Returns the place, by which a scan sorts."""
