@@ -62,7 +62,7 @@ class HidingConformance(StoreSuite):
         """Returns five memories with texts of their own."""
         texts = ("Tea at four.", "The tea is at four.", "The cat sleeps.", "Ana likes figs.")
         made = [simple(n, text, tags=(f"t{n}",)) for n, text in enumerate(texts, 1)]
-        return self.told(*made, simple(5, "At four there is tea.", tags=("x",)))
+        return self.as_stored(*made, simple(5, "At four there is tea.", tags=("x",)))
 
     def texts(self, *numbers: int) -> set[str]:
         """Returns the texts of some of the five."""
