@@ -164,11 +164,11 @@ class MovingTable(MovesHidden, TableStore):
         moved = self._moved(namespaces)
         digests, homes = dict(own.by_namespace), dict(own.homes)
         for id_, memory in sorted(moved.items()):
-            told = canonical(memory_to_json(memory, with_native=True)).encode(
+            content = canonical(memory_to_json(memory, with_native=True)).encode(
                 "utf-8", "surrogatepass"
             )
             before = digests.get(memory.namespace, b"")
-            digests[memory.namespace] = blake2b(before + told).digest()
+            digests[memory.namespace] = blake2b(before + content).digest()
             if homes_of is None or id_ in homes_of:
                 homes[id_] = memory.namespace
         return replace(own, by_namespace=dict(sorted(digests.items())), homes=homes)

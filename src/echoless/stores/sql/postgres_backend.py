@@ -117,10 +117,10 @@ class PostgresBackend(Backend):
     def table(self, name: str) -> SqlTable | None:
         """Returns a table as the catalogue describes it."""
         schema, _, bare = name.rpartition(".")
-        found = self._rows(_RELATION, {"name": name, "schema": schema, "bare": bare})
-        if not found:
+        rows = self._rows(_RELATION, {"name": name, "schema": schema, "bare": bare})
+        if not rows:
             return None
-        oid, schema, bare, kind, visible = found[0]
+        oid, schema, bare, kind, visible = rows[0]
         columns = {}
         for column, type_, category, generated, identity, required, default in self._rows(
             _COLUMNS, {"oid": oid}

@@ -161,7 +161,7 @@ class Codec:
 
     def namespace_of(self, parts: Sequence[Json]) -> str:
         """Returns the namespace of the values at its places; unreadable ones count as empty."""
-        found = []
+        labels = []
         for (label, _), part in zip(self.layout.scope, parts, strict=True):
             try:
                 value = str(values.read("namespace", part))
@@ -169,8 +169,8 @@ class Codec:
                 value = ""
             if not label:
                 return value
-            found.append((label, value))
-        return namespace_of_labels(found)
+            labels.append((label, value))
+        return namespace_of_labels(labels)
 
     def created(self, reading: RowReading) -> str | None:
         """Returns the time of creation of a row."""
@@ -461,8 +461,8 @@ class RowWriting:
         if value is not None and not isinstance(value, Mapping):
             raise self._refused("metadata", f"{layout.rest} holds no object")
         if layout.rest.path:
-            kept = {k: v for k, v in (value or {}).items() if k in inner}
-            self._set_inside(layout.rest, {**kept, **new})
+            unchanged = {k: v for k, v in (value or {}).items() if k in inner}
+            self._set_inside(layout.rest, {**unchanged, **new})
             return
         if layout.rest.column not in self._objects:
             self._objects[layout.rest.column] = deepcopy(dict(value or {}))

@@ -249,8 +249,8 @@ class SideEffects:
                 del tables[name]
         tables.pop(self._table.full_name, None)
         self.grown.update(name for name, harmed in tables.items() if not harmed)
-        found = (self._backend.table(name) for name, harmed in tables.items() if harmed)
-        return [table for table in found if table is not None]
+        written = (self._backend.table(name) for name, harmed in tables.items() if harmed)
+        return [table for table in written if table is not None]
 
     def _moved(self) -> dict[str, tuple[int, int]]:
         """Returns how many rows of each table were added, and changed or removed, so far."""

@@ -73,14 +73,14 @@ class SqliteBackend(Backend):
 
     def table(self, name: str) -> SqlTable | None:
         """Returns a table as SQLite describes it."""
-        found = self._schema(
+        rows = self._schema(
             "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view')"
             " AND sql NOT LIKE 'create virtual%' AND name = ? COLLATE NOCASE",
             name,
         )
-        if not found:
+        if not rows:
             return None
-        name, kind = found[0]
+        name, kind = rows[0]
         columns = {}
         keys: dict[int, str] = {}
         for column, type_, required, default, number, hidden in self._schema(
@@ -109,17 +109,17 @@ class SqliteBackend(Backend):
 
     def references(self, table: SqlTable) -> list[Reference]:
         """Returns the foreign keys of the file that lead to a table."""
-        found: dict[tuple[str, int], list[tuple[Any, ...]]] = {}
+        keys: dict[tuple[str, int], list[tuple[Any, ...]]] = {}
         for name in self.tables():
             for row in self._schema(
                 'SELECT id, seq, "table", "from", "to", on_delete FROM pragma_foreign_key_list(?)'
                 " ORDER BY id, seq",
                 name,
             ):
-                found.setdefault((name, row[0]), []).append(row)
-        targets = {str(rows[0][2]).casefold() for rows in found.values()}
+                keys.setdefault((name, row[0]), []).append(row)
+        targets = {str(rows[0][2]).casefold() for rows in keys.values()}
         made = []
-        for (name, _), rows in found.items():
+        for (name, _), rows in keys.items():
             if str(rows[0][2]).casefold() != table.name.casefold():
                 continue
             source = self.table(name)
@@ -149,14 +149,14 @@ class SqliteBackend(Backend):
         if cells:
             given = ", ".join(f"{_quoted(each)} = NULL" for each in cells)
             statements["update"] = f"UPDATE {name} SET {given}"
-        found: dict[SideEffect, None] = {}
+        effects: dict[SideEffect, None] = {}
 
         def seeing(event: Event) -> Callable[..., int]:
             def seen(action: int, target: str | None, *others: str | None) -> int:
                 name = known.get((target or "").casefold())
                 if others[-1] is not None and action in _WRITES and name is not None:
                     adds = action == sqlite3.SQLITE_INSERT
-                    found[SideEffect(f"trigger {others[-1]!r}", event, name, adds)] = None
+                    effects[SideEffect(f"trigger {others[-1]!r}", event, name, adds)] = None
                 return sqlite3.SQLITE_OK
 
             return seen
@@ -169,7 +169,7 @@ class SqliteBackend(Backend):
                     connection.execute(f"EXPLAIN {statement}").fetchall()
             finally:
                 connection.set_authorizer(None)
-        return list(found)
+        return list(effects)
 
     def changed_rows(self, _table: SqlTable, /) -> dict[str, tuple[int, int]]:
         """Returns nothing: SQLite counts rows of all tables together."""

@@ -196,26 +196,26 @@ class TableStore(BesideSidecar):
         if self._writing:
             self._seen.update({id_: rows.get(id_) for id_ in wanted})
         vectors = self._side_vectors(list(rows)) if self._layout.side_vectors else {}
-        found = {}
+        memories = {}
         for id_, row in rows.items():
             memory = (
                 None if self._heads.is_gone(row) else self._codec.decode(row, id_, vectors.get(id_))
             )
             if memory is not None:
-                found[id_] = memory
-        return self._with_dependents(found, rows) if self._references else found
+                memories[id_] = memory
+        return self._with_dependents(memories, rows) if self._references else memories
 
     def _with_dependents(
         self, memories: Mapping[str, Memory], rows: Mapping[str, Row]
     ) -> dict[str, Memory]:
         """Returns memories with the rows of other tables that go with theirs."""
-        found = {}
+        completed = {}
         with self._backend.reading() as connection:
             for id_, memory in memories.items():
                 also = dependents(self._references, connection, rows[id_])
                 native = {**memory.native, DEPENDENTS: also} if also else memory.native
-                found[id_] = replace(memory, native=native)
-        return found
+                completed[id_] = replace(memory, native=native)
+        return completed
 
     def retained(self, pairs: Sequence[tuple[str, str]]) -> Mapping[str, str]:
         """Returns why duplicates stay: rows of other tables refer to them."""
@@ -470,17 +470,17 @@ class TableStore(BesideSidecar):
 
     def _changed(self, old: Row, new: Row) -> dict[str, Cell]:
         """Returns the cells to write: not those that hide a row, nor those the database makes."""
-        kept = set(self._table.key)
+        skipped = set(self._table.key)
         hiding = self._layout.hiding
         if hiding is not None:
             if hiding.place.path:
                 new = Hider(self._layout).as_in(old, new)
             else:
-                kept.add(hiding.place.column)
+                skipped.add(hiding.place.column)
         return {
             name: cell
             for name, cell in new.cells.items()
-            if name not in kept
+            if name not in skipped
             and not self._table.columns[name].generated
             and not alike(cell, old.cells[name])
         }
