@@ -274,11 +274,11 @@ class MarkdownStore(StoreKind, BesideSidecar):
     def place(self, id_: str) -> tuple[Path, int] | None:
         """Returns the file and the line of a visible memory, as the store was named."""
         self._fresh()
-        found = self._memories.place(id_)
-        if found is None:
+        place = self._memories.place(id_)
+        if place is None:
             return None
         named = self._location.path
-        return (named if named.is_file() else named / found[0]), found[1] + 1
+        return (named if named.is_file() else named / place[0]), place[1] + 1
 
     def protected(self, memory: Memory) -> str | None:
         """Returns why a memory is never hidden: code, tables and introductions to lists."""

@@ -46,7 +46,7 @@ class UnitMemories:
             BadRecord: A file holds a merge conflict.
         """
         if self._paths is None:
-            found: dict[str, str] = {}  # kept when all were read: a disk may fail at any
+            paths: dict[str, str] = {}  # kept when all were read: a disk may fail at any
             for path in self._session.paths():
                 virtual = self._session.virtual(path)
                 if virtual.document.conflict is not None:
@@ -54,8 +54,8 @@ class UnitMemories:
                         f"Line {virtual.document.conflict + 1} of {self._session.tree.root / path} "
                         "begins a merge conflict. Resolve it, then try again."
                     )
-                found |= dict.fromkeys(virtual.ids_in_order(), path)
-            self._paths = found
+                paths |= dict.fromkeys(virtual.ids_in_order(), path)
+            self._paths = paths
         return self._paths
 
     def ids(self) -> Iterator[str]:
@@ -122,12 +122,12 @@ class UnitMemories:
     def _promise(self, path: str) -> Promise:
         """Returns how long, and for whom, what a file says is in force."""
         if path not in self._promises:
-            found = {path: IN_FORCE}
+            promises = {path: IN_FORCE}
             for each, agents in readers(self._session).items():
                 tree = self._session.tree
                 lines = split_lines(tree.text(each) or "") if each in tree.paths else []
-                found[each] = replace(front_matter.promise_in(lines), readers=agents)
-            self._promises = found
+                promises[each] = replace(front_matter.promise_in(lines), readers=agents)
+            self._promises = promises
         return self._promises[path]
 
     def protected(self, id_: str) -> str | None:
