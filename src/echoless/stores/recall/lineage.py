@@ -206,7 +206,7 @@ class RecallLedger(JoinedLedger):
     def kept_of(self, ids: Collection[str]) -> list[Kept]:
         """Returns the pairs kept apart that name one of some memories, by ids."""
         wanted = set(ids)
-        return [kept for kept in self.kept() if not wanted.isdisjoint(kept.ids)]
+        return [pair for pair in self.kept() if not wanted.isdisjoint(pair.ids)]
 
     def kept_count(self) -> int:
         """Returns how many pairs are kept apart, those that were shown again among them."""
