@@ -129,11 +129,11 @@ class EntitiesView(GraphView):
             hidden = _Hidden(mark_from_json(entry["mark"]), row, str(entry["behind"]))
             hidden.given, hidden.blank = texts_in(entry["given"]), str(entry["blank"])
             for each in objects_in(entry["relations"]):
-                kept = self._kept_row(each, places)
-                moved = _Moved(kept, _triple(each["wanted"]), each["owned"] is True)
+                hidden_row = self._kept_row(each, places)
+                moved = _Moved(hidden_row, _triple(each["wanted"]), each["owned"] is True)
                 hidden.relations.append(moved)
-            for kept in (row, *(moved.row for moved in hidden.relations)):
-                kept.owner = hidden
+            for hidden_row in (row, *(moved.row for moved in hidden.relations)):
+                hidden_row.owner = hidden
             self._hidden[hidden.id] = hidden
         self._rows = [
             slot.hidden or _Row(slot.shown or GraphLine(""))
@@ -191,8 +191,8 @@ class EntitiesView(GraphView):
         nameless = sum(
             row.line.entity is not None and not row.line.entity.name for row in self._rows
         )
-        told = [f"Entities without a name: {nameless:,}. They stay as they are."]
-        return [*self._odd_lines(), *(told if nameless else [])]
+        notes = [f"Entities without a name: {nameless:,}. They stay as they are."]
+        return [*self._odd_lines(), *(notes if nameless else [])]
 
     def retained(self, pairs: Sequence[tuple[str, str]]) -> Mapping[str, str]:
         """Returns why no entity is removed: what it says moves to the other one."""
@@ -248,13 +248,13 @@ class EntitiesView(GraphView):
 
     def _give(self, hidden: _Hidden, other: _Row) -> None:
         """Adds the observations of a hidden entity to another one that lacks them."""
-        own, there = _elements(hidden.row), _elements(other)
-        known = {read_element(raw).key for raw in there}
+        own, present = _elements(hidden.row), _elements(other)
+        known = {read_element(raw).key for raw in present}
         new = [raw.strip() for raw in own if read_element(raw).key not in known]
         if new:
             assert other.line.entity is not None
             hidden.blank = other.line.entity.blank
-            other.line = with_elements(other.line, [*there, *new])
+            other.line = with_elements(other.line, [*present, *new])
             hidden.given += new
 
     def _redirect(self) -> None:
@@ -367,19 +367,19 @@ class EntitiesView(GraphView):
             if row.owner
         }
 
-        def kept(row: _Row) -> dict[str, Json]:
+        def stored(row: _Row) -> dict[str, Json]:
             place = places[id(row)].to_json()
             return {"raw": row.line.raw, "place": place, "added": row.added}
 
         entries: list[Json] = [
             {
-                **kept(hidden.row),
+                **stored(hidden.row),
                 "mark": mark_to_json(hidden.mark),
                 "behind": hidden.behind,
                 "given": list(hidden.given),
                 "blank": hidden.blank,
                 "relations": [
-                    {**kept(moved.row), "wanted": list(moved.wanted), "owned": moved.owned}
+                    {**stored(moved.row), "wanted": list(moved.wanted), "owned": moved.owned}
                     for moved in hidden.relations
                 ],
             }

@@ -302,7 +302,7 @@ class GraphView(BesideSidecar):
         names = Counter(line.entity.name for line in self._lines if line.entity)
         same = [name for name, times in names.items() if times > 1]
         nowhere = [each for each in relations if not {each[0], each[1]} <= names.keys()]
-        told = [
+        notes = [
             self._bom
             and "The file begins with a byte order mark: every call of the memory server fails on "
             "it. Save the file as UTF-8 without one.",
@@ -322,7 +322,7 @@ class GraphView(BesideSidecar):
             and f"Relations to an entity that is not in the file: {len(nowhere):,} "
             f"({_examples(map(shown, nowhere))}).",
         ]
-        return [sentence for sentence in told if isinstance(sentence, str)]
+        return [sentence for sentence in notes if isinstance(sentence, str)]
 
 
 def shown(relation: Triple) -> str:
