@@ -325,9 +325,9 @@ class Ledger:
             selected = f"SELECT a, b, print_a, print_b FROM {self._table('kept')}"
             for column in ("a", "b"):
                 for row in self._rows("kept", f"{selected} WHERE {column} IN ({places})", batch):
-                    kept = kept_of(row, self._place)
-                    pairs[kept.ids] = kept
-        return [pairs[pair] for pair in sorted(pairs)]
+                    pair = kept_of(row, self._place)
+                    pairs[pair.ids] = pair
+        return [pairs[key] for key in sorted(pairs)]
 
     def own_kept(self) -> list[Kept]:
         """Returns the pairs that were recorded through this ledger; only they can be taken back."""
@@ -565,9 +565,9 @@ def kept_apart(
         part: Whether they are few of the store: then only their pairs are read.
     """
     return {
-        (kept.a, kept.b)
-        for kept in (ledger.kept_of(memories.keys()) if part else ledger.kept())
-        if kept.a in memories
-        and kept.b in memories
-        and kept.holds(memories[kept.a], memories[kept.b])
+        (pair.a, pair.b)
+        for pair in (ledger.kept_of(memories.keys()) if part else ledger.kept())
+        if pair.a in memories
+        and pair.b in memories
+        and pair.holds(memories[pair.a], memories[pair.b])
     }
