@@ -177,14 +177,14 @@ def decisions(store: Store) -> Decisions:
         LedgerDamaged: A row of the ledger cannot be read.
     """
     ledger = store.ledger
-    answers, kept = standing_answers(ledger), ledger.kept()
-    ids = {id_ for pair in kept for id_ in pair.ids}
+    answers, apart = standing_answers(ledger), ledger.kept()
+    ids = {id_ for pair in apart for id_ in pair.ids}
     ids.update(id_ for answer in answers.values() for id_ in answer.ids)
     memories = store.get(ids)
     hidden = ledger.marks_of(ids).keys()
     given = [_given(answer, memories, hidden) for answer in answers.values()]
     return Decisions(
-        pairs=tuple(_pairs(ledger, kept, answers, memories)),
+        pairs=tuple(_pairs(ledger, apart, answers, memories)),
         answers=tuple(sorted(given, key=lambda each: -each.answer.number)),
     )
 
@@ -203,7 +203,7 @@ def _given(answer: Answer, memories: Mapping[str, Memory], hidden: Collection[st
 
 def _pairs(
     ledger: Ledger,
-    kept: Iterable[Kept],
+    apart: Iterable[Kept],
     answers: Mapping[str, Answer],
     memories: Mapping[str, Memory],
 ) -> list[PairApart]:
@@ -215,7 +215,7 @@ def _pairs(
             reviewed.setdefault(pair, []).append(answer)
     origins = _origins(ledger, own)
     pairs = []
-    for each in kept:
+    for each in apart:
         by, at, run = origins.get(each.ids, ("" if each.ids in own else STORE, "", ""))
         recorded = reviewed.get(each.ids, [])
         if recorded and by in {"", REVIEW}:  # lineage of another file may lack the event
@@ -240,11 +240,11 @@ def _pairs(
     return pairs
 
 
-def _state(kept: Kept, one: Memory | None, other: Memory | None) -> PairState:
+def _state(pair: Kept, one: Memory | None, other: Memory | None) -> PairState:
     """Returns whether a pair counts."""
     if one is None or other is None:
         return "gone"
-    return "holds" if kept.holds(one, other) else "changed"
+    return "holds" if pair.holds(one, other) else "changed"
 
 
 def _origins(ledger: Ledger, wanted: Collection[Ids]) -> dict[Ids, tuple[str, str, str]]:
