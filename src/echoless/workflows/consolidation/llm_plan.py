@@ -154,13 +154,13 @@ def plan_consolidation(
     return Condensed(plan, len(groups), len(rewrites), tuple(refused))
 
 
-def to_write(found: Findings | Consolidation) -> list[Group]:
+def to_write(result: Findings | Consolidation) -> list[Group]:
     """Returns the groups a model would be asked about.
 
     A group needs several texts. A pinned or protected survivor, and one others stand behind
     already, keeps its text.
     """
-    findings = found.findings if isinstance(found, Consolidation) else found
+    findings = result.findings if isinstance(result, Consolidation) else result
     return [
         group
         for group in findings.groups
