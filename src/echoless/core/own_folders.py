@@ -33,7 +33,7 @@ Kind = Literal["cache", "config", "data"]
 CACHE: Final = "ECHOLESS_CACHE_DIR"
 
 NOWHERE: Final = Path(os.devnull) / "echoless"
-"""Stands for a folder that cannot be told: nothing lies in it, and nothing can be written there."""
+"""Placeholder path for a user without a home folder; it never exists and cannot be made."""
 
 _UNDER_HOME: Final[Mapping[Kind, str]] = {
     "cache": ".cache",

@@ -93,5 +93,5 @@ class LocalEngine:
 
 
 def _start() -> None:
-    """Prepares a process: it leaves Ctrl-C to the one that started it."""
+    """Makes a worker process ignore SIGINT; the parent process handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

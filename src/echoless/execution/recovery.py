@@ -138,7 +138,7 @@ def settle(store: Store, run: str, actions: Iterable[int]) -> Outcome:
 def _recover_actions(
     store: Store, run: str, pending: Sequence[Event]
 ) -> tuple[Outcome, tuple[str, ...]]:
-    """Ends what was announced and not confirmed, as one: it was to become visible as one."""
+    """Completes or rolls back all unconfirmed actions of a run together."""
     numbers = {event.data["action"] for event in pending}
     images = [image for image in store.ledger.images(run) if image.action in numbers]
     before, after = first_images(images), last_images(images)

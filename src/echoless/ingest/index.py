@@ -56,7 +56,7 @@ def forms(text: str) -> tuple[int, int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Places of one scope, or of all others, told for those that are asked about.
+    """Filter on index rows: inside one scope or outside it, evaluated for requested rows only.
 
     A mask of 100,000 places takes 40 microseconds, and a query asks about some hundred.
 

@@ -65,12 +65,14 @@ _SIDES_APART: Final = 1.0
 """Difference of the two logits from which one side says more than the other. Of merged notes the
 richer one was not told in 4.5 %; at 1.5 in 5.6 % (labels of the decision's notes)."""
 CONFLICTS: Final = 4
-"""For so many pairs that may be merged the model is asked about one that the rules call a conflict,
-which it can only confirm. Without limits of their own, pairs that cannot be merged took most
-questions (ADR 0027)."""
+"""The model is asked about one conflict pair of the rules for every so many mergeable pairs.
+
+It can only confirm such a conflict. Without limits of their own, pairs that cannot be merged took
+most questions (ADR 0027)."""
 OTHER_VALUES: Final = 16
-"""The same for pairs with other values that the rules call no conflict; of 9,200 such pairs that it
-was asked about, 62 proved to be one (ADR 0027)."""
+"""The same for pairs with different values that the rules call no conflict.
+
+Of 9,200 such pairs that the model was asked about, 62 proved to be a conflict (ADR 0027)."""
 _LEAST_HELD: Final = -1.0
 """Logit below which the model finds neither text in the other; only the rules merge then."""
 DOUBTED: Final = 0.3

@@ -27,7 +27,7 @@ _KEY: Final = "vector:"
 
 
 class ExactVectors:
-    """Vectors as they were written, where other ones are read back."""
+    """Original bytes of vectors, for stores that normalise or round vectors."""
 
     def __init__(self, sidecar: Sidecar) -> None:
         """Keeps them in a sidecar."""

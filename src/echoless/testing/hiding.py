@@ -47,7 +47,7 @@ class HidingConformance(StoreSuite):
         raise NotImplementedError
 
     def open_plain(self, folder: Path) -> Store:
-        """Opens the store as one does who knows nothing of how it hides."""
+        """Opens the store without the option `hide`."""
         return self.open(folder)
 
     def own_bytes(self, folder: Path) -> Mapping[str, bytes]:

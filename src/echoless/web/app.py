@@ -268,7 +268,7 @@ def _part(request: Request) -> bool:
 
 
 def _html(html: str, status: int, *, part: bool) -> Response:
-    """Returns a page, or a fragment that says that it is one."""
+    """Returns an HTML response; a fragment carries the header that marks fragments."""
     headers = {FRAGMENT: "1"} if part else {}
     return responses.HTMLResponse(html, status, headers)
 

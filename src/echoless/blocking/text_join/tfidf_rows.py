@@ -220,10 +220,10 @@ class Numbering:
 
 
 class _Column:
-    """Numbers that come in batches, in one block of memory that grows where it lies.
+    """Growable array of numbers, filled in batches.
 
-    A list of arrays would take twice the room while it is made into one, and arrays that stay
-    between others that go keep the room of those.
+    A list of arrays would take twice the memory while it is joined, and arrays that live between
+    freed ones keep the memory of those from being returned.
     """
 
     def __init__(self, kind: type[np.integer]) -> None:

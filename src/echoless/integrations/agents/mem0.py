@@ -274,7 +274,7 @@ class GuardedMemory:
         return ask(force=True) if lasting is None else replace(answer, survivor=lasting)
 
     def _lasting(self, texts: set[str], namespace: str, metadata: JsonObject) -> str | None:
-        """Returns a memory with one of these texts that mem0 shows as long as the new one."""
+        """Returns the id of a memory with one of these texts that lasts as long as the new text."""
         wanted = {normalise(text, fold_case=True) for text in texts}
         for memory in self.memories.scan(Scope(namespace)):
             text = normalise(memory.content, fold_case=True)

@@ -91,7 +91,7 @@ def _others() -> float:
 
 
 def _running() -> int | None:
-    """Threads of all programs that are running at this moment, this one among them; Linux tells."""
+    """Returns the number of running threads on this machine; None without `/proc/loadavg`."""
     try:
         return max(1, int(_LOAD.read_text("ascii").split()[3].partition("/")[0]))
     except (OSError, ValueError, IndexError):

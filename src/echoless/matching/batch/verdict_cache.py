@@ -42,10 +42,10 @@ class VerdictCache(EntryFile):
 
 
 class CachedVerdicts:
-    """What one judge said before, and says now.
+    """Verdicts of one judge, read from the cache and written to it.
 
     Attributes:
-        used: Whether it was asked for any.
+        used: Whether any verdict was looked up.
         remembered: Verdicts taken over so far.
     """
 

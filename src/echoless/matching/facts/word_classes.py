@@ -40,7 +40,7 @@ def _glue_letters(lex: Lexicon) -> frozenset[str]:
 
 
 class _Class(NamedTuple):
-    """What a word is whatever stands around it."""
+    """Class of a word, regardless of its context."""
 
     sort: str
     kind: Kind

@@ -306,7 +306,7 @@ def pattern(lexicon: Lexicon, needs: Needs | None = None) -> re.Pattern[str]:
 
 
 def _named(lexicon: Lexicon, needs: Needs | None) -> _Bodies:
-    """Returns what is one thing whatever stands in it."""
+    """Returns patterns of addresses and multi-word names, each matched as one token."""
     phrases = lexicon.phrases if needs is None else needs.phrases
     return {
         "url": rf"[A-Za-z][A-Za-z0-9+.-]{{1,12}}://[^\s<>\"'`,;)\]、。」』】{CJK}]+",

@@ -30,7 +30,7 @@ class Misfit(ValueError):
 
 
 class OddCell(ValueError):
-    """A cell cannot be read as what its column holds; it reads as empty and is left as it is."""
+    """Error for a cell that does not fit its column; the field is empty, the cell unchanged."""
 
 
 @dataclass(frozen=True, slots=True)

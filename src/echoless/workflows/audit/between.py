@@ -79,12 +79,12 @@ class Whereabouts:
 
 @dataclass(frozen=True, slots=True)
 class SharedMember:
-    """A memory that says what the first one of its group says.
+    """A memory that repeats the first memory of its group.
 
     Attributes:
-        memory: Where it lies.
-        verdict: Its direct verdict with the first.
-        similarity: Theirs, 0 to 1.
+        memory: Store, namespace and id.
+        verdict: Its direct verdict with the first memory.
+        similarity: Similarity of the two, 0 to 1.
         evidence: Why, in one line.
         sentence: The verdict as a clause for a person.
     """
@@ -98,12 +98,12 @@ class SharedMember:
 
 @dataclass(frozen=True, slots=True)
 class SharedGroup:
-    """What is said on more than one side.
+    """Duplicates across stores or namespaces: one group.
 
     Attributes:
-        first: The memory that the others are compared with; it would be the survivor.
-        why: Why that one.
-        members: The others, by store and id.
+        first: The memory that each member is compared with; it would be the survivor.
+        why: Why this memory would survive.
+        members: All other memories of the group, by store and id.
     """
 
     first: Whereabouts
@@ -136,7 +136,7 @@ class SharedPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Between:
-    """What is said on more than one side.
+    """Duplicates across stores or namespaces: all groups and pairs.
 
     Attributes:
         groups: Largest first.
@@ -298,7 +298,7 @@ class _Union:
             self.tally.note("Of notes with **Why:** lines only the rule above them is compared.")
 
     def part_families(self) -> None:
-        """Notes the namespaces that do not meet others, and leaves out those that meet nothing."""
+        """Records the namespaces that were not compared, and drops namespaces without a partner."""
         sides: dict[str, set[str]] = {}
         for id_, memory in self.memories.items():
             sides.setdefault(memory.namespace, set()).add(self.side[id_])

@@ -227,7 +227,7 @@ class _Hits:
         of_other.add(other[1])
 
     def bounds(self) -> dict[Ids, float]:
-        """Returns the larger share that may be in the other one, where it is most, by ids."""
+        """Returns upper bounds of the larger shared fraction of two notes, above `MOST`, by ids."""
         bounds, words = {}, self._units.words
         for (one, other), (of_one, of_other) in self._hits.items():
             if self._units.long.isdisjoint((one, other)):
