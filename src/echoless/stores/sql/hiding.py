@@ -60,7 +60,7 @@ class Hider:
         return str(value).strip().lower() not in SHOWN
 
     def before(self, row: Row) -> Json:
-        """Returns what a row says before it is hidden, if that is more than nothing."""
+        """Returns the hiding column's value of a row that is about to be hidden, or None."""
         value = self._value(row)
         return {forms.BYTES: ""} if isinstance(value, bytes) else value
 

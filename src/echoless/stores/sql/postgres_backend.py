@@ -223,7 +223,7 @@ class PostgresBackend(Backend):
         return CatalogueTable(str(schema), str(name), int(number))
 
     def identity(self) -> str:
-        """Returns a text that tells this database from those of other servers, as far as it may.
+        """Returns an identifier of this database; of the server too, if the role may read it.
 
         https://www.postgresql.org/docs/current/functions-info.html, pg_control_system
         """
