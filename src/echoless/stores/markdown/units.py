@@ -259,7 +259,7 @@ class UnitMemories:
         session.from_archive(path, gone)
 
     def _put_back(self, virtual: VirtualFile, texts: dict[str, str]) -> None:
-        """Puts lines back; where somebody edited what stands beside them, apart from that."""
+        """Re-inserts lines at their place, or as separate paragraphs beside edited neighbours."""
         image = virtual.image()
         before = Counter(unit.content for unit in virtual.document.units)
         for id_, text in texts.items():
