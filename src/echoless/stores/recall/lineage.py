@@ -181,7 +181,7 @@ class RecallLedger(JoinedLedger):
         self._reverted = reverted
 
     def joined(self, own: Mapping[str, Mark]) -> Mapping[str, Mark]:
-        """Returns the marks of the table, as the sidecar has them where it has the same."""
+        """Returns the marks of `dedup_lineage`; a mark in the sidecar too keeps its evidence."""
         standing: dict[str, Mark] = {}
         for entry in self._entries():
             if entry.status == "marked":
