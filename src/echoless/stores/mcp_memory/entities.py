@@ -231,7 +231,7 @@ class EntitiesView(GraphView):
             )
 
     def hide(self, marks: Sequence[Mark]) -> None:
-        """Hides entities: what they say is said by the ones they stand behind."""
+        """Hides entities and adds their observations to the survivors."""
         with self.transaction():
             for mark in marks:
                 row, other = self._ids.get(mark.duplicate), self._ids.get(mark.survivor)
