@@ -176,7 +176,7 @@ def take_back_answers(
 def _free(
     store: Store, gone: Collection[Answer], after: Mapping[str, Answer]
 ) -> tuple[tuple[str, str], ...]:
-    """Takes back the pairs of answers that no other one records as different; returns them."""
+    """Removes the keep-apart pairs of withdrawn answers unless another answer records the pair."""
     others = {pair for answer in after.values() for pair in answer.apart}
     pairs = tuple(sorted({pair for answer in gone for pair in answer.apart} - others))
     keep_both_no_more(store, list(pairs))

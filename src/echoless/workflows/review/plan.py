@@ -33,7 +33,7 @@ PERSON: Final = "a person"
 def survivors_of(
     answers: Iterable[Answer], apart: AbstractSet[tuple[str, str]] = frozenset()
 ) -> dict[str, str]:
-    """Returns the memory that each one that goes ends behind, by its id.
+    """Returns the final survivor of each memory that is hidden, by the id of the hidden memory.
 
     Args:
         answers: Those that are not `accept` are passed over.
