@@ -169,7 +169,7 @@ class OfferSource:
             yield _pair(*shown, each.verdict)
 
     def copies(self) -> Iterator[Pairing]:
-        """Yields each copy with the best recent one before it that it is not kept apart from."""
+        """Yields each copy with the best recent copy before it, except pairs kept apart."""
         memories, apart, recent = self.findings.memories, self.findings.apart, self.recent
         for ids in self.classes.values():
             # the recent ones stand first in `ids`
