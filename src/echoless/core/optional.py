@@ -38,7 +38,7 @@ def require_module(module: str, what: str, extra: str = "", *, package: str = ""
 
     Args:
         module: Its import name.
-        what: What needs it, as a subject ("The encoder 'use'").
+        what: Subject of the error message ("The encoder 'use'").
         extra: The extra that brings it; empty where the default installation does.
         package: The package that has it, where no extra brings it.
 

@@ -1,4 +1,4 @@
-"""Notes of which one says most of the other, as values."""
+"""Notes that two long texts share passages, as values."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def insist_on_own(folder: Path) -> None:
     """Checks that a folder is this user's, and that nobody else may write to it.
 
     Raises:
-        FileNotFoundError: It is not there.
+        FileNotFoundError: The folder does not exist.
         NotPrivate: It is another user's, open to others, or not named by an absolute path.
         OSError: It cannot be looked at.
     """
@@ -156,7 +156,7 @@ def set_aside(path: Path) -> Path:
     """Renames what lies in the way of a cache; it may be another program's, so it is not deleted.
 
     Returns:
-        Its new path, beside the old one.
+        The new path, in the same folder.
 
     Raises:
         OSError: It cannot be renamed.

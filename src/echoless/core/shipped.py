@@ -62,7 +62,7 @@ def first_changed(files: Mapping[Path, str]) -> str | None:
     """Returns what is wrong with the first of some files by name; None if all are as shipped.
 
     Args:
-        files: SHA-256 of each in hexadecimal digits, as a manifest beside it lists them.
+        files: SHA-256 of each file in hexadecimal digits, as the manifest lists them.
     """
     for path, expected in sorted(files.items()):
         try:
