@@ -55,7 +55,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """Pairs that one detector proposed in one partition.
+    """Pairs of one partition that one detector proposed.
 
     Attributes:
         keys: `low * size + high` for each pair of positions in the partition by id, int64.

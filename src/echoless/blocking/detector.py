@@ -27,7 +27,7 @@ class Card:
 
     Attributes:
         finds: What it is good at.
-        misses: What it cannot see.
+        misses: Duplicates that the detector does not propose.
         cost: How the work grows with the number of memories n.
         threshold: Its default threshold, None if it has none.
         inclusive: Whether a similarity equal to the threshold counts.

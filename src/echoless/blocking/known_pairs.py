@@ -41,7 +41,8 @@ class KnownPairs:
         similarity: 0 to 1, float64.
         asked: Shape (memories,): memories of which all pairs are looked for. All pairs among the
             others are known.
-        basis: What they were measured with, as the detector named it.
+        basis: Name of the encoder or text form that gave the similarities, as the detector names
+            it.
         measured_with: Set by the detector: names what it measures with now, if it depends on two
             memories alone and misses no pair; None where the next look cannot build on this one.
         used: Set by the detector: whether it took the pairs over.
@@ -71,7 +72,7 @@ class Look:
         one: Positions, int64.
         other: Positions, int64; `one < other`.
         similarity: 0 to 1, float64.
-        cut: Which memories have as many partners before them as are wanted.
+        cut: Flags of the memories with as many earlier partners as the detector wants.
     """
 
     basis: str

@@ -171,7 +171,7 @@ class PairSignals(Mapping[tuple[str, str], Mapping[str, float]]):
 
         Args:
             rows: Ascending.
-            crowds: Kept with them.
+            crowds: Dense memories to keep with the result.
         """
         columns = [column.some(rows) for column in self._columns]
         return PairSignals(self._ids, self._keys[rows], columns, crowds)
@@ -212,7 +212,7 @@ def gathered(
     Args:
         ids: Sorted, each once; at most three thousand million of them, so that a key fits 64 bits.
         lists: By detector; a pair that a detector gives twice has the similarity it gave last.
-        crowds: Kept with it.
+        crowds: Dense memories to keep with the result.
     """
     keys = np.concatenate([each.keys for each in lists]) if lists else np.empty(0, dtype=np.int64)
     keys.sort()
