@@ -56,7 +56,7 @@ class Decision:
     Attributes:
         prior: Whether the two say the same or conflict, without what the pair model says: it
             chooses whom to ask about.
-        same: Whether one text holds all that the other says.
+        same: Whether one text contains all statements of the other.
         conflict: Whether the two tell another value or state of one thing.
         ask: Probability of `prior` from which the pair model is asked.
         merge: Probability of `same` from which two memories are merged, as `Profile.use` says.

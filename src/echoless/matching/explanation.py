@@ -1,4 +1,4 @@
-"""Says why a verdict fell as it did, and what would change it."""
+"""Explains a verdict: its reasons, and the changes of words that would change it."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class ComparedKind:
     """The values of one kind in two texts.
 
     Attributes:
-        kind: What they are.
-        relation: How they stand to each other.
-        a: Those of a, as written.
-        b: Those of b.
+        kind: Kind of the values.
+        relation: Relation of the values of the two texts.
+        a: Values of a, as written.
+        b: Values of b, as written.
     """
 
     kind: Kind
@@ -95,11 +95,11 @@ class Explanation:
     """A verdict with all it rests on.
 
     Attributes:
-        verdict: As the judge gives it.
+        verdict: Verdict of the judge.
         shared: Words and values of a with a counterpart in b, in order.
         only_a: Words and values of a without a counterpart.
         only_b: Words and values of b without a counterpart.
-        values: Values of each kind that one of the texts has, and how they stand to each other.
+        values: Values of each kind that occurs in one of the texts, with their relation.
         against: Rule and difference of what forbids a merge, the most telling first.
         would_change: What would change the verdict, as sentences.
         reading: What the pair model says; None where it was not asked.

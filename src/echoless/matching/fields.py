@@ -98,7 +98,7 @@ _LONGEST_HEAD: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """A note as its sentence and what stands around it.
+    """A note, divided into its sentence and its marks: list, status, date.
 
     Attributes:
         sentence: The text without list marks, status marks, a leading date and markup.

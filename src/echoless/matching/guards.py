@@ -168,7 +168,7 @@ def judge_named(name: str) -> Judge:
             text contains the other whole) or `bare` (trusts the similarity).
 
     Raises:
-        UsageError: There is no such judge.
+        UsageError: No judge has this name.
     """
     match name:
         case "full":

@@ -155,7 +155,7 @@ class LearnedJudge:
         *,
         questions: Questions | None = None,
     ) -> None:
-        """Takes what it decides with.
+        """Takes the rules, the pair model and the thresholds.
 
         Args:
             rules: Gives the first verdict.
@@ -291,7 +291,7 @@ class LearnedJudge:
 
 
 def _part(verdict: Verdict, letters: float) -> int:
-    """Returns the part of the budget that a pair belongs to: so many to one of what it may ask.
+    """Returns how many pairs the budget needs for one question about this kind of pair.
 
     Args:
         verdict: Of the rules.

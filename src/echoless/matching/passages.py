@@ -1,4 +1,4 @@
-"""Compares long notes by their passages: what of one note the other says too.
+"""Compares long notes by their passages: which passages of one note the other note repeats.
 
 The judge reads two short texts. A pair with a long side (`core/passages.py`) is cut up, each
 passage is judged with the closest ones of the other side, and the notes get a verdict from that:
@@ -107,8 +107,9 @@ class PassageMatch(NamedTuple):
         a: Place among the passages of side a.
         b: Place among those of side b.
         verdict: On the two passages alone.
-        in_context: On the two with what stands above only one of them; None where both stand under
-            something else, so that neither covers the other.
+        in_context: Verdict on the two passages with the headings of one side only; None where both
+            have
+            headings of their own, so that neither covers the other.
     """
 
     a: int
@@ -154,7 +155,7 @@ def _b_holds_a(verdict: Verdict) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteComparison:
-    """What the passages of two notes are to each other.
+    """The comparison of the passages of two notes.
 
     Attributes:
         a: Passages of one side.
@@ -329,8 +330,8 @@ class _Work:
     Attributes:
         one: The memory on side a.
         other: The memory on side b.
-        a: Its passages.
-        b: Those of the other.
+        a: Passages of side a.
+        b: Passages of side b.
         matches: Passages of one text in one context, and what was judged, by place.
     """
 
@@ -366,7 +367,7 @@ class _Work:
         return sorted(wanted - self.matches.keys())
 
     def bare(self, at: tuple[int, int]) -> Pair:
-        """Returns two passages as a pair of memories, without what stands above them."""
+        """Returns two passages as a pair of memories, without the headings above them."""
         return self._pair(self.a.texts[at[0]], self.b.texts[at[1]])
 
     def headed(self) -> Iterator[tuple[tuple[int, int], Pair]]:
@@ -428,7 +429,7 @@ _PLAIN: Final = frozenset(
 
 
 def _is_plain(headings: Sequence[str], text: str) -> bool:
-    """Returns whether headings leave what is under them as it is: no `TODO`, `Not`, `Staging`."""
+    """Checks whether headings keep the meaning of the text below: no `TODO`, `Not`, `Staging`."""
     headed = ": ".join((*headings, text))
     if fields_of(headed).status != fields_of(text).status:
         return False

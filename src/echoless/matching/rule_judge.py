@@ -94,7 +94,7 @@ _TOPIC_SHARED: Final = 0.4
 Of 45 alarms among 2,541 observations about persons 41 were false; 28 of these share less, and 9 of
 250 true conflicts of the labelled persons do."""
 _STATED: Final = 3
-"""Words that two texts have in common from which they make one statement, inclusive."""
+"""Smallest number of common words with which two texts count as one statement, inclusive."""
 _PART: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]|[^\W_](?:[\w'’-]*\w)?")
 """Words, and characters of scripts that do not part them."""
 _COUNTED: Final = frozenset({DifferenceKind.NUMBER, DifferenceKind.UNIT, DifferenceKind.VERSION})

@@ -32,7 +32,7 @@ class Force(IntEnum):
     """What a difference forbids, from nothing to everything."""
 
     NAMES = 0
-    """Nothing: it says what differs."""
+    """Nothing: the rule only names the difference."""
     HOLDS = 1
     """A merge by rules alone; the pair model may know better."""
     IN_ONE_WORDING = 2
@@ -45,13 +45,14 @@ class Rule(NamedTuple):
     """A row of the table.
 
     Attributes:
-        name: As evidence tells it.
-        kind: What the difference is.
+        name: Name of the rule in evidence.
+        kind: Kind of the difference.
         force: What the difference forbids.
         find: Returns the difference, or None where there is none.
-        between: Whether it looks between the words: only where neither text has a word of its own.
-        languages: Those it reads, of which one of the texts has to be; empty for all.
-        by_token: Whether it tells the tokens of its kind that one text has and the other has not.
+        between: Whether the rule reads the signs between words: only if neither text has an extra
+            word.
+        languages: Languages of the rule, one of which a text must have; empty for all.
+        by_token: Whether the rule names the tokens of its kind that only one text has.
     """
 
     name: str
@@ -129,7 +130,7 @@ def _texts(tokens: Sequence[Token]) -> tuple[str, ...]:
 
 
 def _left_over(kind: DifferenceKind) -> Callable[[Comparison], Difference | None]:
-    """Returns a rule that tells what of one kind stands on one side only."""
+    """Returns a rule that finds tokens of one kind on one side only."""
 
     # interned: the verdicts on a million pairs keep what they name, mostly the same words
     def find(texts: Comparison) -> Difference | None:
@@ -349,7 +350,7 @@ SLIP: Final = 0.9
 FIRM_IN_ONE_WORDING: Final = frozenset(
     rule.name for rule in RULES if rule.between and rule.force is Force.IN_ONE_WORDING
 )
-"""Those that no model overrules in nearly one wording."""
+"""Rules that no model overrules if the two wordings are nearly equal."""
 _OPEN: Final = {DifferenceKind.NAME: (False,), DifferenceKind.NEGATION: (True,)}
 """Differences that forbid no merge in one wording, by whether both sides have one."""
 ONE_WORDING: Final = 0.85

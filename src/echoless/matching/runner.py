@@ -84,7 +84,7 @@ def open_judge(
 
 
 def left_off(settings: Settings) -> str:
-    """Returns what a run does without, as a sentence; empty where it does all that it can.
+    """Returns a sentence on the parts of matching that a run lacks; empty if nothing lacks.
 
     A report begins with it: without the pair model an answer looks complete and is not.
 
@@ -106,7 +106,7 @@ def open_cached_verdicts(judge: Judge, tally: Tally, *, enabled: bool) -> Cached
 
     Args:
         judge: The judge of the run.
-        tally: Told if they cannot be read or kept.
+        tally: Receives a note if the cache cannot be read or written.
         enabled: Whether caches are to be used.
     """
     judge = judge.rules if isinstance(judge, road.LearnedJudge) else judge
@@ -159,7 +159,7 @@ def judge_all(
         memories: By id.
         signals: Similarity by detector, by pair of ids (smaller first).
         apart: Pairs nobody is to be asked about again.
-        tell: Told how far it is.
+        tell: Receives the progress.
         tally: Told if a process that helped failed.
         past: Verdicts of earlier runs; taken over, and added to, where there are pairs enough.
     """
@@ -204,7 +204,7 @@ class _Measured:
     """The pairs of a run by ids, and what was measured of each, in a tenth of the room of mappings.
 
     Attributes:
-        pairs: Those that are not kept apart, in order.
+        pairs: Pairs of ids in order, without the pairs kept apart.
     """
 
     def __init__(

@@ -12,7 +12,7 @@ _T = TypeVar("_T")
 
 
 class ByText(Generic[_T]):
-    """A function of one text that remembers its results.
+    """A function of one text with a cache of its results.
 
     Results are kept in two generations. What is asked for again moves into the younger one; when
     that is full the elder goes. So a text is forgotten only after as much as `MOST` of others, and

@@ -60,7 +60,7 @@ def unpacked(data: bytes, how: str, similarity: float) -> Verdict | None:
     """Returns the verdict, with what the detectors of this run measured; None if it is none.
 
     Args:
-        data: As `packed` made it.
+        data: Result of `packed`.
         how: Detector that saw the pair closest.
         similarity: 0 to 1, its similarity.
     """

@@ -1,4 +1,4 @@
-"""Compares what two texts say, token by token: what is shared, and what only one of them says."""
+"""Aligns the tokens of two texts: the tokens in common, and the tokens of one side only."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Comparison:
     """Two texts side by side.
 
     Attributes:
-        a: What one text says.
-        b: What the other says.
+        a: Facts of text a.
+        b: Facts of text b.
         only_a: Tokens of a without a counterpart, in order.
         only_b: Tokens of b without a counterpart, in order.
         ordered: Whether nothing is left over and both say it in one order.
@@ -66,7 +66,7 @@ class Comparison:
     opposites: tuple[tuple[str, str], ...]
 
     def relation(self, kind: Kind) -> Relation:
-        """Returns how the tokens of one kind stand to each other."""
+        """Returns the relation of the tokens of one kind in the two texts."""
         left_a, left_b = _has(self.only_a, kind), _has(self.only_b, kind)
         if left_a and left_b:
             return Relation.DIFFERENT
@@ -174,7 +174,7 @@ def _same_form(one: Token, other: Token, lex: Lexicon) -> bool:
 
 
 def _values(facts: Facts, stands_for: Mapping[int, Value]) -> list[Value]:
-    """Returns the values of a text, those the other text uses where they are one."""
+    """Returns the values of a text; a value with two forms has the form of the other text."""
     return [stands_for.get(token.index, token.value) for token in facts.tokens]
 
 

@@ -25,9 +25,10 @@ class Forms(NamedTuple):
     Attributes:
         spellings: By place of a token: two tokens that are no values match only if they share one.
         values: Places of tokens that may match by value, whatever their spellings.
-        opposed: What the opposites of its words offer.
-        offered: What its words offer: one that `opposed` of another text has too, if any word there
-            is the opposite of a word here.
+        opposed: Keys of the opposites of the words of this text.
+        offered: Keys of the words of this text. The texts hold opposite words only if a key is also
+            in
+            `opposed` of the other text.
     """
 
     spellings: tuple[tuple[str, ...], ...]
@@ -48,7 +49,7 @@ def representative(token: Token, lexicon: Lexicon) -> str:
 
 
 def forms_of(facts: Facts, lexicon: Lexicon) -> Forms:
-    """Returns the forms of the tokens of a text; they are kept as long as its facts.
+    """Returns the forms of the tokens of a text; the cache has the lifetime of its facts.
 
     Args:
         facts: Of the text.

@@ -1,4 +1,4 @@
-"""What one text says, as typed tokens, taken out once."""
+"""Facts of one text: typed tokens and signs, extracted once."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _LAST_DAY: Final = (date(9990, 1, 1) - _EPOCH).days
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What one text says.
+    """Facts of one text: its tokens, and signs of its language, time and state.
 
     Attributes:
         normal: Normal form, case kept.
@@ -58,7 +58,7 @@ class Facts:
         stamps: Capture times that stood in a frame around the text.
         stative: The text states what is, not what happened.
         update: It says that something is new or has changed.
-        outdated: It says that something was so before, and not that anything has changed.
+        outdated: The text says that a state is past, without a word of change.
         stage: 0 planned, 1 under way, 2 done; None where it does not say.
         capped: Only the first `MAX_LENGTH` characters were looked at.
         derived: Results that functions read out of these facts, by name, see `remembered`.

@@ -143,7 +143,7 @@ _ENDINGS: Final = (
 
 
 def _before(text: str, lexicon: Lexicon, stamps: list[str]) -> str | None:
-    """Returns the text without what stands before it, or None."""
+    """Returns the text without a wrapper at its beginning, or None if there is no wrapper."""
     log = _LOG.match(text) if text[:1].isdigit() or text[:1] == "[" else None
     if log and _STAMP.match(log["at"].strip("[]")):
         stamps.append(log["at"].strip("[]"))
@@ -180,7 +180,7 @@ def _without_fields(text: str, stamps: list[str]) -> str:
 
 
 def _behind(text: str, lexicon: Lexicon, stamps: list[str]) -> str | None:
-    """Returns the text without what stands behind it, or None."""
+    """Returns the text without a wrapper at its end, or None if there is no wrapper."""
     offset, tail = max(0, len(text) - 200), text[-200:]
     for pattern, signs in _ENDINGS:
         match = pattern.search(tail) if any(sign in tail for sign in signs) else None

@@ -69,9 +69,9 @@ class Spelled(NamedTuple):
     """A value in words.
 
     Attributes:
-        taken: Matches it takes.
-        kind: What it is.
-        value: What it says.
+        taken: Number of matches that the words take.
+        kind: Kind of the value.
+        value: The value.
     """
 
     taken: int

@@ -79,7 +79,7 @@ def same_value(one: Token, other: Token) -> bool:
 
 
 def _less_exact(one: Token, other: Token) -> bool:
-    """Returns whether one token says less exactly what the other says."""
+    """Checks whether one token is a less exact form of the other."""
     match one.value, other.value:
         case Number(text), _:
             return _number_stands_for(one, text, other)

@@ -447,7 +447,7 @@ def _shares(lexicon: Lexicon, needs: Needs | None) -> _Bodies:
 
 
 def _written(lexicon: Lexicon, _: Needs | None) -> _Bodies:
-    """Returns what keeps its spelling."""
+    """Returns patterns of words that keep their spelling: abbreviations, pairs, paths, versions."""
     grouped = r"(?!\d{1,3}(?:\.\d{3}){2}(?![\d.]))" if lexicon.language == "de" else ""
     return {
         "short": rf"(?<![{_W}/.])(?i:w/in|w/out|w/o|w/(?=\s)|b/c|and/or|und/oder)(?![{_W}/])",

@@ -74,7 +74,7 @@ def _words(language: str) -> _Words:
 
 
 class _Resolved(NamedTuple):
-    """A relative day: which tokens tell it, and what they mean."""
+    """A relative day: the range of its tokens, and the absolute values."""
 
     start: int
     end: int

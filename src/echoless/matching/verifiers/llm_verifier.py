@@ -61,7 +61,7 @@ class ModelVerifier:
 
     @property
     def spent(self) -> Spent:
-        """Returns what was spent so far."""
+        """Returns the questions, tokens and costs so far."""
         return self._model.spent
 
     @property
@@ -159,7 +159,7 @@ def anthropic_verifier(
 
 
 def read_opinion(text: str) -> Reply:
-    """Returns the opinion in what a model wrote: its last JSON object that holds one.
+    """Returns the opinion in a reply of a model: its last JSON object with an `opinion`.
 
     Two objects with different opinions are no answer.
     """
