@@ -34,7 +34,7 @@ def joined_by_thirds(judged: Sequence[Judged]) -> list[Judged]:
     same, R holds C. Of 167 copies in stores about persons 15 were lost without this.
 
     Args:
-        judged: Verdicts between those that stand for their copies.
+        judged: Verdicts between the representatives of identical memories.
     """
     same: dict[str, set[str]] = {}
     held: dict[str, set[str]] = {}
@@ -50,7 +50,7 @@ def joined_by_thirds(judged: Sequence[Judged]) -> list[Judged]:
 def _by_third(
     pair: Judged, same: Mapping[str, AbstractSet[str]], held: Mapping[str, AbstractSet[str]]
 ) -> Judged:
-    """Returns an unsure pair as a merge if a third memory shows it; any other pair as it is."""
+    """Returns an unsure pair as a merge if a third memory joins both sides, else unchanged."""
     evidence, none = pair.verdict.evidence, frozenset[str]()
     if not isinstance(pair.verdict, Unsure) or evidence.rule != "similar-in-meaning":
         return pair

@@ -73,7 +73,7 @@ def cleanliness(text: str, policy: JunkPolicy) -> Carried:
 
     Args:
         text: Any text; more than `MAX_LENGTH` characters are not looked at.
-        policy: What counts as junk.
+        policy: Kinds of junk, and the limits of the grades.
     """
     whole = text[:MAX_LENGTH]
     body, junk = peeled(whole, policy)
@@ -94,7 +94,7 @@ def carried(texts: Iterable[str], policy: JunkPolicy, readings: Readings) -> dic
 
     Args:
         texts: Any texts.
-        policy: What counts as junk.
+        policy: Kinds of junk, and the limits of the grades.
         readings: Of this run and earlier ones.
     """
 
@@ -134,7 +134,7 @@ def levelled(
     Args:
         judged: Verdicts of a judge.
         memories: Their memories.
-        policy: What counts as junk.
+        policy: Kinds of junk, and the limits of the grades.
     """
     verdicts: list[Judged] = []
     for each in judged:
@@ -162,7 +162,7 @@ def adds_only(more: str, less: str, policy: JunkPolicy) -> tuple[Junk, ...]:
     Args:
         more: The text that seems to say more.
         less: The other.
-        policy: What counts as junk.
+        policy: Kinds of junk, and the limits of the grades.
     """
     if len(more) > MAX_LENGTH or len(less) > MAX_LENGTH:
         return ()
@@ -292,7 +292,7 @@ def peeled(text: str, policy: JunkPolicy) -> tuple[str, set[Junk]]:
 
     Args:
         text: Any text.
-        policy: What counts as junk.
+        policy: Kinds of junk, and the limits of the grades.
     """
     junk: set[Junk] = set()
     text = _BLANKS.sub(lambda run: "\n\n" if "\n" in run.group() else "  ", text.strip())
