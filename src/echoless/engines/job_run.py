@@ -73,7 +73,7 @@ class JobOutcome:
         finished: Partitions looked at.
         unchanged: Partitions known from an earlier run.
         failed: Those that failed each time.
-        attempts: Attempts that failed, those that went well later included.
+        attempts: Failed attempts, with those of partitions that succeeded later.
         memories: Memories of finished and unchanged partitions.
         groups: Their groups.
         redundant: Memories their plans hide or remove.

@@ -29,7 +29,7 @@ from echoless.engines.workers import ONE_THREAD, Workers
 LOG: Final = logging.getLogger("echoless.job")
 
 _POLL: Final = 0.5
-"""Seconds after which it looks at its workers; an outcome wakes it at once."""
+"""Seconds between two looks at the workers; a finished partition ends the wait at once."""
 
 _ENDING: Final = 5.0
 """Seconds a worker has to give back its partition when it is told to end."""

@@ -267,7 +267,7 @@ def _alive(connection: psycopg.Connection[TupleRow]) -> set[int]:
 
 
 def _work_channel(job: str) -> str:
-    """Returns the channel on which workers hear that there is work."""
+    """Returns the channel that tells workers about new partitions."""
     return f"{job} work"
 
 

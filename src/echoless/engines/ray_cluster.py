@@ -164,7 +164,8 @@ class RayEngine:
         """Takes an actor that has started into service.
 
         Raises:
-            UsageError: It has another echoless, or actors end as soon as they start.
+            UsageError: The cluster has another version of echoless, or actors end as soon as they
+                start.
         """
         actor = self._starting.pop(ref)
         try:

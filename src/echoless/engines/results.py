@@ -35,7 +35,7 @@ class Results(Protocol):
 
     @property
     def address(self) -> str:
-        """Returns what `open_results` takes, for other processes; it is written nowhere."""
+        """Returns the address that other processes give to `open_results`; no file holds it."""
         ...
 
     def read(self, name: str) -> bytes | None:
