@@ -1,4 +1,4 @@
-"""Actions of a plan: what it does to one group, as values and as JSON."""
+"""Actions of a plan, each on one group, as values and as JSON."""
 
 from __future__ import annotations
 

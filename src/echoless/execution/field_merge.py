@@ -32,7 +32,7 @@ class Conflict:
 
     @property
     def key(self) -> str:
-        """Returns field and part as the ledger writes them, such as `metadata.KEY`."""
+        """Returns field and part in the spelling of the ledger, such as `metadata.KEY`."""
         return f"{self.field}.{self.part}" if self.part else self.field
 
 
@@ -93,12 +93,12 @@ def merged(
     """Returns what `united` does, by the rules of a store and as a plan asks for it.
 
     Args:
-        survivor: As it is.
+        survivor: The survivor before the merge.
         members: In the order of the plan.
         rules: The store's own, where it has some.
         at: Time of the merge; None in a preview.
         removed: Whether the members will be removed.
-        untouched: Fields of the survivor that stay as they are.
+        untouched: Fields of the survivor that do not change.
     """
     new, conflicts = united(survivor, members)
     if rules is not None:

@@ -38,7 +38,8 @@ class Change:
 
     Attributes:
         ids: The records.
-        becomes: From the records as they are, by id, to those that change, as they are to be. Pure.
+        becomes: Pure function from the current records, by id, to the new versions of changed
+            records.
         why: One line, for the history.
     """
 

@@ -33,7 +33,7 @@ class Problem:
         kind: `unfinished`, `interrupted`, `conflict`, `draft`, `orphan`, `outdated`, `chain`,
             `missing`, `ledger`, `record` or `file`.
         ids: Runs or memories concerned.
-        says: What it is, in one sentence.
+        says: Description of the fault, in one sentence.
         mended: Whether `check` put it right.
     """
 
@@ -260,7 +260,7 @@ def _missing(store: Store, reported: AbstractSet[str], *, mend: bool) -> list[Pr
 
     Args:
         store: The store.
-        reported: Those that other problems name already.
+        reported: Ids that other problems name already.
         mend: Whether to remember that they were reported.
     """
     unexplained = sorted(set(store.gone()) - _removed(store.ledger))

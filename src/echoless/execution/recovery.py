@@ -39,11 +39,10 @@ class Recovered:
 
     Attributes:
         run: Its id.
-        outcome: What became of the groups under way: `finished`, `rolled back`, or `conflict` where
-            records were edited since.
-        ids: Records concerned; for a conflict those that were left alone.
-        what: `groups`, `addition` or `undo`: what was interrupted.
-        stand: Groups of the run that stand now.
+        outcome: `finished`, `rolled back`, or `conflict` where records were edited since.
+        ids: Records of the run; for a conflict the records that were left unchanged.
+        what: Interrupted part of the run: `groups`, `addition` or `undo`.
+        stand: Groups of the run that are in force now.
         under_way: Groups that were announced and not confirmed.
         planned: Groups the plan had; None for a run of an older version.
     """

@@ -74,7 +74,7 @@ class PastRun:
     Attributes:
         id: Of the run.
         started_at: When, ISO 8601 UTC.
-        status: What became of it.
+        status: State of the run, such as `done` or `undone`.
         profile: The profile it followed.
         plan: Id of its plan; empty for an addition.
         marked: Memories hidden.
@@ -101,7 +101,7 @@ class PastRun:
 
     @property
     def only_adds(self) -> bool:
-        """Returns whether it added memories and touched nothing that was there."""
+        """Checks whether the run only added memories."""
         return self.added > 0 and not (self.marked or self.merged or self.deleted)
 
 
@@ -305,7 +305,7 @@ def _pairs_apart(
 
 
 def kept_pair(one: Memory, other: Memory) -> Kept:
-    """Returns the record that two memories, as they are, are different."""
+    """Returns the record that two memories with their present texts are different."""
     a, b = sorted((one, other), key=lambda m: m.id)
     return Kept(a.id, b.id, content_key(a.content), content_key(b.content))
 

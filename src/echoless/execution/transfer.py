@@ -316,7 +316,7 @@ def _compare(
     *,
     without: Iterable[str] = (),
 ) -> None:
-    """Compares a copy with its store as it is now.
+    """Compares a copy with the present state of its store.
 
     Where records and lineage lie in two files, they were read one after the other: only what both
     still are belongs together.
