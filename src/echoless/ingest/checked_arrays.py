@@ -29,7 +29,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 class DamagedIndex(Exception):
-    """Error for a kept index that is not as it was written."""
+    """Error for a stored index whose bytes changed since it was written."""
 
 
 def _check_of(data: memoryview | bytes) -> bytes:

@@ -506,7 +506,7 @@ def remember(
         **details: See `Details`.
 
     Returns:
-        As `Guard.remember`, which also tells what is raised.
+        The answer of `Guard.remember`, which documents the errors too.
     """
     with Guard(store, settings, boot=boot, recalled=recalled, wait=wait) as guard:
         return guard.remember(text, **details)

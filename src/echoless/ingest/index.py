@@ -286,10 +286,10 @@ class MemoryIndex:
     # ------------------------------------------------------------------ asking
 
     def check(self) -> None:
-        """Reads and checks all that was kept, so that no question has to.
+        """Reads and checks all files of the index, so that no query has to.
 
         Raises:
-            DamagedIndex: It is not as it was written.
+            DamagedIndex: A file changed since it was written.
         """
         self.wording.check()
         for vectors in self.vectors.values():

@@ -57,7 +57,7 @@ class TextTable(Sequence[str]):
         """Begins with texts.
 
         Args:
-            data: All of them, one after the other.
+            data: UTF-8 bytes of all texts, one text after the other.
             ends: Shape (texts,): where each ends.
         """
         self._data = np.empty(0, dtype=np.uint8) if data is None else data

@@ -227,7 +227,7 @@ def vectors_of(memory: Memory, vectoriser: Vectoriser | None, tally: Tally) -> S
 
 
 def _as_said_later(verdict: Verdict, new: Memory, old: Memory) -> Verdict:
-    """Returns a verdict in which the text that was said later is the newer one.
+    """Returns a verdict in which the new text is the newer side if its time is later.
 
     The judge goes by words such as `now` first; in a memory they were true when it was written.
     """

@@ -212,7 +212,7 @@ def answer_from_json(data: JsonObject, texts: Mapping[str, str]) -> Remembered:
     """Returns an answer from what `answer_to_keep` gave.
 
     Args:
-        data: What it gave.
+        data: Result of `answer_to_keep`.
         texts: Texts of the matches by id, of those that are still there.
     """
     matches = tuple(_match(m, texts) for m in _list(data, "matches") if isinstance(m, Mapping))

@@ -48,7 +48,7 @@ class Compared:
     Attributes:
         memory: The memory.
         verdict: With the new text on side a.
-        shown: Id of the memory that is visible for it: itself, or the one it stands hidden behind.
+        shown: Id of the visible memory: the memory itself, or its survivor.
     """
 
     memory: Memory
@@ -98,7 +98,7 @@ class Decided:
 
     @property
     def about(self) -> tuple[Compared, ...]:
-        """Returns `first`, if there is one."""
+        """Returns the closest memory as a tuple; an empty one without a match."""
         return () if self.first is None else (self.first,)
 
 

@@ -110,7 +110,7 @@ class VectorIndex:
         return len(self._owners)
 
     def check(self) -> None:
-        """Reads all that was kept; raises `DamagedIndex` where it is not as it was written."""
+        """Reads all stored vectors; raises `DamagedIndex` if one changed since it was written."""
         whole(self._stored)
 
     def add(self, owners: Ints, rows: Floats) -> None:
