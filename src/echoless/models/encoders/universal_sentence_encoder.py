@@ -101,7 +101,7 @@ class UniversalSentenceEncoder:
             Shape (len(texts), 512), float32, of unit length.
 
         Raises:
-            DamagedPackage: Its weights are not as they were installed.
+            DamagedPackage: The weights changed since they were installed.
             EncoderError: A text cannot be read.
         """
         if not texts:

@@ -73,7 +73,7 @@ class VectorCache(CacheFile):
         """Returns the known vectors of these texts in few arrays.
 
         Args:
-            texts: Any texts; of one that is there twice the later place is told.
+            texts: Any texts; a text that occurs twice is named by its later place.
             model: Identity of the model.
             tally: Takes a sentence if the cache cannot be used.
 

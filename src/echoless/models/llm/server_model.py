@@ -53,9 +53,9 @@ class SdkErrors:
 
     Attributes:
         status: The server answered with a status from 300.
-        connection: It did not answer.
-        timeout: It did not answer in time; one of `connection`.
-        other: Root of them all.
+        connection: The server did not answer.
+        timeout: The server did not answer in time; a subclass of `connection`.
+        other: Base class of all errors.
     """
 
     status: type[openai.APIStatusError | anthropic.APIStatusError]
