@@ -282,7 +282,7 @@ class DedupJob:
         *,
         progress: Callable[[int, int], None] | None = None,
     ) -> Done:
-        """Merges each cluster into its survivor and removes the others, as one run.
+        """Merges each cluster into its survivor and removes the other members, as one run.
 
         A cluster that changed since the look, or fails on the way, is left as it was and listed;
         the others go on.

@@ -40,7 +40,7 @@ _OF_SUBAGENTS: Final = frozenset({"agent-memory", "agent-memory-local"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookEvent:
-    """What happened, as far as a hook of a memory needs it.
+    """Event of a session, with the fields that a memory hook needs.
 
     Attributes:
         name: `SessionStart`, `SessionEnd`, `PostToolUse` or another one.

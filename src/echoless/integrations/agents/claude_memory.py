@@ -30,8 +30,8 @@ class MemoryShare:
 
     Attributes:
         path: The file or folder.
-        redundant: Memories in it that repeat another one.
-        visible: All that are not hidden.
+        redundant: Number of memories that repeat another memory of the file.
+        visible: Number of visible memories.
     """
 
     path: Path

@@ -71,8 +71,8 @@ class Put:
     """Answer of the guard to one `put`.
 
     Attributes:
-        namespace: As it was given.
-        key: As it was given.
+        namespace: Namespace of the `put`.
+        key: Key of the `put`.
         answer: `Admitted`, `AlreadyKnown` or `Updates`.
     """
 

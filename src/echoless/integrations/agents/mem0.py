@@ -67,7 +67,7 @@ class Asked:
 
 
 class GuardedMemory:
-    """A `mem0.Memory` that does not store what it knows.
+    """A `mem0.Memory` that stores no text twice.
 
     With `infer=False` each message is a memory, and goes through the guard. With `infer=True`
     messages that are known are taken out before mem0's model sees them; what mem0 then stores is
@@ -183,7 +183,7 @@ class GuardedMemory:
         """Adds messages as mem0 does, without what is known.
 
         Args:
-            messages: As mem0 takes them.
+            messages: Messages in any form that mem0 accepts.
             user_id: As mem0.
             agent_id: As mem0.
             run_id: As mem0.
@@ -237,7 +237,7 @@ class GuardedMemory:
     def _plain(
         self, message: Message, namespace: str, details: JsonObject, options: Mapping[str, Any]
     ) -> list[Result]:
-        """Stores one message as a memory unless it is known, and returns its results."""
+        """Stores one message as a memory unless its text is known, and returns the results."""
         text = _text_of(message)
         if text is None:  # mem0 skips it or reads what it shows
             passed: list[Result] = self._passed([message], options)["results"]
@@ -343,7 +343,7 @@ class GuardedMemory:
         *,
         compare: bool,
     ) -> None:
-        """Compares what mem0 stored with what was there, and records what it changed."""
+        """Compares the memories that mem0 stored with the earlier ones, and records all changes."""
         ids: list[str] = []
         for result in results:
             id_, text = str(result["id"]), str(result.get("memory", ""))

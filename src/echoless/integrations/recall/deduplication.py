@@ -131,9 +131,9 @@ class TableCounts:
         table: Its name.
         scanned: Rows that were looked at, marked ones included.
         exact_groups: Classes of equal texts.
-        semantic_pairs: Pairs at or above the threshold that nothing holds.
-        planned: What the plan does, copies first, then the closest first.
-        already_marked: Rows that stand marked and stay so.
+        semantic_pairs: Pairs at or above the threshold without an objection.
+        planned: Actions of the plan: copies first, then the closest pairs first.
+        already_marked: Rows whose mark is older than this run.
         too_short: Rows too short to compare.
         prior_survivors: Survivors of earlier runs that stay visible beside a better copy.
         held: Pairs at or above the threshold that are held for a person.
@@ -361,7 +361,7 @@ def _across_tables(memories: Sequence[Memory], threshold: float | None) -> Cross
     """Finds equal texts and close vectors of one project in different tables.
 
     Args:
-        memories: Those that stay visible.
+        memories: Memories that remain visible.
         threshold: From which cosine on (inclusive) vectors are close; None leaves them out.
     """
     classes: dict[tuple[str, str], list[Memory]] = {}

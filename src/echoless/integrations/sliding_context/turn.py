@@ -172,7 +172,7 @@ def read_entries(recent: Sequence[Memory | JsonObject]) -> list[Memory]:
 
 
 def read_messages(messages: Sequence[Message | Json]) -> tuple[Message, ...]:
-    """Reads messages from their JSON; those that are messages already stay as they are.
+    """Reads messages from JSON; values that are messages already pass unchanged.
 
     Raises:
         InputError: One is no object.
@@ -182,7 +182,7 @@ def read_messages(messages: Sequence[Message | Json]) -> tuple[Message, ...]:
 
 
 def _read(at: int, one: Message | Json, names: dict[str, str]) -> Iterator[Message]:
-    """Yields the message of one object, behind the results of tools that stand in it."""
+    """Yields the results of tools in one object, then the message of the object."""
     if isinstance(one, Message):
         yield one
         return
