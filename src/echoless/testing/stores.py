@@ -148,7 +148,7 @@ class StoreSuite:
         return id_
 
     def ids(self, *ids: str) -> list[str]:
-        """Returns some ids as `named` gives them."""
+        """Returns the ids that the store gives to memories with these ids, see `named`."""
         return [self.named(id_) for id_ in ids]
 
     def listed(self, *ids: str) -> list[str]:
