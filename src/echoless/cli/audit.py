@@ -189,7 +189,7 @@ class _Form:
 
     @property
     def page_alone(self) -> bool:
-        """Returns whether only a page is wanted, so that one sentence is printed beside it."""
+        """Checks whether the HTML page is the only output; one sentence is printed with it then."""
         return self.html_file is not None and not (self.as_json or self.format)
 
     @property
@@ -209,7 +209,7 @@ class _Scope:
     """What is audited.
 
     Attributes:
-        stores: As they were typed.
+        stores: Addresses of the stores, as typed.
         every_store: Whether all stores get one report, those below folders among them.
         across: Whether namespaces are compared with each other, too.
     """

@@ -37,7 +37,7 @@ FOLDER: Final = "claude_memory"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One command that was run, with its exit code."""
+    """One command of the demo, with its exit code."""
 
     command: str
     exit_code: int

@@ -175,7 +175,7 @@ def _elsewhere_blocks(
     Args:
         answer: The guard's.
         missed: Memories of other namespaces that say the text.
-        store: As it was typed.
+        store: Address of the store, as typed.
         text: The text.
     """
     if not missed or not isinstance(answer, Admitted):

@@ -51,7 +51,7 @@ def hidden_already(store: Store, typed: str, findings: Findings) -> str | None:
 
     Args:
         store: The store.
-        typed: Its name, as it was typed.
+        typed: Name of the store, as typed.
         findings: What was found in it.
     """
     if findings.settings.profile.action != "delete":
