@@ -62,7 +62,7 @@ class TextComparison:
 
 
 def line(text: str) -> Markup:
-    """Returns a text on one line, isolated from the direction of what stands around it.
+    """Returns a text on one line, isolated from the writing direction of its neighbours.
 
     Args:
         text: Any text; a long one is cut at `FIRST` characters.

@@ -19,7 +19,7 @@ _CLOSE: Final = ((b"connection", b"close"),)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """A page that says one thing.
+    """A page with one message.
 
     Attributes:
         status: Of the answer.
@@ -173,7 +173,7 @@ def of_problem(problem: Exception) -> Notice:
 
 
 def of_status(status: int) -> Notice:
-    """Returns what is said in place of an error that came as plain text."""
+    """Returns the page for an error that came as plain text, by its status."""
     try:
         phrase = HTTPStatus(status).phrase
     except ValueError:

@@ -52,7 +52,7 @@ def _head(quote: Quote) -> str:
 
 
 def _difference(block: TextPair) -> str:
-    """Returns two texts beside each other, with what differs marked."""
+    """Returns two texts side by side, with their differences marked."""
     old, new = block.old, block.new
     if old.text is not None and old.text == new.text and not block.always:
         return f'{_head(new)}<p class="quiet">The same text, letter for letter.</p>'

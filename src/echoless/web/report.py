@@ -93,7 +93,7 @@ def write_report(path: Path, page: str) -> None:
 
     Args:
         path: The file.
-        page: As `report_page` returns it.
+        page: Result of `report_page`.
 
     Raises:
         UsageError: The file exists.
@@ -163,8 +163,8 @@ class _Section:
     """A part of the page.
 
     Attributes:
-        title: Its heading; empty for what stands before the first one.
-        body: What stands below it.
+        title: Heading of the part; empty for the part before the first heading.
+        body: Content below the heading.
     """
 
     title: str
