@@ -58,7 +58,7 @@ class Column:
         name: As it is in the database.
         kind: How its cells are read.
         type: The type as the database writes it.
-        generated: Whether the database computes it, so that it cannot be written.
+        generated: Whether the database computes the column, so that nobody can write it.
         identity: Whether the database always gives its value, unless told otherwise.
         required: Whether a row needs a value that the database does not give.
         default: Expression of the value the database gives a new row, or None.

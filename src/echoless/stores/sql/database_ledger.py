@@ -108,7 +108,7 @@ class FileLedger(Sidecar):
 
         Args:
             base: Its path without the suffix.
-            remark: What is said of it in reports; may be empty.
+            remark: Sentence about the file for reports; may be empty.
             replaced: Tells whether a ledger in the database has taken its place meanwhile.
         """
         super().__init__(base)

@@ -75,7 +75,7 @@ class HidingTable(TableStore):
         return OwnerView()
 
     def hide(self, marks: Sequence[Mark]) -> None:
-        """Sets the column that hides a row; one that is hidden already stays as it is."""
+        """Sets the hiding column of rows; a row that is already hidden stays unchanged."""
         hider = Hider(self._layout)
         with self.transaction():
             rows = self._fetch({i for mark in marks for i in (mark.duplicate, mark.survivor)})

@@ -37,7 +37,7 @@ class Hider:
         return bool(self._hiding.survivor)
 
     def _value(self, row: Row) -> Json | bytes:
-        """Returns what stands at the place now."""
+        """Returns the present value of the hiding column or key."""
         place = self._hiding.place
         cell = row.cells[place.column]
         if not place.path:
@@ -76,7 +76,7 @@ class Hider:
         """Returns the cells that show a row again.
 
         Args:
-            row: As it is.
+            row: The hidden row.
             before: What `before` returned; None for nothing.
         """
         return {self._column.name: self._with(row, before)}

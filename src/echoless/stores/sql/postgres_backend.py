@@ -48,10 +48,10 @@ _ENDED: Final = ("08", "57P", "25P03", "25P04")
 
 @dataclass(frozen=True, slots=True)
 class CatalogueTable:
-    """Table of a server as its catalogue knows it.
+    """Table of a server, described by its catalogue.
 
     Attributes:
-        schema: In which it really is.
+        schema: Schema that holds the table.
         name: Without the schema.
         number: Its `oid`.
     """
@@ -176,7 +176,7 @@ class PostgresBackend(Backend):
 
     @contextmanager
     def committed(self) -> Iterator[sa.Connection]:
-        """Yields a connection that sees what this transaction saw when it began.
+        """Yields a connection with the snapshot of this transaction's beginning.
 
         https://www.postgresql.org/docs/current/functions-admin.html, pg_export_snapshot
         """
@@ -324,7 +324,7 @@ class PostgresBackend(Backend):
 
     @contextmanager
     def transaction(self, *, savepoint: bool = False) -> Iterator[sa.Connection]:
-        """Runs a block in one transaction that sees one state of what others write.
+        """Runs a block in one transaction with one snapshot of the writes of other programs.
 
         So the number of rows before and after can be compared while other programs add some.
         """
@@ -420,7 +420,7 @@ def _postgres_kind(type_: str, category: str) -> CellKind:
     """Returns the kind of a type.
 
     Args:
-        type_: As `format_type` writes it.
+        type_: Result of `format_type`.
         category: Of `pg_type.typcategory`.
     """
     if type_ in {"json", "jsonb"}:

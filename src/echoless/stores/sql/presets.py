@@ -33,7 +33,7 @@ class TablePreset:
         signs: Columns that such a table has.
         map: Field to column, or to `column->key` inside a column of JSON.
         content: Places of the text, the first with a text counts; that of the map if empty.
-        context: Columns that say what a text is about, or more than it: they are compared with it.
+        context: Columns with the subject of a text, or with more of it: they are compared with it.
             One alone, a text or a list of texts in JSON, is the text of a row without another.
         scope: Places that make the namespace, by their label; that of the map if empty.
         rest: Column of JSON, or place inside one, whose other keys are the metadata.

@@ -105,7 +105,8 @@ class Codec:
         Args:
             layout: Of the table.
             where: The table, for messages.
-            before: Returns what stood in a row, by its id, where something hides it now.
+            before: Returns the former value of a row's hiding column, by the row's id, while it is
+                hidden.
         """
         self.layout = layout
         self._before = before
@@ -144,7 +145,7 @@ class Codec:
         return None
 
     def context(self, memory: Memory) -> str:
-        """Returns what a row says beside its text, of the columns the layout names for that."""
+        """Returns the texts of the context columns of the layout, beside the memory's own text."""
         cells = (memory.extra.get(name) for name in self.layout.context)
         said = (listed_text(cell) for cell in cells if isinstance(cell, str))
         return "; ".join(each for each in said if each and each != memory.content)
@@ -289,7 +290,7 @@ class Codec:
 
         Args:
             memory: As it has to read afterwards.
-            base: The row as it is; None for a new one.
+            base: The present row; None for a new one.
 
         Raises:
             BadRecord: The text cannot be stored.
@@ -319,7 +320,7 @@ class Codec:
 
 
 class RowWriting:
-    """One row while it is made."""
+    """Makes the row of one memory."""
 
     def __init__(self, codec: Codec, memory: Memory, base: Row | None) -> None:
         self._codec = codec
@@ -545,7 +546,7 @@ def _time(text: str, column: Column, layout: Layout) -> Cell:
     """Returns the cell of a time.
 
     Args:
-        text: As it is written elsewhere, or as this column gave it.
+        text: The time in any spelling, or in the spelling of this column.
         column: Its column.
         layout: Of the table.
 

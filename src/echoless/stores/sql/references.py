@@ -47,7 +47,7 @@ class Reference:
         return CellKind.VECTOR in kinds or "embedding" in self.table.columns
 
     def rows(self, connection: sa.Connection, row: Row) -> Iterator[Row]:
-        """Yields the rows that refer to one."""
+        """Yields the rows of this table that refer to a row."""
         values = [row.cells.get(name) for name in self.to]
         if all(value is not None for value in values):
             statement = self.table.select_where(dict(zip(self.columns, values, strict=True)))

@@ -35,12 +35,12 @@ _BACK: Final[Mapping[Event, Event]] = {"insert": "delete", "update": "update", "
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """How a row has to look after a write.
+    """How a row must look after a write.
 
     Attributes:
         cells: All cells that are known.
         given: Columns with new values, which the database may write in another form.
-        derived: Whether its text is new, so that a trigger may compute other cells of it.
+        derived: Whether the row has a new text, from which a trigger may compute other cells.
     """
 
     cells: Cells
@@ -49,7 +49,7 @@ class Target:
 
 
 class SideEffects:
-    """Writes rows of one table, and watches what the database writes beside them."""
+    """Writes rows of one table, and checks further writes of the database, such as by triggers."""
 
     def __init__(
         self, backend: Backend, table: SqlTable, references: Sequence[Reference], where: str
@@ -157,7 +157,7 @@ class SideEffects:
         self.settle(connection, targets)
 
     def settle(self, connection: sa.Connection, targets: Mapping[str, Target]) -> None:
-        """Sets back cells of written rows that the database changed beside those it was given.
+        """Restores cells of written rows that the database changed although no value was given.
 
         Raises:
             StoreError: One may be derived from a new text, or the triggers cannot be switched off.
@@ -298,10 +298,10 @@ class SideEffects:
     def _insist(
         self, before: sa.Connection, connection: sa.Connection, odd: Collection[str]
     ) -> None:
-        """Refuses rows that are not as they were; names one, and its column.
+        """Refuses a write that changed other rows; the message names one row and its column.
 
         Raises:
-            StoreError: There is one.
+            StoreError: Another row changed.
         """
         if not odd:
             return

@@ -33,7 +33,7 @@ class SqliteBackend(Backend):
         """Opens a file for reading.
 
         Raises:
-            StoreNotFound: There is no such file.
+            StoreNotFound: The path is no file.
             ForeignStore: It is no SQLite database.
         """
         require_module("sqlalchemy", "The store 'sql'", EXTRA)
@@ -72,7 +72,7 @@ class SqliteBackend(Backend):
             return self.database.connection.execute(statement, values).fetchall()
 
     def table(self, name: str) -> SqlTable | None:
-        """Returns a table as SQLite describes it."""
+        """Returns a table with the columns that SQLite describes."""
         rows = self._schema(
             "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view')"
             " AND sql NOT LIKE 'create virtual%' AND name = ? COLLATE NOCASE",
@@ -136,7 +136,7 @@ class SqliteBackend(Backend):
         return made
 
     def effects(self, table: SqlTable) -> list[SideEffect]:
-        """Returns which triggers a write sets off, and what these write, as SQLite compiles them.
+        """Returns the triggers that a write sets off, with the tables that the triggers write.
 
         Full-text tables that triggers fill are left out: they follow the rows.
         """

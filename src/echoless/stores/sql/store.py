@@ -66,7 +66,7 @@ class Opened:
     Attributes:
         location: Where it is, with its full name.
         backend: The connection to its database.
-        table: As the database describes it.
+        table: Description by the database.
         sidecar: With its lineage.
         lock: Name of the writer's lock, the same on every machine.
     """
@@ -126,7 +126,7 @@ class TableStore(BesideSidecar):
 
     @property
     def owner_view(self) -> OwnerView:
-        """Returns what other programs see of hidden rows: all of them."""
+        """Returns that other programs see all hidden rows."""
         return OwnerView(
             f"other programs that read {self.url} go on seeing them",
             way="--action delete takes them out of the store.",
@@ -177,7 +177,7 @@ class TableStore(BesideSidecar):
         self._odd = odd
 
     def context(self, memory: Memory) -> str:
-        """Returns what a row says beside its text, where its program compares that too."""
+        """Returns the context of a row that its program compares beside the text."""
         return self._codec.context(memory)
 
     def _shown_before(self, id_: str) -> Json:
@@ -402,7 +402,7 @@ class TableStore(BesideSidecar):
             raise
 
     def _planned(self, ids: Collection[str]) -> dict[str, Row]:
-        """Returns rows, locked, that are still as they were when they were checked.
+        """Returns locked rows, unchanged since they were checked.
 
         Raises:
             StoreError: One was changed meanwhile.
@@ -454,8 +454,8 @@ class TableStore(BesideSidecar):
         Args:
             connection: To write with.
             memory: The memory.
-            old: Its row as it is; None where there is none.
-            row: Its row as it has to be.
+            old: The present row; None if there is none.
+            row: The row to write.
         """
         saved, new_text = self._codec.saved(memory), self._note_vector(memory.id, old, row)
         if old is None:
@@ -557,7 +557,7 @@ class TableStore(BesideSidecar):
         return True
 
     def _reread(self, ids: Iterable[str]) -> None:
-        """Takes what was written as what was checked last."""
+        """Records the written rows as the rows checked last."""
         wanted = set(ids)
         rows = self._fetch(wanted)
         self._seen.update({id_: rows.get(id_) for id_ in wanted})

@@ -68,7 +68,7 @@ class SqlTable:
 
     @property
     def full_name(self) -> str:
-        """Returns the name with its schema, as a URL names it."""
+        """Returns the name with its schema, as in a URL."""
         return f"{self.schema}.{self.name}" if self.schema else self.name
 
     @property
