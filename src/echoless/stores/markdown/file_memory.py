@@ -100,8 +100,8 @@ def changed(text: str, old: Memory, new: Memory) -> str:
 
     Args:
         text: Of the file.
-        old: What it says.
-        new: What it is to say.
+        old: The memory in the file.
+        new: The memory to write.
 
     Raises:
         StoreError: Its front matter cannot be changed.

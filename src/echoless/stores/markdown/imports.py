@@ -22,7 +22,7 @@ from echoless.stores.markdown.tree import LARGEST
 _IMPORT: Final = re.compile(r"(?:^|(?<=\s))@((?:~/|\.{0,2}/)?[\w./-]*[\w-]\.?[\w-]*)")
 _CODE: Final = re.compile(r"`[^`\n]*`")
 _HOPS: Final = 5
-"""So many imports one after the other are followed."""
+"""Longest chain of imports that is followed."""
 _PRESETS: Final = frozenset({"agent-rules", "memory-bank", "cursor-rules"})
 
 
@@ -37,7 +37,7 @@ def imports_of(text: str) -> list[str]:
 
 
 def import_remarks(session: Session) -> list[str]:
-    """Returns which files are imported and which of them are missing, one sentence each."""
+    """Returns one sentence for each imported file, which says whether it is missing."""
     if session.reading.preset.name not in _PRESETS:
         return []
     listed = {_real_path(session.tree.root / each) for each in session.tree.paths}

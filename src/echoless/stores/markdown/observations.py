@@ -59,7 +59,7 @@ def restated(line: str, old: str, new: str) -> str | None:
 
     Args:
         line: Of the file, without its end.
-        old: What it states.
-        new: What it is to state.
+        old: The present statement.
+        new: The statement to write.
     """
     return line.replace(old, new, 1) if line.count(old) == 1 and "\n" not in new else None

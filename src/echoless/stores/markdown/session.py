@@ -40,7 +40,7 @@ class Session:
 
         Args:
             tree: The files.
-            state: What is known of them.
+            state: Recorded state of the files.
             reading: How units are read.
             hiding: Where hidden units go.
         """

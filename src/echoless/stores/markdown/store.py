@@ -285,7 +285,7 @@ class MarkdownStore(StoreKind, BesideSidecar):
         return self._memories.protected(memory.id)
 
     def shaped(self, memory: Memory) -> Memory:
-        """Returns a new memory as these files would give it back."""
+        """Returns a new memory in the form in which these files would return it."""
         if isinstance(self._memories, FileMemories):
             return file_memory.shaped(memory)
         return self._memories.shaped(memory)

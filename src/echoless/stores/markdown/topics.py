@@ -243,7 +243,7 @@ class FileMemories:
         """Changes files, puts removed ones back, and makes new ones.
 
         Raises:
-            StoreError: A file cannot hold one as it is; the message names what.
+            StoreError: A file cannot hold a memory unchanged; the message names the cause.
         """
         session = self._session
         for memory in memories:

@@ -259,7 +259,7 @@ class Tree:
         self._paths = None
 
     def changes(self) -> list[Edit]:
-        """Returns what is to be written, as far as it differs from what is there."""
+        """Returns the changes to write, without files that already have the new bytes."""
         changes = []
         for path, (text, like) in sorted(self._staged.items()):
             before = self._read(path)

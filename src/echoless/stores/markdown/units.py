@@ -275,7 +275,7 @@ class UnitMemories:
         """Changes units, puts removed ones back, and adds new ones.
 
         Raises:
-            StoreError: A file cannot hold one as it is; the message names what.
+            StoreError: A file cannot hold a memory unchanged; the message names the cause.
         """
         for memory in memories:
             if problem := unreadable(memory.content):

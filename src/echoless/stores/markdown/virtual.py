@@ -58,7 +58,7 @@ class VirtualFile:
         Args:
             path: Of the file, relative to the folder.
             text: Its text.
-            state: What is known of it.
+            state: Recorded state of the file.
         """
         self.path = path
         self._mark = "\ufeff" if text.startswith("\ufeff") else ""
@@ -273,8 +273,8 @@ class VirtualFile:
 
         Args:
             slot: One of this file.
-            text: Its lines, with what left together with them.
-            apart: Whether blank lines are to divide them from what stands beside them.
+            text: Lines of the slot, with the lines that left together with them.
+            apart: Whether to put blank lines between these lines and their neighbours.
         """
         at = self.state.slots.index(slot)
         rest = self.state.slots[at + 1 :]
@@ -379,7 +379,7 @@ class VirtualFile:
         self.insert(at, lines)
 
     def remember_added(self, ids: Sequence[str]) -> None:
-        """Remembers which memories the last `add` put in, so that they can leave without trace."""
+        """Records the memories of the last `add`, so that they can leave without a trace."""
         earlier = [group for group in self.state.added if not set(ids) & set(group.ids)]
         self.state.added = [*earlier, replace(self._last_added, ids=tuple(ids))]
 
