@@ -158,7 +158,7 @@ def memory_of(table: RecallTable, row: Row, embedding: Row | None) -> Memory:
     Args:
         table: Its table.
         row: All its columns.
-        embedding: Its row of `embeddings`, if it has one.
+        embedding: Row of `embeddings` for the memory, or None.
 
     Raises:
         BadRecord: Its id is no number.
@@ -191,8 +191,8 @@ def head_of(table: RecallTable, number: int, row: Row) -> Head:
 
     Args:
         table: Its table.
-        number: Its id there.
-        row: Its project and its time.
+        number: Id of the row in its table.
+        row: Columns of project and time.
     """
     return Head(id_of(table.name, number), text_of(row["project"]), _time(row[table.time]))
 
@@ -247,7 +247,7 @@ def written(
         memory: The memory.
         table: Its table.
         names: Columns the table has in this file.
-        present: The row and its embedding as they are, if there is such a row.
+        present: The stored row and its embedding; None if the table has no such row.
 
     Raises:
         BadRecord: A text cannot be stored.
