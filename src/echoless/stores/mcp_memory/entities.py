@@ -62,8 +62,8 @@ class _Moved:
 
     Attributes:
         row: The hidden line.
-        wanted: What leads from and to the other entity in its place.
-        owned: Whether that was added for this relation; otherwise it stood there.
+        wanted: The relation of the other entity in its place.
+        owned: Whether echoless added the wanted relation; False if the file had it already.
     """
 
     row: _Row
@@ -76,11 +76,11 @@ class _Hidden:
     """A hidden entity.
 
     Attributes:
-        mark: Behind which one it is, and why.
+        mark: Survivor of the entity, and the reason.
         row: Its line.
         behind: Name of the other entity.
         relations: Its relations.
-        given: Observations that were added to the other one, as JSON texts.
+        given: Observations that were added to the survivor, as JSON texts.
         blank: White space within the array of the other one before, where it was empty.
     """
 
@@ -195,7 +195,7 @@ class EntitiesView(GraphView):
         return [*self._odd_lines(), *(notes if nameless else [])]
 
     def retained(self, pairs: Sequence[tuple[str, str]]) -> Mapping[str, str]:
-        """Returns why no entity is removed: what it says moves to the other one."""
+        """Returns the reason why no entity is removed: its observations move to the survivor."""
         return {one: "an entity is hidden and what it says moves" for one, _ in pairs}
 
     # ------------------------------------------------------------------ writing
@@ -286,7 +286,7 @@ class EntitiesView(GraphView):
                 visible[wanted] += 1
 
     def _add(self, moved: _Moved) -> _Row:
-        """Adds the relation that is wanted in place of a hidden one, where that stands."""
+        """Adds the relation that replaces a hidden one, behind the hidden line."""
         row = _Row(with_ends(moved.row.line, moved.wanted), added=True)
         self._rows.insert(self._rows.index(moved.row) + 1, row)
         moved.owned = True
@@ -308,7 +308,7 @@ class EntitiesView(GraphView):
             self._redirect()
 
     def _take_back(self, hidden: _Hidden, later: Sequence[_Hidden]) -> None:
-        """Removes what was given to another entity, unless one hidden after it says it too.
+        """Removes observations given to another entity, unless an entity hidden later has them too.
 
         One that was hidden before had said it before: whoever removed that since wanted it gone.
         """

@@ -82,8 +82,8 @@ class _Owner:
     Attributes:
         name: Of the entity.
         type: Of the entity.
-        line: Where it stands; None if it was deleted while observations of it were hidden.
-        number: How many entities of that name stand before it.
+        line: Line of the entity; None if it was deleted while observations of it were hidden.
+        number: Number of entities with that name before it.
         members: Its observations.
         made: Whether echoless added the entity, for a memory that was new.
         blank: White space within its array, when it was empty.

@@ -87,7 +87,7 @@ class GraphView(BesideSidecar):
 
     @abstractmethod
     def _interpret(self, state: State) -> None:
-        """Makes the memories of the lines and of what is kept beside them.
+        """Makes memories from the lines and from the state in the sidecar.
 
         Raises:
             TypeError, ValueError, KeyError: What is kept has another form.
@@ -99,7 +99,7 @@ class GraphView(BesideSidecar):
 
     @abstractmethod
     def _state_now(self) -> State:
-        """Returns what is to be kept beside the lines."""
+        """Returns the state to write to the sidecar."""
 
     @abstractmethod
     def _lines_now(self) -> list[str]:
@@ -112,12 +112,12 @@ class GraphView(BesideSidecar):
     # ------------------------------------------------------------------ reading
 
     def _reload(self) -> None:
-        """Reads the file, and what is kept beside it.
+        """Reads the file, and its state in the sidecar.
 
         Raises:
             ForeignStore: It is no UTF-8 text.
             BadRecord: A line is no JSON.
-            LedgerDamaged: What is kept beside it cannot be read.
+            LedgerDamaged: The state in the sidecar cannot be read.
         """
         self._snapshots = self._present()
         data = read_bytes(self._path)
