@@ -82,7 +82,7 @@ class Ledger:
         return self.database.transaction()
 
     def _table(self, name: str) -> str:
-        """Returns a table as statements name it."""
+        """Returns the name of a table for statements."""
         return self.database.table(name)
 
     def _rows(
@@ -279,7 +279,7 @@ class Ledger:
         return self._marks_where("duplicate", ids)
 
     def marks_about(self, ids: Collection[str]) -> dict[str, Mark]:
-        """Returns marks that name one of some memories, as the hidden or as the visible one.
+        """Returns the marks of some memories, whether hidden or visible, by hidden id.
 
         It costs what is returned, not what the ledger holds.
         """
@@ -347,7 +347,7 @@ class Ledger:
             pairs: Ids, smaller first.
 
         Returns:
-            Those that were recorded here.
+            The pairs that this ledger had recorded.
         """
         statement = f"DELETE FROM {self._table('kept')} WHERE a = ? AND b = ?"
         return [pair for pair in pairs if self._write(statement, pair)]
@@ -380,14 +380,14 @@ class Ledger:
     # ------------------------------------------------------------------ said again
 
     def confirm(self, id_: str, data: JsonObject) -> int:
-        """Counts that a memory was said again; the memory itself stays as it is.
+        """Counts a repetition of a memory, whose record stays unchanged.
 
         Args:
             id_: The memory.
             data: Other parts of the event.
 
         Returns:
-            How often it was said again so far.
+            Number of repetitions so far.
         """
         self.record("confirmed", data={**data, "id": id_})
         with self.database.speaking():

@@ -50,16 +50,16 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Hidden memory, and the visible one that stands for it.
+    """A hidden memory with its visible survivor.
 
     Attributes:
         duplicate: The hidden memory.
         survivor: The visible one.
-        run: The run that hid it.
+        run: Id of the run that hid the memory.
         verdict: Its direct verdict with the survivor; empty in a transitive group without one.
         similarity: Their similarity, 0 to 1, or None.
         evidence: Why, in one line.
-        texts: Digest of both texts as they were; the verdict holds as long as they stay so.
+        texts: Digest of both texts at the verdict, which holds as long as both texts stay the same.
     """
 
     duplicate: str
