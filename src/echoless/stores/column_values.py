@@ -46,7 +46,7 @@ def read(name: str, value: Json) -> object:
     Empty texts and None are the field's default.
 
     Raises:
-        BadRecord: It cannot be read as that field.
+        BadRecord: The value does not fit the field.
     """
     if value is None or (value == "" and name != "content"):
         return default(name)

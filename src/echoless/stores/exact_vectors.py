@@ -35,7 +35,7 @@ class ExactVectors:
         self.needed = False
 
     def original(self, id_: str, read: bytes | None) -> bytes | None:
-        """Returns the vector as written, if it belongs to the one read; else the one read."""
+        """Returns the original vector if the vector read belongs to it, else the vector read."""
         if not self.needed or read is None:
             return read
         text = self._sidecar.ledger.fact(_KEY + id_)
@@ -84,7 +84,7 @@ class ExactVectors:
 
 
 def _is_unit(vector: bytes) -> bool:
-    """Checks whether the length of a vector is 0 or 1, so that an index leaves it as it is.
+    """Checks whether the length of a vector is 0 or 1, so that an index does not change it.
 
     The tolerance is that of Qdrant (`lib/segment/src/spaces/tools.rs`).
     """

@@ -81,7 +81,7 @@ def promised(memory: Memory, more: Mapping[str, Json] = EMPTY) -> Memory:
     """Returns a memory with the promise that the marks of its text and its fields make.
 
     Args:
-        memory: As its adapter read it.
+        memory: Memory from the adapter.
         more: Fields of the record that the memory does not carry.
     """
     marks = [
@@ -134,10 +134,10 @@ def is_hidden(record: Mapping[str, Json]) -> bool:
 
 
 def hiding(record: Mapping[str, Json], key: str) -> dict[str, Json]:
-    """Returns the fields that hide a record and keep what stood there.
+    """Returns the fields that hide a record, with the former value saved.
 
     Args:
-        record: As it is.
+        record: The record before hiding.
         key: Of the day.
     """
     before = {key: record[key]} if key in record else {}
@@ -145,12 +145,12 @@ def hiding(record: Mapping[str, Json], key: str) -> dict[str, Json]:
 
 
 def shown(record: Mapping[str, Json], key: str) -> dict[str, Json]:
-    """Returns a record as it was before echoless hid it; any other as it is.
+    """Returns a record with its former expiration date if echoless hid it; else unchanged.
 
     A day that someone set since stays.
 
     Args:
-        record: As it is.
+        record: Fields of the record.
         key: Of the day; empty for a program without one.
     """
     plain = dict(record)

@@ -40,7 +40,7 @@ _FORMS: Final = {"map": "map=FIELD:COLUMN", "hide": "hide=move"}
 _HIDINGS: Final[Mapping[str, Hiding]] = {"mark": "mark", "move": "move", "expire": "expire"}
 
 _SAFE: Final = "/ :.,@+-_>"
-"""Characters of a column's name that may stand in a query as they are."""
+"""Characters of column names that need no escape in a query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class FieldMap:
             store: For the message, such as `a Chroma collection`.
 
         Raises:
-            UsageError: It names another one.
+            UsageError: The map names another field.
         """
         known = tuple(fields)
         for name in self.columns:
@@ -223,7 +223,7 @@ def read_path(location: str, *, way: Hiding = "move") -> MappedUrl:
     """Splits `PATH?hide=move`, for a store without maps and parts; any other `?` is of the path.
 
     Args:
-        location: What stands behind `scheme:///`.
+        location: Part of the address behind `scheme:///`.
         way: As for `read_hiding`.
 
     Raises:
@@ -239,7 +239,7 @@ def read_location(location: str, *, takes: Iterable[str] = ("map",)) -> MappedUr
     """Splits `PATH?map=field:column&map=…#PART`; a `?` or `#` may belong to an existing path.
 
     Args:
-        location: What stands behind `scheme:///`.
+        location: Part of the address behind `scheme:///`.
         takes: Parts the query may have: `map`, `hide`.
 
     Raises:

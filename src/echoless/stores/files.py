@@ -196,7 +196,7 @@ def check_new(path: Path, what: str) -> None:
 
     Args:
         path: The file to be.
-        what: What it holds, as a noun for the error.
+        what: Noun for the file in the error, such as `report`.
 
     Raises:
         UsageError: The file exists, or its folder does not.
@@ -331,7 +331,7 @@ def _copy_attributes(handle: int, path: Path) -> None:
     """Gives an open file the extended attributes of another: lists of access, labels, notes.
 
     Raises:
-        OSError: One of them cannot be kept; those of the system itself may be refused.
+        OSError: An attribute cannot be copied; attributes of the system itself may be refused.
     """
     try:
         names = os.listxattr(path)

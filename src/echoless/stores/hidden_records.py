@@ -36,9 +36,10 @@ class HiddenRecord:
     """A memory that was moved out of its store.
 
     Attributes:
-        memory: As it was when it left, with its `native`.
+        memory: The memory before it was moved, with its `native`.
         place: Where it belongs, for a store with an order of its own; 0 elsewhere.
-        after: What it stood behind, for a store that finds a place again by that; else empty.
+        after: Id of the memory in front of it, for a store that restores places by neighbours; else
+            empty.
     """
 
     memory: Memory

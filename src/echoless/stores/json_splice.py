@@ -79,7 +79,7 @@ def array_of(text: str, key: str) -> str | None:
 
     Args:
         text: One JSON object.
-        key: Of the array; one that stands twice counts in its last place.
+        key: Key of the array; if it occurs twice, the last one counts.
 
     Raises:
         ValueError: The text is not a JSON object.

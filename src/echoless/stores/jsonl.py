@@ -136,7 +136,7 @@ class JsonlStore(StoreKind, HidesOnRequest):
         """Reads a file that is one JSON document; other files stay lines.
 
         Raises:
-            BadRecord: It is a document, and it is not plain where its memories stand.
+            BadRecord: The file is a document, and its memories have no simple place in it.
         """
         document = records_in(text, records.is_record)
         if document is not None:
@@ -295,7 +295,7 @@ class JsonlStore(StoreKind, HidesOnRequest):
         """Replaces the file, and brings what was moved out of it up to date around that.
 
         Args:
-            before: All lines as they were.
+            before: All lines before the change.
         """
         table = HiddenRecords(self.ledger)
         rows = table.read().keys()  # a damaged ledger refuses before anything changes

@@ -28,7 +28,7 @@ class Oddity:
 
     Attributes:
         name: Of the table, trigger or view.
-        says: What it is, as a sentence without its full stop.
+        says: Description of the object, a sentence without its full stop.
         hinders_reading: Whether the file must not even be read.
     """
 

@@ -57,10 +57,10 @@ class Backlinks:
         self._state = ""
 
     def to(self, ids: Collection[str]) -> dict[str, list[Memory]]:
-        """Returns memories outside the given ones with a link to them, as they are now.
+        """Returns the present memories that link to one of the given ids, without these themselves.
 
         Returns:
-            By the memory they link to, sorted by id; whole records, as `get` gives them.
+            By the target of the link, sorted by id; whole records, as `get` returns them.
         """
         if not ids:
             return {}

@@ -466,7 +466,7 @@ class Mem0ChromaStore(ChromaStore):
         return expiration.remarks("expiration_date", self._dated, self._elsewhere)
 
     def hide(self, marks: Sequence[Mark]) -> None:
-        """Sets a past day as expiration date, and keeps what stood there in the record."""
+        """Sets a past day as expiration date, and saves the former date in the record."""
         for id_, metadata in self._metadata(mark.duplicate for mark in marks).items():
             if not expiration.is_hidden(metadata):
                 hidden = expiration.hiding(metadata, self._its_layout().fields.expires)

@@ -22,7 +22,7 @@ RECHECK: Final = 60.0
 """Seconds, by default, after which other clients' changes are looked for."""
 
 _REMEMBERED: Final = 100_000
-"""Number of changes that are remembered one by one."""
+"""Number of changes that are remembered individually."""
 
 _MINUTE: Final = 60 * 10**9
 
@@ -81,7 +81,7 @@ class LiveStore(MovesHidden):
         """Opens the lineage.
 
         Args:
-            library: For messages, such as `LangGraph`.
+            library: Name of the library in messages, such as `LangGraph`.
             lineage: File of the lineage, made by the first write; None keeps it in memory, where it
                 ends with this object.
             recheck: Seconds after which an index of the store reads all of it again, at least 0:

@@ -51,7 +51,7 @@ class _Memory(Protocol):
 
 
 def check_version() -> None:
-    """Checks that a version that works is installed, without importing it.
+    """Checks that a usable version of the library is installed, without importing it.
 
     Raises:
         MissingExtra: The library is not installed.

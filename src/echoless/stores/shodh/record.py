@@ -216,7 +216,7 @@ def _memory(record: Record, own: _Own, metadata: JsonObject) -> Memory:
 
 
 def _extra(record: Record, own: _Own) -> dict[str, Json]:
-    """Returns what else a record holds, and the ids of other notes it stands for."""
+    """Returns the further fields of a record, and the ids of other notes that it replaces."""
     extra: dict[str, Json] = {}
     if record.get("entities"):
         extra["entities"] = record["entities"]

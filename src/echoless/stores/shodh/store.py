@@ -181,7 +181,7 @@ class ShodhStore(StoreKind, MovesHidden):
             pass  # every write begins with that
 
     def own_put(self, memories: Sequence[Memory]) -> None:
-        """Writes memories anew; one that is already as given stays untouched.
+        """Rewrites memories; a memory that is already equal stays untouched.
 
         Raises:
             StoreError: The library did not take or keep one, or did not remove the old record. Of
@@ -271,7 +271,7 @@ class ShodhStore(StoreKind, MovesHidden):
         """Removes memories; each is gone when a fresh read no longer finds it.
 
         Raises:
-            StoreError: One is still there; the message names it.
+            StoreError: A memory is still in the store; the message names it.
         """
         self._must_write()
         for id_ in sorted(set(ids)):
