@@ -488,7 +488,7 @@ def _keep_both(opened: Store, request: _Request, pair: tuple[str, str]) -> int:
 
 
 def _carry_out(opened: Store, request: _Request, plan: Plan) -> Run | None:
-    """Writes a plan to its file, or carries it out at once, as it was asked."""
+    """Writes a plan to its file, or carries it out at once, depending on the request."""
     if request.plan_file:
         write_plan(plan, request.plan_file)
     if not request.now or not plan.actions:

@@ -132,7 +132,7 @@ class TerminalReview:
         wanted: What is shown.
         survivor: The memory of the present item that would stay.
         text: New text for it, if a person wrote one.
-        first: Key of an item to show before the others, such as one that was taken back.
+        first: Key of the item to show first, such as an item whose answer was taken back.
         seen: Number of the answer that the present item had when it was shown; 0 for none.
     """
 
