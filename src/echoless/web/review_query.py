@@ -28,7 +28,7 @@ PAGE: Final = 10
 _MOST_FIELDS: Final = 20_000
 _REFERENCE: Final = "~"
 _LONGEST: Final = 200
-"""Characters of an id that a form carries as it is."""
+"""Largest length of an id that a form contains unchanged."""
 
 
 def fields_of(encoded: str) -> Fields:
@@ -44,7 +44,7 @@ def fields_of(encoded: str) -> Fields:
 
 
 def field(fields: Fields, name: str) -> str:
-    """Returns one value, the last one if there are several; empty if there is none."""
+    """Returns the last value of a field; empty if the field has none."""
     values = fields.get(name, ())
     return values[-1] if values else ""
 
@@ -189,8 +189,8 @@ class Draft:
 
     Attributes:
         key: Of the item.
-        survivor: As the form carries it; empty for the proposed one.
-        without: Memories that are different, as the form carries them.
+        survivor: Reference of the survivor in the form; empty for the proposed one.
+        without: References of memories that are different.
         text: New text of the survivor; None where it is not edited.
         editing: Whether the field for the text is open.
         seen: Number of the answer the person saw; None where the form does not say.
