@@ -1,4 +1,4 @@
-"""Reports what is said in more than one store, or in more than one namespace; never plans it.
+"""Reports duplicates across stores or namespaces; never plans an action on them.
 
 The memories of all sides are compared as one, by the detectors and the judge of any other run, and
 pairs of one side are left out: each store's own audit reports those. Long notes are compared as
@@ -205,7 +205,7 @@ def between_stores(
     across: bool = False,
     progress: Progress | None = None,
 ) -> Between:
-    """Finds what is said in more than one store; reads only.
+    """Finds duplicates across stores; reads only.
 
     Args:
         stores: Open. Their order does not matter.
@@ -274,7 +274,7 @@ class _Union:
         origin: Where each lies, by joined id.
         side: Side of each, by joined id.
         apart: Pairs of joined ids that a person keeps apart.
-        unmet: Namespaces that are not compared with those of other names.
+        unmet: Namespaces that are not compared with namespaces of other names.
         tally: What was skipped.
     """
 

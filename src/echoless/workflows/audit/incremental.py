@@ -62,7 +62,7 @@ KEPT_FROM: Final = 2_000
 """Memories of an audit from which pages are kept: fewer are audited in seconds, without a trace."""
 
 _LARGEST: Final = 64 * 2**20
-"""Bytes of one page, packed, beyond which it is not kept."""
+"""Bytes of one packed page above which the cache does not store it."""
 
 _OWN_DETECTORS: Final = frozenset({"exact", "normalised", "sequence", "lexical", "semantic"})
 """Those whose version `edition` covers."""
@@ -120,7 +120,7 @@ def _is_repeatable(store: Store, settings: Settings) -> bool:
 
 
 class _IncrementalAudit:
-    """One audit that reuses pages of earlier ones."""
+    """One audit that reuses cached pages of earlier audits."""
 
     def __init__(
         self, store: Store, printed: Printed, settings: Settings, progress: Progress
@@ -257,7 +257,7 @@ class _Decisions:
         return {id_ for ids, _ in self._decided for id_ in ids}
 
     def beyond(self, homes: Mapping[str, str]) -> set[str]:
-        """Returns memories outside these homes that are named beside one in them."""
+        """Returns ids outside these homes that share a decision with an id inside."""
         partly = (ids for ids, _ in self._decided if not homes.keys().isdisjoint(ids))
         return {id_ for ids in partly for id_ in ids} - homes.keys()
 

@@ -335,7 +335,7 @@ def _chains(held: Sequence[ReportedPair]) -> Sequence[Sequence[ReportedPair]]:
 
 
 def _pair(pair: ReportedPair, memories: Mapping[str, Memory], extent: Extent) -> Iterator[Block]:
-    """Yields one pair with the words that differ."""
+    """Yields one pair with the differing words marked."""
     yield say(strong(pair.a), " and ", strong(pair.b), f"  {quoted(pair.sentence)}", level=1)
     if extent.explain:
         yield evidence_line(pair.verdict, pair.similarity, pair.evidence, level=2)
@@ -412,7 +412,7 @@ def _series(report: Report, memories: Mapping[str, Memory], extent: Extent) -> I
 
 
 def between_blocks(between: Between, extent: Extent, *, what: str) -> Iterator[Block]:
-    """Yields what is said on more than one side.
+    """Yields the duplicates across stores or namespaces.
 
     Args:
         between: The report.
@@ -467,7 +467,7 @@ def _shared_group(at: int, group: SharedGroup, extent: Extent, what: str) -> Ite
 
 
 def _shared_pair(pair: SharedPair, extent: Extent, what: str) -> Iterator[Block]:
-    """Yields one pair that stays apart, with the words that differ."""
+    """Yields one pair that is not merged, with the differing words marked."""
     a, b = (Quote(each.content, _place(each, what)) for each in (pair.a, pair.b))
     yield say(strong(a.id), " and ", strong(b.id), f"  {quoted(pair.sentence)}", level=1)
     if extent.explain:
