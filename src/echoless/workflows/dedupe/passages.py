@@ -85,14 +85,14 @@ def propose(
     vectors: Vectoriser | None = None,
     touched: AbstractSet[str] | None = None,
 ) -> ProposedNotes:
-    """Returns pairs of memories, one of them long, that may share most of one.
+    """Returns pairs of memories, of which one is long, that may share most passages of one side.
 
     Args:
         memories: By id.
-        ids: Those that are compared, each standing for its copies.
+        ids: Ids to compare, each the representative of its copies.
         settings: Of the run; its detectors look at passages.
         tally: Takes what was left out.
-        vectors: For detectors that want them.
+        vectors: Vectors for detectors that need them.
         touched: Pairs count only if one of the two is among these; all by default.
     """
     units = _units(memories, ids, settings)
@@ -273,7 +273,7 @@ class PassageComparison:
 
     Attributes:
         memories: By id.
-        proposed: Pairs of which one may say most of the other.
+        proposed: Pairs in which one note may contain most of the other.
         judge: Judges passages.
         questions: Chooses the passages that the pair model is asked about.
         apart: Pairs a person decided to keep both of.
@@ -328,7 +328,7 @@ class PassageComparison:
         return Pair(self.memories[ids[0]], self.memories[ids[1]], signals)
 
     def _compare(self, pairs: Sequence[Pair]) -> dict[Ids, NoteComparison]:
-        """Returns comparisons by ids, as many as are judged; counts the others."""
+        """Returns comparisons by ids within the budget, and counts the pairs beyond it."""
         if pairs:
             self.tell("comparing passages", 0, len(pairs))
         wanted = []

@@ -137,7 +137,7 @@ class _Selection:
         return (self.only, self.within, settings.namespace) != (None, None, None)
 
     def scopes(self, settings: Settings) -> list[Scope]:
-        """Returns what is read: one scope, or one for each namespace that has a limit."""
+        """Returns the scopes to read: one scope, or one for each namespace if there is a limit."""
         since, limit = settings.since, settings.limit
         if self.within is None:
             return [Scope(settings.namespace, since, limit)]
@@ -384,7 +384,7 @@ def standing_marks(
     Args:
         store: Any open store.
         memories: By id.
-        tally: Told which marks are outdated.
+        tally: Counts the outdated marks.
         part: Whether they are few of the store: then only the marks that name them are read.
     """
     marks = store.ledger.marks_about(memories.keys()) if part else store.ledger.marks()
