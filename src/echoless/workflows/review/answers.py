@@ -1,4 +1,4 @@
-"""Answers of a person in a review, as values and as they stand in the ledger."""
+"""Answers of a person in a review, as values and as records of the ledger."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Choice: TypeAlias = Literal["accept", "different", "skip"]
 CHOICES: Final[tuple[Choice, ...]] = get_args(Choice)
 
 REVIEW: Final = "review"
-"""What decisions are recorded as coming through."""
+"""Origin that the ledger records for decisions of a review."""
 
 
 class AnsweredElsewhere(UsageError):
-    """The item has another answer than its reader saw, such as one from a second window."""
+    """Error for an item whose answer changed since its reader saw it, as in a second window."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a person decided about one item.
+    """Decision of a person about one item.
 
     Attributes:
         key: Of the item.
@@ -137,7 +137,7 @@ def record_answers(
 
     Args:
         store: Of the memories.
-        standing: All answers that stand, by key.
+        standing: All answers in force, by key.
         answers: New ones.
 
     Returns:
@@ -161,7 +161,7 @@ def take_back_answers(
 
     Args:
         store: Of the memories.
-        standing: All answers that stand, by key.
+        standing: All answers in force, by key.
         keys: Of those to take back.
 
     Returns:

@@ -51,7 +51,7 @@ class PairApart:
     Attributes:
         a: Smaller id.
         b: Other id.
-        one: The memory a as it is now; None where it is gone.
+        one: The present memory a; None if it is gone.
         other: The memory b, or None.
         at: When it was decided, ISO 8601 UTC; empty where nothing tells it.
         by: What the decision came through: `review`, `consolidate`, `mcp` (an agent), `ego-mcp`,
@@ -106,7 +106,7 @@ class AnswerGiven:
 
     Attributes:
         answer: The answer.
-        memories: Those it is about, as they are now, by id; one that is gone is missing.
+        memories: Present memories of the answer, by id, without the memories that are gone.
         state: `waits` for a review to apply it; `done` if nothing is left to do, as all that go
             are hidden or gone, or the pairs are kept apart; `changed` if a text changed since, or a
             memory is gone or hidden: it does not count.
@@ -296,7 +296,7 @@ def withdraw_pair(store: Store, a: str, b: str) -> Withdrawn:
     Args:
         store: Of the memories.
         a: Id of a memory.
-        b: Id of the other one.
+        b: Id of the second memory.
 
     Raises:
         InputError: The pair is not kept apart.
@@ -320,7 +320,7 @@ def withdraw_pair(store: Store, a: str, b: str) -> Withdrawn:
 
 
 def withdraw_answer(store: Store, key: str) -> Withdrawn:
-    """Takes back one answer of a review, with the pairs that only it records as different.
+    """Takes back one answer of a review, with pairs that no other answer records as different.
 
     Where an answer is damaged it takes back the answer alone, so that others can be read again.
 
