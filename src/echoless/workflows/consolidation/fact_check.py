@@ -160,7 +160,7 @@ class _Content:
         self._denies = bool(negations(text)) or bool(self._denied)
 
     def without_quoted(self, source: str) -> str:
-        """Returns a source without the sentences that stand in the text as they are."""
+        """Returns a source without the sentences that the text quotes word for word."""
         rest = []
         for sentence in _sentences(source):
             words = re.escape(sentence.rstrip(_END))
@@ -239,7 +239,7 @@ class _Content:
 
 @remembered
 def _denials(facts: Facts) -> tuple[tuple[str, frozenset[Value]], ...]:
-    """Returns each denial with the values of what it may deny: around it, in Japanese before it."""
+    """Returns each denial with the values in its reach: on both sides, in Japanese before it."""
     tokens = facts.tokens
     denials: list[tuple[str, frozenset[Value]]] = []
     for at, token in enumerate(tokens):

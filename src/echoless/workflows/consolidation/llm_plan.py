@@ -37,7 +37,7 @@ Asked = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Unmerged:
-    """A group that stays as it is.
+    """A group that the plan leaves unchanged.
 
     Attributes:
         survivor: The memory that would have stayed.

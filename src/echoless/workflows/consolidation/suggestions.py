@@ -55,7 +55,7 @@ class Offer:
         advice: What follows from the verdict.
         keep: Which of the two a merge had better keep; None where a merge would hide one that may
             not be hidden.
-        why: Why that one, or why none, as a half sentence.
+        why: Reason for the survivor, or for having none, as a half sentence.
     """
 
     a: Memory
@@ -149,7 +149,7 @@ class OfferSource:
         recent: The window, or None.
         classes: Members of each class of copies, the one shown first, by the one that was judged.
         stands_for: The one that was judged, by member.
-        answered: Pairs of those that were judged of which copies are kept apart.
+        answered: Judged pairs of which some copies are kept apart.
         copied: The verdict on two copies.
     """
 
