@@ -38,7 +38,7 @@ class OwnerRefusal(Exception):
 
     Attributes:
         kind: `ValidationError`, `NotFoundError` or `RuntimeError`.
-        details: More about it, such as what to do.
+        details: Further sentences, such as a remedy.
     """
 
     def __init__(self, kind: str, message: str, *, details: str = "") -> None:
@@ -103,7 +103,7 @@ class OwnerPreview(Protocol):
 
     @property
     def plan(self) -> Plan:
-        """Returns the plan that carries it out."""
+        """Returns the plan of the preview."""
         ...
 
 
