@@ -268,7 +268,7 @@ class CacheFile:
         return False
 
     def remove(self) -> None:
-        """Deletes a file that echoless wrote as a cache, with its log."""
+        """Deletes the cache file and its log, if echoless wrote the file."""
         with suppress(FileNotFoundError, NotPrivate, InTheWay):
             insist_on_own(self._path.parent)
             for suffix in ("-wal", "-shm", "-journal", "") if self._is_ours() else ():

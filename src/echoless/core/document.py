@@ -142,7 +142,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Blocks about one thing, such as a group; a page draws a frame around them.
+    """Blocks about one thing, such as a group; a page draws a frame around the blocks.
 
     Attributes:
         blocks: In their order.

@@ -46,7 +46,7 @@ _turn: Final = Lock()  # numba takes the folder from a setting of the whole proc
 
 
 def njit(**options: Any) -> Callable[[Function], Function]:
-    """Compiles a function as `numba.njit` does, and keeps what it compiled.
+    """Compiles a function as `numba.njit` does, and caches the compiled code.
 
     Args:
         options: Of `numba.njit`, without `cache`.

@@ -407,7 +407,7 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Subsumes:
-    """Verdict that one says all the other says, and more.
+    """Verdict that one text says all of the other and more.
 
     Attributes:
         superset: The side that says more and has to survive.
@@ -445,7 +445,7 @@ class Sibling:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Verdict that both have one topic but state other facts."""
+    """Verdict that both texts have one topic and state different facts."""
 
     evidence: Evidence
 

@@ -70,7 +70,7 @@ def user_folder(kind: Kind) -> Path:
 
 @lru_cache(maxsize=16)
 def _of_variables(kind: Kind, home: str, chosen: str | None) -> Path:  # noqa: ARG001
-    """Returns `_looked_up`, kept by the variables that decide on it: it is asked for each text."""
+    """Returns `_looked_up`, cached by the variables that decide it, as each text asks for it."""
     return _looked_up(kind)
 
 
@@ -97,7 +97,7 @@ def cache_folder() -> Path:
 
 
 def expanded(text: str) -> Path:
-    """Returns a path with `~` replaced by the home folder; as it stands for a user without one."""
+    """Returns a path with `~` replaced by the home folder; unchanged for a user without one."""
     return Path(os.path.expanduser(text))  # noqa: PTH111 - Path.expanduser raises without a home
 
 

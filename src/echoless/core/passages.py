@@ -226,7 +226,7 @@ class _Splitter:
             self.items.pop()
 
     def _heading(self, level: int, line: str, start: int) -> None:
-        """Begins a heading, which ends those of its level and below."""
+        """Begins a heading, which ends all headings of the same or a lower level."""
         self._finish(start)
         self.lead, self.items = "", []
         while self.headings and self.headings[-1][0] >= level:

@@ -217,7 +217,7 @@ def _command(line: Line) -> str:
 
 
 def escaped(text: str) -> str:
-    """Returns a text on one line as HTML, isolated from the direction of what is around it."""
+    """Returns a text on one line as HTML, isolated from the writing direction of its neighbours."""
     return f"<bdi>{html.escape(readable(text))}</bdi>"
 
 

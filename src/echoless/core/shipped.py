@@ -110,7 +110,7 @@ def _digests(package: str) -> dict[str, str]:
 
 
 def _own_record() -> str:
-    """Returns the list of the files of echoless, which lies beside them.
+    """Returns the list of the files of echoless in the installed package.
 
     `importlib.metadata` would find it too, and takes a twentieth of the time of a short command.
     """

@@ -242,7 +242,7 @@ def normalise(text: str, *, fold_case: bool = False) -> str:
 
 
 def _dressed(text: str, *, fold_case: bool) -> str:
-    """Returns what `normalise` returns, by all its steps."""
+    """Returns the result of `normalise`, by all its steps."""
     text = undress(text)
     if text.isascii():  # of all that follows only this changes ASCII
         text = _strip_frame(_SPACE.sub(" ", text.replace("`", "'")).strip())
