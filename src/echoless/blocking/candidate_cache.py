@@ -48,7 +48,7 @@ KEPT_FROM: Final = 2_000
 """Memories of a run from which proposals are cached: fewer are searched within a second."""
 
 _LARGEST: Final = 64 * 2**20
-"""Bytes of one entry beyond which it is not cached."""
+"""Largest entry of the cache, in bytes."""
 
 Flags = NDArray[np.bool_]
 

@@ -133,7 +133,7 @@ class _Asked:
 
 
 class Search:
-    """Pairs that the detectors of one run proposed so far.
+    """Collects the pairs of all detectors of one run.
 
     Attributes:
         left_out: Pairs beyond the budget, by namespace of the partition.

@@ -233,7 +233,7 @@ def sign(coordinates: Any, words: Any) -> None:
 
 @njit(nogil=True)
 def pack(coordinates: Any, bits: int, keys: Any, signatures: Any) -> None:
-    """Writes signs of coordinates as one key a table and as words.
+    """Packs the signs of coordinates into one key for each table and into words.
 
     `coordinates` has shape (rows, planes); the first `tables * bits` planes make the keys, the
     first `64 * words` the signatures.
