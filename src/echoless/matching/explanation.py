@@ -227,7 +227,7 @@ def _would_change(
 
 
 def _missing(reading: Reading) -> str:
-    """Returns what a merge lacks that no rule forbids."""
+    """Returns the reason why a pair is not merged although no rule forbids it."""
     if reading.same >= reading.merge and reading.conflict >= DOUBTED:
         return (
             f"They would be merged if the probability of a conflict, {reading.conflict:.2f}, were "

@@ -162,6 +162,6 @@ def _plain(text: str) -> str:
 
 
 def _known(match: re.Match[str]) -> str | None:
-    """Returns the word of a match if it is one of the known ones."""
+    """Returns the word of a match if it is a status word."""
     word = (match["inside"] or match["upper"] or match["before"] or "").strip().casefold()
     return word if word in _WORDS else None

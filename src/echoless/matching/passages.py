@@ -125,7 +125,7 @@ class PassageMatch(NamedTuple):
 
     @property
     def b_holds_a(self) -> bool:
-        """Checks whether b says all that a says, whatever stands above them."""
+        """Checks whether b says all that a says, without the headings above the two."""
         return _b_holds_a(self.verdict)
 
     @property
@@ -387,7 +387,7 @@ class _Work:
         return Pair(one, other, {"lexical": fuzz.token_set_ratio(a, b) / 100})
 
     def _above(self, a: int, b: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Returns what stands above each of two passages and not above the other."""
+        """Returns the headings above each of two passages, without the common ones."""
         one, other = list(self.a.passages[a].context), list(self.b.passages[b].context)
         while one and other and one[-1] == other[-1]:
             one.pop()

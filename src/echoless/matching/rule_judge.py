@@ -179,7 +179,7 @@ def _without_comparison(pair: Pair, a: Facts, b: Facts) -> Verdict | None:
 
 
 def _apart(pair: Pair, comparison: Comparison, fired: Sequence[Finding]) -> Verdict:
-    """Returns what two texts are to each other that do not say the same."""
+    """Returns the verdict on two texts with differences."""
     differences = [each.difference for each in fired]
     if fired[0].rule.name in FIRM:
         return Unsure(_evidence(pair, fired[0].rule.name, *differences))

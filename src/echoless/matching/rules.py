@@ -73,7 +73,7 @@ class Rule(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A difference with the rule that found it."""
+    """A difference with its rule."""
 
     rule: Rule
     difference: Difference
@@ -188,7 +188,7 @@ def _capitals(texts: Comparison) -> Difference | None:
 
 
 def _in_other_case(capitals: frozenset[str], others: frozenset[str]) -> tuple[str, ...]:
-    """Words with a capital that the other text writes small only; short ones in any other case.
+    """Returns words with a capital that the other text writes in small letters or other case.
 
     `PIOTR` and `Piotr` are one name, `Mb` and `MB` are two units.
     """
@@ -359,7 +359,7 @@ wording, inclusive."""
 
 
 def findings(texts: Comparison) -> list[Finding]:
-    """Returns all differences of two texts: those that stand on both sides first."""
+    """Returns all differences of two texts: differences with words on both sides first."""
     kinds, kinds_too = _kinds(texts.a), _kinds(texts.b)
     left = {kinds[token.index] for token in texts.only_a}
     left |= {kinds_too[token.index] for token in texts.only_b}

@@ -1,4 +1,4 @@
-"""What is known of a text is kept while it is needed, in memory that has a bound."""
+"""Cache of results for texts, within a limit of memory."""
 
 from __future__ import annotations
 

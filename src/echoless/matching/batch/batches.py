@@ -36,7 +36,7 @@ _SINCE: Final = time.perf_counter()
 _LOAD: Final = Path("/proc/loadavg")
 
 _LOOKS: Final = 9
-"""Looks at what is running, of which the middle one counts."""
+"""Number of looks at the running threads, of which the median counts."""
 
 _APART: Final = 0.005
 """Seconds between two of them. Together they outlast threads of BLAS that wait for work by

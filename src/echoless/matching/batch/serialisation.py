@@ -92,7 +92,7 @@ def _strings(side: list[object]) -> tuple[str, ...]:
 
 
 class Ruled(NamedTuple):
-    """What the judge says of one batch.
+    """Verdicts of the judge on one batch.
 
     Attributes:
         verdicts: In the order of the pairs.

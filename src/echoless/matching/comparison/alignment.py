@@ -35,7 +35,7 @@ _MOST_PAIRED: Final = 24
 
 
 class Relation(StrEnum):
-    """How the values of one kind in two texts stand to each other."""
+    """Relation of the values of one kind in two texts."""
 
     EQUAL = "equal"
     DIFFERENT = "different"
@@ -179,11 +179,11 @@ def _values(facts: Facts, stands_for: Mapping[int, Value]) -> list[Value]:
 
 
 _TURNING: Final = ("reversers", "retracting")
-"""Lists of words that take back what they are added to."""
+"""Lists of words that reverse the meaning of a text to which they are added."""
 
 
 def _added(more: Facts, less: Facts, larger: list[Value], smaller: list[Value]) -> bool:
-    """Returns whether one text states all of the other, in order, and adds what cannot turn it.
+    """Checks whether one text states all of the other, in order, with harmless additions only.
 
     A denial or a duty that is added may turn it. So may a word in the place of a function word
     (`has`, `needs`), or between two words that belong together.

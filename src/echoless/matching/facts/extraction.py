@@ -94,7 +94,7 @@ _T = TypeVar("_T")
 
 
 def remembered(read: Callable[[Facts], _T]) -> Callable[[Facts], _T]:
-    """Keeps what a function reads out of one text for as long as the facts of the text are kept."""
+    """Caches the result of a function of facts for the lifetime of the facts."""
     name = f"{read.__module__}.{read.__qualname__}"
 
     @wraps(read)

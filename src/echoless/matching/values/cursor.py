@@ -135,7 +135,7 @@ class Cursor:
         return None
 
     def digits_at(self, at: int) -> str:
-        """Returns the plain number at a place as its value writes it; empty if there is none."""
+        """Returns the plain number at a place in the spelling of its value; empty without one."""
         number = self.number(at)
         if number is None:
             return ""

@@ -139,7 +139,7 @@ def phrases_of(lexicon: Lexicon) -> Phrases:
 
 
 _Bodies: TypeAlias = dict[str, str]
-"""Alternatives by name; one with a point in its name is a part of what stands before the point."""
+"""Alternatives by name; a name with a point is a part of the name before the point."""
 
 
 class Needs(NamedTuple):
@@ -401,7 +401,7 @@ def _times(*, german: bool) -> _Bodies:
 
 
 class _Units(NamedTuple):
-    """Units as alternatives: all, those of more than one letter, and those of East Asia."""
+    """Alternatives of units: all, names of more than one letter, and names of East Asia."""
 
     all: str
     long: str

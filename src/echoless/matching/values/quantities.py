@@ -161,7 +161,7 @@ def unit_named(name: str) -> Unit:
 
 
 _ELSEWHERE: Final = {"mon": "monat", "in": "inch", "t": "tonne"}
-"""Spellings that stand for a unit only behind digits: elsewhere they are words."""
+"""Spellings that mean a unit only after digits; elsewhere they are words."""
 
 
 def unit_of(text: str) -> str | None:

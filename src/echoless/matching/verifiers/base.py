@@ -37,7 +37,7 @@ class Opinion:
 
 @dataclass(frozen=True, slots=True)
 class NoOpinion:
-    """A question that brought no usable answer; the pair stays as unsure as it was.
+    """A question without a usable answer; the pair stays unsure.
 
     Attributes:
         reason: What went wrong, in one line.
@@ -94,7 +94,7 @@ class Verifier(Protocol):
 
 @runtime_checkable
 class Limited(Protocol):
-    """A verifier that keeps to limits and counts what it spends; those over a model do."""
+    """A verifier over a language model, with limits and an account of its costs."""
 
     @property
     def spent(self) -> Spent:
