@@ -122,7 +122,7 @@ class Bonds:
         return [each for pair, each in sorted(self._judged.items()) if not self.kept_apart(*pair)]
 
     def rep(self, id_: str) -> str:
-        """Returns the memory that was judged for this one and its copies."""
+        """Returns the representative that was judged for a memory and its copies."""
         return self._rep.get(id_, id_)
 
     def copies(self, rep: str) -> tuple[str, ...]:

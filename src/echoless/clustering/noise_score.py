@@ -276,7 +276,7 @@ _CUT: Final = re.compile(
     r"(?:[,;(\[{、，—–]|\s-|\b(?:and|or|the|an|because|und|oder|weil|dass)|を)[.]?$", re.IGNORECASE
 )
 _CUT_LENGTH: Final = 16
-"""Characters from the end in which it begins: twice what its longest alternative takes."""
+"""Number of last characters that the pattern reads: twice its longest alternative."""
 
 _OPENED: Final = re.compile(r"(?<![:;])(?<![:;]-)\(")
 
@@ -311,7 +311,7 @@ def peeled(text: str, policy: JunkPolicy) -> tuple[str, set[Junk]]:
 
 @lru_cache(maxsize=64)
 def _steps(policy: JunkPolicy) -> tuple[tuple[Junk, Callable[[str], str]], ...]:
-    """Returns what takes junk off one end of a text, in the order in which it is tried."""
+    """Returns functions that remove junk from one end of a text, in the order of use."""
     fields = frozenset(field.casefold() for field in policy.fields)
     own: list[str] = []
     for phrase in policy.phrases:
