@@ -61,7 +61,7 @@ class PostgresEngine:
         *,
         alone: bool = False,  # noqa: ARG002 - a claim tells which partition a worker was lost to
     ) -> Iterator[Finished | Failed]:
-        """Yields what became of each partition, as they end; see `Engine.run`.
+        """Yields the result of each partition, in the order of their ends; see `Engine.run`.
 
         A partition that is lost goes to another worker at once, and has ended as `lasting` after
         `ATTEMPTS` times.
@@ -162,7 +162,7 @@ class _LocalWorkers:
             )
 
     def close(self) -> None:
-        """Ends the processes; one that is at a partition gives it back."""
+        """Ends the processes; a process in the middle of a partition gives it back."""
         for process in self._running:
             process.terminate()
         for process in self._running:

@@ -114,7 +114,7 @@ class Queue:
     # -------------------------------------------------------------- the process that runs the job
 
     def lock(self) -> None:
-        """Makes this session the one that runs the job, until it ends.
+        """Takes the lock of the job for this session, until the session ends.
 
         Raises:
             StoreLocked: Another one does.
