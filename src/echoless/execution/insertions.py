@@ -33,7 +33,7 @@ __all__ = ["Added", "add", "add_with", "witness"]
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """An addition and what followed it.
+    """Result of an addition with its further steps.
 
     Attributes:
         run: For `undo`.
@@ -93,7 +93,7 @@ def add_with(
     why: str,
     said: JsonObject | None = None,
 ) -> Added:
-    """Writes new memories, then what follows from them, in one run that `undo` takes back whole.
+    """Writes new memories and takes further steps in one run, which `undo` takes back whole.
 
     The addition stands once it is read back; a step that fails is rolled back by itself and told,
     and the next one is tried.

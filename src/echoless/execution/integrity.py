@@ -240,7 +240,7 @@ def _projection(ledger: Ledger) -> list[Problem]:
 
 
 def _reviews(store: Store, *, mend: bool) -> list[Problem]:
-    """Checks that the answers of reviews are what the events say, from which they can be remade."""
+    """Checks that the answers of reviews agree with the events, from which they can be rebuilt."""
     try:
         agree = store.ledger.reviews() == store.ledger.reviews_by_events()
     except LedgerDamaged:

@@ -21,7 +21,7 @@ ROLLED_BACK: Final = "Everything was rolled back; nothing was lost."
 """What becomes of a plan of which a record did not read back as written."""
 
 TAKEN_BACK: Final = "It was taken back; nothing was changed."
-"""What becomes of an addition, or a step after one, that did not read back as written."""
+"""Fate of an addition or a later step that did not read back as written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ def put_back(store: Store, before: Mapping[str, Memory | None]) -> None:
 
 
 def confirm_undo(store: Store, run: str, shown: Iterable[str], data: JsonObject) -> None:
-    """Records that a run was undone: its marks go, and marks it had lifted stand again.
+    """Records that a run was undone, removes its marks, and restores the marks it had lifted.
 
     Args:
         store: Whose records were put back.

@@ -40,7 +40,7 @@ class _State:
 
 @dataclass(frozen=True, slots=True)
 class _Removals:
-    """Memories that some actions remove, and the memories that link to them.
+    """Memories that the actions remove, and the memories with a link to a removed one.
 
     Attributes:
         moved: The survivor each of them goes into, over all these actions.

@@ -166,7 +166,7 @@ def _recover_actions(
 
 
 def _hidden_by(store: Store, run: str, pending: Sequence[Event]) -> list[str]:
-    """Returns the memories a run may have hidden: those it announced and no other one hides."""
+    """Returns the memories that a run announced and no other run hides."""
     announced = [m.duplicate for event in pending for m in marks_of(event.data, run)]
     standing = store.ledger.marks_of(announced)
     return [i for i in announced if i not in standing or standing[i].run == run]
