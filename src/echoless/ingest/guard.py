@@ -279,7 +279,7 @@ class Guard:
     def _together(
         self, some: Sequence[tuple[str, Details]]
     ) -> list[Remembered | InputError | UsageError]:
-        """Remembers texts in one transaction; each sees what was stored before it."""
+        """Remembers texts in one transaction; each text meets the texts stored before it."""
         with self._lock:
             try:
                 ready = [self._ready_or_not(*each) for each in some]

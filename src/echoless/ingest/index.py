@@ -50,7 +50,7 @@ def key_of(text: str) -> int:
 
 
 def forms(text: str) -> tuple[int, int, int]:
-    """Returns keys of a text as it is, in its case-folded normal form and in its loose form."""
+    """Returns keys of a text: exact, in case-folded normal form, and in loose form."""
     return key_of(text), key_of(normalise(text, fold_case=True)), key_of(loose(text))
 
 
@@ -213,7 +213,7 @@ class MemoryIndex:
         return int.from_bytes(digest.digest(), "little")
 
     def _take(self, current: Mapping[str, Memory], ids: Iterable[str], tally: Tally) -> int:
-        """Takes in memories as they are now; ids without one are gone."""
+        """Updates the index with the present memories; ids without a memory are removed."""
         fresh, done = [], 0
         for id_ in sorted(set(ids)):
             memory = current.get(id_)

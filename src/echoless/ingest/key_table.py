@@ -49,7 +49,7 @@ def ordered(keys: Keys) -> tuple[Keys, Places]:
 
 
 class TextTable(Sequence[str]):
-    """Texts by place: in one block of UTF-8 where they were kept, and a list of later ones."""
+    """Texts by place: stored texts in one block of UTF-8, later texts in a list."""
 
     def __init__(
         self, data: NDArray[np.uint8] | None = None, ends: NDArray[np.int64] | None = None

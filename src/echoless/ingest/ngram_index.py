@@ -154,7 +154,7 @@ class Segment:
         return len(self.owners)
 
     def check(self) -> None:
-        """Reads all of the large arrays, so that no query has to check what it reads.
+        """Reads all large arrays, so that no query has to check its part.
 
         Raises:
             DamagedIndex: An array changed since it was written.

@@ -57,7 +57,7 @@ class Compared:
 
     @property
     def match(self) -> Match:
-        """Returns the memory as an answer shows it."""
+        """Returns the memory in the form for an answer."""
         evidence = self.verdict.evidence
         return Match(
             self.memory.id,

@@ -57,7 +57,7 @@ class Broken:
     why: str
 
     def to_json(self) -> dict[str, Json]:
-        """Returns the line as `hook` prints it."""
+        """Returns the line in the form that `hook` prints."""
         return {"answer": "failed", "error": self.why}
 
 

@@ -34,7 +34,7 @@ else:  # what a text that is only added, or has no vector, does without
 
 
 def vectors_for(settings: Settings, tally: Tally) -> tuple[MemoryVectoriser | None, Encoder | None]:
-    """Returns what gives vectors of memories, and what makes those of new records.
+    """Returns the vectoriser of memories, and the encoder of new records.
 
     Where a profile compares stored vectors they are all that is compared: an encoder that is named
     makes the vector of a new record, and none of those that are stored.
