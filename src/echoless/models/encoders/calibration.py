@@ -88,7 +88,7 @@ class PairAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """The calibration of one model by its user.
+    """Calibration of one model by its user.
 
     Attributes:
         model: Identity of the model, in full.

@@ -67,7 +67,7 @@ class Spent:
         }
 
     def line(self) -> str:
-        """Returns the figures as one sentence for a person."""
+        """Returns the counts and costs as one sentence for a person."""
         price = (
             "cost unknown, as no price was given (--price-in, --price-out)"
             if self.cost is None
@@ -189,7 +189,7 @@ class Governor:
                 self._spent = replace(self._spent, requests=self._spent.requests + requests)
 
     def settle(self, reserved: Reserved, answer: Answer | None) -> None:
-        """Replaces what was reserved for a question by what it cost.
+        """Replaces the reservation of a question by its real cost.
 
         Args:
             reserved: Result of `reserve`.
