@@ -21,7 +21,7 @@ from echoless.stores.live.base import RECHECK, LiveStore
 from echoless.workflows.dedupe.pipeline import find
 
 MOST: Final = 2_000
-"""Memories of one store beyond which a hook leaves it out: it has about a second."""
+"""Largest store, in memories, that a hook reads within its second; it leaves out larger ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class MemoryShare:
 
 @dataclass(frozen=True, slots=True)
 class StandingMemory:
-    """A memory and where it stands.
+    """A memory with its file and line.
 
     Attributes:
         memory: With the id its own store knows it by.
@@ -148,7 +148,7 @@ class _Reading:
         return {id_: m for id_, m in self.memories.items() if _number(id_) in stores}
 
     def elsewhere(self, written: Collection[str]) -> dict[str, Memory]:
-        """Returns what was written and the memories of other stores, in one scope.
+        """Returns the written memories and the memories of other stores, in one scope.
 
         Scopes of different files, such as their headings, are not the same ones.
         """

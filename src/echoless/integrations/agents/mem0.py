@@ -125,15 +125,15 @@ class GuardedMemory:
         return getattr(self.inner, name)
 
     def update(self, memory_id: str, *words: Any, **more: Any) -> Any:
-        """Updates as mem0 does, with the record as it was in the lineage."""
+        """Updates as mem0 does, and records the former memory in the lineage."""
         return self._witnessed([memory_id], "updated", self.inner.update, memory_id, *words, **more)
 
     def delete(self, memory_id: str) -> Any:
-        """Deletes as mem0 does, with the record as it was in the lineage."""
+        """Deletes as mem0 does, and records the former memory in the lineage."""
         return self._witnessed([memory_id], "deleted", self.inner.delete, memory_id)
 
     def delete_all(self, **owners: Any) -> Any:
-        """Deletes as mem0 does, with the records as they were in the lineage."""
+        """Deletes as mem0 does, and records the former memories in the lineage."""
         with self._lock:
             ids = [m.id for m in self.memories.owned(owners)]
             return self._witnessed(ids, "deleted", self.inner.delete_all, **owners)
@@ -252,7 +252,7 @@ class GuardedMemory:
         return [{"id": id_, "memory": memory, "event": event, **more}]
 
     def _remember(self, text: str, namespace: str, metadata: JsonObject) -> Remembered:
-        """Asks the guard; what is known counts only if mem0 shows it as long as the new text."""
+        """Asks the guard; a known memory counts only if mem0 shows it as long as the new text."""
 
         def ask(*, force: bool = False) -> Remembered:
             return self._guard.remember(
@@ -378,7 +378,7 @@ def _ends_sooner(known: Memory, metadata: JsonObject) -> bool:
 
 
 def _listed(messages: object) -> list[Message] | None:
-    """Returns messages one by one, or None where mem0 will refuse them."""
+    """Returns messages as a list, or None if mem0 will refuse them."""
     match messages:
         case str():
             return [{"role": "user", "content": messages}]

@@ -249,7 +249,7 @@ def plan_merge(
     embed: Embed | None = None,
     by: str = CALLER,
 ) -> Plan:
-    """Returns the plan that `merge_memories` carries out; arguments and errors as there."""
+    """Returns the plan of `merge_memories`, with the same arguments and errors."""
     _check_mergeable(store, keep_id)
     return merge_pairs.plan_merge(
         store,

@@ -63,7 +63,7 @@ Part: TypeAlias = "Memory | int | list[NearMemory] | NearMemory | None"
 
 @dataclass(frozen=True, slots=True)
 class NearMemory:
-    """A memory and its distance from another one.
+    """A memory with its distance from another memory.
 
     Attributes:
         memory: The record.
@@ -187,7 +187,7 @@ def save_with_auto_link(
     now: datetime | None = None,
     wait: float = WAIT,
 ) -> Saved:
-    """Saves a memory unless a near-identical one is there, and links it to near ones.
+    """Saves a memory unless a near-identical one exists, and links it to near memories.
 
     Only memories of the same privacy class are looked at, quoted and linked.
 

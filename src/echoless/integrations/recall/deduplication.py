@@ -1,4 +1,4 @@
-"""The job `recall dedup`: its options, its result for each table, its execution, its way back."""
+"""The job `recall dedup`: options, execution, undo, and a result for each table."""
 
 from __future__ import annotations
 
@@ -254,7 +254,7 @@ def _planned(dedup_plan: Plan, findings: Findings) -> list[PlannedDuplicate]:
 def _table(
     name: str, findings: Findings, compared: Sequence[Memory], planned: Iterable[PlannedDuplicate]
 ) -> TableCounts:
-    """Returns the counts of one table, with those of the planned duplicates that lie in it."""
+    """Returns the counts of one table and of its planned duplicates."""
 
     def inside(id_: str) -> bool:
         return id_.startswith(f"{name}#")

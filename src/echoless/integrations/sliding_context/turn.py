@@ -1,4 +1,4 @@
-"""One turn of a conversation as a host hands it over: messages, session, and its texts.
+"""One turn of a conversation from a host: messages, session, and texts.
 
 The message shapes of OpenClaw, OpenAI and Anthropic are read; what is neither text nor a call of a
 tool (images, thoughts) is left out.
@@ -15,7 +15,7 @@ from echoless.core.errors import InputError
 from echoless.core.model import Json, JsonObject, Memory
 
 LONGEST_TEXT: Final = 400
-"""Characters of one message that are quoted."""
+"""Largest number of characters in a quote of one message."""
 
 LONGEST_TRANSCRIPT: Final = 2_500
 SHORTEST_TRANSCRIPT: Final = 20
@@ -113,7 +113,7 @@ class Turn:
 
     @classmethod
     def from_json(cls, written: Json) -> Turn:
-        """Reads a turn as a host writes it; its keys are those of the table.
+        """Reads a turn from the JSON of a host; its keys are the keys of the table.
 
         Keys that are not known are the host's own and left out.
 
