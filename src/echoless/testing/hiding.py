@@ -51,7 +51,7 @@ class HidingConformance(StoreSuite):
         return self.open(folder)
 
     def own_bytes(self, folder: Path) -> Mapping[str, bytes]:
-        """Returns the bytes of the store's own files, without those of echoless beside them."""
+        """Returns the bytes of the store's own files, without the files of echoless."""
         return {
             name: data
             for name, data in contents(folder).items()
@@ -202,7 +202,7 @@ class HidingConformance(StoreSuite):
         self._comes_to_an_end(tmp_path, before)
 
     def _comes_to_an_end(self, folder: Path, before: list[tuple[Memory, object]]) -> None:
-        """Checks the store as the next user does, and that its owner sees what is not marked."""
+        """Checks the store as its next user, and that its owner sees all unmarked memories."""
         with self.open_plain(folder) as store:
             assert {m.id for m in store.scan()} == {m.id for m, _ in before}
             check(store, mend=True)
