@@ -123,7 +123,7 @@ def _compared_by(encoder: Encoder | None, *, semantic: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Steps on one sample, with its digest before and after them."""
+    """Steps on one sample, with the digests of the sample before and after."""
 
     steps: tuple[Step, ...]
     before: str

@@ -170,7 +170,7 @@ def remember_command(
 def _elsewhere_blocks(
     answer: Remembered, missed: Sequence[Memory], store: str, text: str
 ) -> Iterator[Block]:
-    """Yields that memories of other namespaces say a text, and the commands to use one of them.
+    """Yields memories of other namespaces with the same text, and commands to use one.
 
     Args:
         answer: The guard's.

@@ -275,7 +275,7 @@ def _runs_blocks(opened: OpenJob, runs: JobRuns, named: Sequence[str]) -> Iterat
 
 
 def _outcome_json(opened: OpenJob, outcome: JobOutcome) -> dict[str, Json]:
-    """Returns a job with what became of its partitions, as in `--json`."""
+    """Returns a job with the results of its partitions, as in `--json`."""
     return {
         **_job_json(opened),
         "finished": outcome.finished,

@@ -25,7 +25,7 @@ _DECISIONS: Final = frozenset({"--interactive", "-i", "--apply", "--json", "--sh
 
 
 def again(*words: str) -> str:
-    """Returns the command that runs, with words after its options, as a reader may copy it.
+    """Returns the running command with further words, as a reader may copy it.
 
     An option with a value takes the place of the same option. Flags that decide what becomes of a
     result are left out. What was typed behind `--`, where nothing is an option, stays at the end.

@@ -99,7 +99,7 @@ def preview_start(findings: Findings) -> Iterator[Block]:
 
 
 def preview_end(findings: Findings, plan: Plan, store: str) -> Iterator[Block]:
-    """Yields what a plan leaves out, what it would do in all, and what stays apart.
+    """Yields the exclusions of a plan, the sum of its actions, and the pairs kept apart.
 
     Args:
         findings: What the plan was made from.
