@@ -246,7 +246,7 @@ class _Application:
 
 
 async def _static(request: Request) -> Response:
-    """Sends one of the files there are; no other is opened."""
+    """Sends one of the known static files; no other file is opened."""
     name = request.path_params["name"]
     if name not in _STATIC:
         return responses.PlainTextResponse("There is no such file.", 404)

@@ -174,7 +174,7 @@ def _fold(text: str) -> int:
 
 
 class _Text:
-    """A masked text with its hidden characters and what is marked in it."""
+    """A masked text with its hidden characters and its marked parts."""
 
     def __init__(
         self,

@@ -152,7 +152,7 @@ _OF_STATUS: Final = {404: NO_PAGE, 405: METHOD, 413: TOO_LARGE, 500: MISTAKE}
 
 
 def of_problem(problem: Exception) -> Notice:
-    """Returns what is said about an error; `MISTAKE` for one that is a mistake of the program."""
+    """Returns the notice about an error; `MISTAKE` for a mistake of the program itself."""
     match problem:
         case Busy(job=job):
             progress = f"{job.stage}: {job.done:,}" + (f" of {job.whole:,}" if job.whole else "")

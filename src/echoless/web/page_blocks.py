@@ -95,7 +95,7 @@ def _rows(table: Table, rows: Sequence[str]) -> str:
 
 
 def _row(table: Table, at: int) -> str:
-    """Returns a row whose first cell is its header, with its bars below it."""
+    """Returns a row of a table: the first cell as its header, and its bars below."""
     label, *cells = table.rows[at]
     bars = ""
     if table.bars:

@@ -59,7 +59,7 @@ _DONE: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Additions:
-    """What an audit may report beside the figures of its store.
+    """Further parts of an audit report, beside the figures of its store.
 
     Attributes:
         between: What is said in several namespaces; None where nobody asked.
@@ -75,7 +75,7 @@ class Additions:
 
 
 def check_report_file(path: Path) -> None:
-    """Checks that a report could be written, before the work that it takes.
+    """Checks that a report can be written, before the work of making it.
 
     Args:
         path: The file to be.
