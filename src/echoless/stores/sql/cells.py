@@ -74,7 +74,7 @@ class Column:
 
 
 def to_json(cell: Cell) -> Json:
-    """Returns a cell as JSON; `from_json` gives it back."""
+    """Returns a cell as JSON, for `from_json`."""
     if isinstance(cell, bytes):
         return {BYTES: base64.b64encode(cell).decode("ascii")}
     return cell
@@ -147,7 +147,7 @@ def read_array(cell: Cell) -> list[str] | None:
 
 
 def write_array(texts: Sequence[str]) -> str:
-    """Returns an array of texts as PostgreSQL writes it."""
+    """Returns an array of texts in the spelling of PostgreSQL."""
     return "{" + ",".join(map(_array_item, texts)) + "}"
 
 

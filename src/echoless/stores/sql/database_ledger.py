@@ -197,7 +197,7 @@ class DatabaseLedger(LedgerPlace):
 
     @property
     def ledger(self) -> Ledger:
-        """Returns the ledger as it is now; an empty one before the first write."""
+        """Returns the present ledger; an empty one before the first write."""
         if self.exists:
             return Ledger(self._database)
         if self._file is not None:

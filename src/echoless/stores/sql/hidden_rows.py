@@ -65,7 +65,7 @@ def check_hiding(opened: Opened, layout: Layout) -> None:
 
 
 class HidingTable(TableStore):
-    """Table in which a column tells its own program what is hidden."""
+    """Table with a column that tells its own program which rows are hidden."""
 
     capabilities = Capabilities(transactions=True, hides=True)
 
@@ -91,7 +91,7 @@ class HidingTable(TableStore):
             self._set(rows, cells)
 
     def unhide(self, ids: Iterable[str]) -> None:
-        """Sets the column back to what it was."""
+        """Restores the former values of the hiding column."""
         hider = Hider(self._layout)
         with self.transaction():
             rows = self._fetch(ids)

@@ -16,7 +16,7 @@ from echoless.stores.sql.table import Row
 
 
 def shown_fact(id_: str) -> str:
-    """Returns the name of the fact that keeps what a hidden row said before."""
+    """Returns the name of the fact that stores the former hiding value of a row."""
     return f"shown before: {id_}"
 
 

@@ -36,7 +36,7 @@ _SETTINGS: Final = (
     "-c datestyle=ISO,YMD -c timezone=UTC -c intervalstyle=postgres -c extra_float_digits=1"
     " -c bytea_output=hex -c lock_timeout=5s"
 )
-"""Settings that change how a type is written as text, so that a text means the same each time."""
+"""Settings for the text form of types, so that a text always means the same."""
 
 _ISOLATION: Final = "REPEATABLE READ"
 _EVENTS: Final[tuple[Event, ...]] = ("insert", "update", "delete")
@@ -115,7 +115,7 @@ class PostgresBackend(Backend):
             return list(connection.execute(sa.text(statement), values).all())
 
     def table(self, name: str) -> SqlTable | None:
-        """Returns a table as the catalogue describes it."""
+        """Returns the description of a table in the catalogue."""
         schema, _, bare = name.rpartition(".")
         rows = self._rows(_RELATION, {"name": name, "schema": schema, "bare": bare})
         if not rows:
@@ -246,13 +246,13 @@ class PostgresBackend(Backend):
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """Yields the connection of the transaction, or one that may only read, of one moment."""
+        """Yields the connection of the transaction, or a read-only one with one snapshot."""
         with self.speaking(), self.connected() as connection:
             yield connection
 
     @contextmanager
     def connected(self) -> Iterator[sa.Connection]:
-        """Yields what `reading` does; the errors of the driver stay as they are."""
+        """Yields the connection of `reading`, with the driver's own errors."""
         if self._open is not None:
             yield self._open
             return
@@ -261,7 +261,7 @@ class PostgresBackend(Backend):
 
     @contextmanager
     def one_state(self) -> Iterator[None]:
-        """Runs a block in which everything that is read is of one moment."""
+        """Runs a block in which all reads have one snapshot."""
         with self.reading() as connection:
             before, self._open = self._open, connection
             try:
@@ -270,7 +270,7 @@ class PostgresBackend(Backend):
                 self._open = before
 
     def moment(self, connection: sa.Connection) -> object:
-        """Returns the transactions that have ended, as the server numbers them.
+        """Returns an identifier of the ended transactions: the server's snapshot as text.
 
         https://www.postgresql.org/docs/current/functions-info.html, 9.27.9: a snapshot that is the
         same sees the same rows. The own transaction is in none, so that nothing is known inside it.

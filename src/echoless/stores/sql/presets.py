@@ -21,7 +21,7 @@ else:
     lemmatization = lazy_module("mem0.utils.lemmatization")
 
 EXPIRED: Final = "1970-01-01"
-"""Date that stands for a hidden memory where a program hides what is expired."""
+"""Date of a hidden memory in tables whose program hides expired rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ PRESETS: Final = (
         unit=1000,
     ),
 )
-"""In the order in which they are tried."""
+"""Presets in the order of the search."""
 
 
 def preset_of(columns: Collection[str]) -> TablePreset | None:

@@ -161,7 +161,7 @@ class Codec:
         return self.namespace_of(parts)
 
     def namespace_of(self, parts: Sequence[Json]) -> str:
-        """Returns the namespace of the values at its places; unreadable ones count as empty."""
+        """Returns the namespace of the values at its places; unreadable values count as empty."""
         labels = []
         for (label, _), part in zip(self.layout.scope, parts, strict=True):
             try:
@@ -216,7 +216,7 @@ class Codec:
         return owned(memory, whole=not layout.preset)
 
     def _ending(self, id_: str, reading: RowReading) -> dict[str, Json]:
-        """Returns the date until which a row holds, as it was before echoless hid the row by it."""
+        """Returns the date of expiration of a row before echoless hid it."""
         hiding = self.layout.hiding
         if hiding is None or not hiding.place.path:
             return {}

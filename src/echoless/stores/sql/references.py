@@ -57,7 +57,7 @@ class Reference:
 def dependents(
     references: Sequence[Reference], connection: sa.Connection, row: Row
 ) -> dict[str, Json]:
-    """Returns the rows that go with one, by the foreign key, as JSON."""
+    """Returns the dependent rows that the database deletes with a row, as JSON."""
     dependent_rows: dict[str, Json] = {}
     for each in references:
         if not each.cascades:
@@ -75,7 +75,7 @@ def dependents(
 
 
 def put_back(references: Sequence[Reference], connection: sa.Connection, saved: Json) -> None:
-    """Adds the rows that went with one."""
+    """Adds the dependent rows again."""
     if not isinstance(saved, Mapping):
         return
     for each in references:

@@ -148,7 +148,7 @@ class SideEffects:
     def set_cells(
         self, connection: sa.Connection, rows: Mapping[str, Row], cells: Mapping[str, Cells]
     ) -> None:
-        """Writes cells of some rows, by id, that are no texts; all others stay as they are."""
+        """Writes cells without texts of some rows, by id; all other cells stay."""
         for id_, each in sorted(cells.items()):
             self.update(connection, id_, each)
         targets = {
@@ -182,7 +182,7 @@ class SideEffects:
     def _drifts(
         self, connection: sa.Connection, targets: Mapping[str, Target], *, known: bool
     ) -> dict[str, dict[str, Cell]]:
-        """Returns cells as they have to be, of rows where they are not."""
+        """Returns the wanted cells that differ from the rows, by id."""
         rows = self._fetch(connection, targets)
         drifts = {}
         for id_, row in rows.items():
@@ -327,7 +327,7 @@ def _named(effects: Iterable[SideEffect]) -> str:
 
 
 def _means(one: Cell, other: Cell) -> bool:
-    """Returns whether two cells are forms of one value; a database may write it as it likes."""
+    """Checks whether two cells are spellings of one value."""
     moment = instant(str(one))
     if moment is not None:
         return moment == instant(str(other))

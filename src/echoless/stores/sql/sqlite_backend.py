@@ -177,7 +177,7 @@ class SqliteBackend(Backend):
 
     @contextmanager
     def committed(self) -> Iterator[sa.Connection]:
-        """Yields the connection that only reads, which sees no change until it is committed."""
+        """Yields the read-only connection, which sees no uncommitted change."""
         with self.speaking():
             yield _spoken(self._own[0].connection)
 
@@ -237,7 +237,7 @@ class SqliteBackend(Backend):
 
     @contextmanager
     def writing(self, name: str) -> Iterator[None]:  # noqa: ARG002 - a file is locked as a whole
-        """Opens the file for writing inside the block; its journal stays as its owner set it."""
+        """Opens the file for writing inside the block, without a change of its journal mode."""
         self.database.heal()
         reader = self.database
         writer = _lenient(open_for_writing(self.path, wal=False))
@@ -300,7 +300,7 @@ def _as_declared(names: Iterable[str], table: SqlTable) -> tuple[str, ...]:
 
 
 def _lenient(database: Database) -> Database:
-    """Makes a connection return texts that are no UTF-8 as they are."""
+    """Makes a connection accept texts that are no UTF-8."""
     database.connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
     return database
 

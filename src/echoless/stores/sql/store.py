@@ -181,7 +181,7 @@ class TableStore(BesideSidecar):
         return self._codec.context(memory)
 
     def _shown_before(self, id_: str) -> Json:
-        """Returns what stood in a row before echoless hid it; None for nothing."""
+        """Returns the former hiding value of a row that echoless hid, or None."""
         known: Json = json.loads(self.ledger.fact(shown_fact(id_)) or "null")
         return known
 
@@ -563,7 +563,7 @@ class TableStore(BesideSidecar):
         self._seen.update({id_: rows.get(id_) for id_ in wanted})
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Removes rows; where the program keeps deleted ones, they are set as deleted."""
+        """Removes rows, or marks them as deleted where the program keeps deleted rows."""
         wanted = set(ids)
         with self.transaction():
             present = {
