@@ -29,7 +29,7 @@ _LONGEST: Final = 16_384
 _MOST_BRACKETS: Final = 256
 """Opening brackets of front matter; the parser's work grows with the square of their number."""
 _MOST_VALUES: Final = 5_000
-"""Values of front matter, each as often as aliases repeat it."""
+"""Largest number of values in front matter, repetitions by aliases included."""
 _DEEPEST: Final = 32
 _LONGEST_NUMBER: Final = 64
 """Characters of a number; a longer one stays the text it is written as."""

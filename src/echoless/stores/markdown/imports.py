@@ -79,7 +79,7 @@ def _relative(root: Path, real: Path) -> str:
 
 
 def _imports(session: Session, paths: Collection[str]) -> Iterator[tuple[str, str, Path]]:
-    """Yields files, what each imports as it is written, and where that is; from some files on."""
+    """Yields each file, an import as written in it, and the path of the import, transitively."""
     root = session.tree.root
     listed = {_real_path(root / each) for each in paths}
     waiting = [(path, session.tree.text(path) or "") for path in paths]

@@ -299,7 +299,7 @@ class MarkdownStore(StoreKind, BesideSidecar):
         at: str | None,  # noqa: ARG002
         removed: bool,  # noqa: ARG002
     ) -> Memory:
-        """Returns a survivor with what Markdown can hold of what it takes over."""
+        """Returns a survivor with the fields it takes over, as far as Markdown can hold them."""
         return self._memories.united(old, new)
 
     def linking(self, ids: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG002
@@ -392,7 +392,7 @@ class MarkdownStore(StoreKind, BesideSidecar):
             self._load()
 
     def _write(self) -> None:
-        """Writes what was staged, and what is known of it, in the sidecar."""
+        """Writes the staged files, and their state to the sidecar."""
         changes = self._tree.changes()
         state = self._session.state
         if not changes and state.text == self._parsed(self._state_text).text:

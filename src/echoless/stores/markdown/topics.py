@@ -144,7 +144,7 @@ class FileMemories:
     # ------------------------------------------------------------------ hiding
 
     def hide(self, marks: Sequence[Mark]) -> None:
-        """Moves files to the archive; those that are there already are left out."""
+        """Moves files to the archive, without files that are in it already."""
         session = self._session
         for mark in marks:
             id_ = mark.duplicate

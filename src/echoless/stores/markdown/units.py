@@ -22,7 +22,7 @@ from echoless.stores.markdown.virtual import PlacedUnit, VirtualFile
 
 
 class UnitMemories:
-    """Bullets and blocks as memories, hidden ones included."""
+    """Memories in bullets and blocks, hidden ones included."""
 
     def __init__(self, session: Session) -> None:
         """Takes the files."""
@@ -384,7 +384,7 @@ class UnitMemories:
             virtual.remember_added([m.id for m in some])
 
     def _verify(self, memory: Memory) -> None:
-        """Refuses what a file does not give back as it was put.
+        """Refuses a memory that a file returns in another form.
 
         Raises:
             StoreError: The message names the first field that differs.
@@ -437,7 +437,7 @@ class UnitMemories:
 
 
 def refusal(memory: Memory, present: Memory | None) -> StoreError:
-    """Returns the error for a memory that a file cannot hold as it is."""
+    """Returns the error for a memory that a file cannot hold unchanged."""
     fields: tuple[tuple[str, Callable[[Memory], object]], ...] = (
         ("text", lambda m: m.content),
         ("namespace", lambda m: m.namespace),
