@@ -204,7 +204,7 @@ class RecallLedger(JoinedLedger):
         return [pairs[pair] for pair in sorted(pairs)]
 
     def kept_of(self, ids: Collection[str]) -> list[Kept]:
-        """Returns the pairs kept apart that name one of some memories, by ids."""
+        """Returns the pairs kept apart with at least one of some memories, by ids."""
         wanted = set(ids)
         return [pair for pair in self.kept() if not wanted.isdisjoint(pair.ids)]
 

@@ -48,7 +48,7 @@ def place_of(id_: str) -> tuple[str, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """One field of a memory and its columns."""
+    """One field of a memory, with its columns."""
 
     name: str
     columns: Callable[[RecallTable], tuple[str, ...]]
@@ -288,7 +288,7 @@ def written(
 
 
 def _field(field: _Field, memory: Memory, table: RecallTable, known: list[Row]) -> dict[str, Value]:
-    """Returns the columns of one field: as a known row spells it, else anew."""
+    """Returns the columns of one field, spelled as in a known row if the value is the same."""
     wanted = getattr(memory, field.name)
     for row in known:
         if all(name in row for name in field.columns(table)) and field.read(table, row) == wanted:
@@ -313,7 +313,7 @@ def _embedding(memory: Memory, known: list[tuple[Row, Row | None]]) -> dict[str,
 
 
 def _check(memory: Memory, table: RecallTable, row: Row, made: Written, *, fresh: bool) -> None:
-    """Checks that the row reads back as the memory, and refuses it otherwise."""
+    """Refuses a row that does not read back as the memory."""
     number = place_of(memory.id)
     assert number is not None
     back = memory_of(table, {**row, "id": number[1]}, made.embedding)
