@@ -201,10 +201,10 @@ class EntitiesView(GraphView):
     # ------------------------------------------------------------------ writing
 
     def put(self, memories: Sequence[Memory]) -> None:
-        """Takes entities that are as they are; others are made and changed by the server alone.
+        """Accepts unchanged entities only; the server alone makes and changes entities.
 
         Raises:
-            StoreReadOnly: One is new or differs.
+            StoreReadOnly: An entity is new or differs.
         """
         self._must_write()
         self._refresh()
@@ -217,10 +217,10 @@ class EntitiesView(GraphView):
                 )
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Refuses to remove entities that are there.
+        """Refuses to remove existing entities.
 
         Raises:
-            StoreReadOnly: One is.
+            StoreReadOnly: An entity exists.
         """
         self._must_write()
         self._refresh()
@@ -247,7 +247,7 @@ class EntitiesView(GraphView):
             self._redirect()
 
     def _give(self, hidden: _Hidden, other: _Row) -> None:
-        """Adds the observations of a hidden entity to another one that lacks them."""
+        """Adds the observations of a hidden entity that its survivor lacks."""
         own, present = _elements(hidden.row), _elements(other)
         known = {read_element(raw).key for raw in present}
         new = [raw.strip() for raw in own if read_element(raw).key not in known]

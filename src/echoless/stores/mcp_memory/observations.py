@@ -219,7 +219,7 @@ class ObservationsView(GraphView):
         return memory.namespace
 
     def remarks(self) -> list[str]:
-        """Returns what is odd about the file, and which entities may be one."""
+        """Returns oddities of the file, and entities that may be the same."""
         bare = sum(line.entity is not None and line.entity.elements is None for line in self._lines)
         odd = sum(each.element.text is None for o in self._owners() for each in o.members)
         notes = [_NO_TEXT.format(odd)] if odd else []

@@ -162,7 +162,7 @@ class GraphView(BesideSidecar):
         return self._path.resolve()
 
     def text_files(self) -> tuple[Path, ...]:
-        """Returns the file, and that of hidden texts where there is one."""
+        """Returns the file of the server, and the file of hidden texts if it exists."""
         hidden = self._hidden_file.path.resolve()
         return (self.root, hidden) if hidden.exists() else (self.root,)
 
@@ -326,7 +326,7 @@ class GraphView(BesideSidecar):
 
 
 def shown(relation: Triple) -> str:
-    """Returns a relation as a person reads it."""
+    """Returns a relation in the form for a person."""
     return f"{relation[0]} -{relation[2]}-> {relation[1]}"
 
 
