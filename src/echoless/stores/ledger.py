@@ -59,7 +59,7 @@ _OF_REVIEWS: Final = ("reviewed", "review_withdrawn")
 """Kinds of event about answers of a person."""
 
 _BATCH: Final = 500
-"""Rows that `load` writes at once, and ids that one statement names."""
+"""Number of rows in one write of `load`, and of ids in one statement."""
 
 
 class Ledger:
@@ -107,7 +107,7 @@ class Ledger:
             raise unreadable(problem, self.database, table) from problem
 
     def _write(self, statement: str, values: Sequence[Cell] = ()) -> int:
-        """Executes one statement that changes rows, and returns how many it changed."""
+        """Executes one statement that changes rows, and returns the number of changed rows."""
         with self.database.speaking():
             return self.database.change(statement, values)
 
@@ -302,7 +302,7 @@ class Ledger:
     # ------------------------------------------------------------------ kept both, plans, facts
 
     def keep(self, pairs: Iterable[Kept]) -> None:
-        """Records pairs as different; they are asked about again only when one changes."""
+        """Records pairs as different; a pair is asked about again only after a change of a text."""
         self._write_many(
             f"INSERT INTO {self._table('kept')} (a, b, print_a, print_b) VALUES (?, ?, ?, ?)"
             " ON CONFLICT (a, b) DO UPDATE"
@@ -315,7 +315,7 @@ class Ledger:
         return self.own_kept()
 
     def kept_of(self, ids: Collection[str]) -> list[Kept]:
-        """Returns the pairs kept apart that name one of some memories, by ids.
+        """Returns the pairs kept apart with at least one of some memories, by ids.
 
         It costs what is returned, not what the ledger holds.
         """
@@ -545,7 +545,7 @@ class Ledger:
 
 
 def _batches(ids: Iterable[str]) -> Iterator[list[str]]:
-    """Yields ids in batches that one statement can name.
+    """Yields ids in batches, each small enough for one statement.
 
     No row names an id that has no UTF-8, or one of a damaged record that is no text.
     """

@@ -174,7 +174,7 @@ def mark_of(row: Row, place: Place) -> Mark:
 
 
 def kept_of(row: Row, place: Place) -> Kept:
-    """Reads a pair kept apart from its columns; raises as `event_of`."""
+    """Reads a pair kept apart from its columns; raises the errors of `event_of`."""
     a, b, print_a, print_b = row
     _texts(
         place, f"the pair {a!r} and {b!r} kept apart", a=a, b=b, print_a=print_a, print_b=print_b
@@ -201,7 +201,7 @@ def image_of(row: Row, place: Place) -> Image:
 
 
 def check_paired(images: Sequence[Image], place: Place) -> None:
-    """Checks that each record has an image before and one after each action that touched it.
+    """Checks that each record has an image before and after each action on it.
 
     Raises:
         LedgerDamaged: One is missing; the message names it.
