@@ -357,11 +357,11 @@ class StoreKind(ABC):
     @classmethod
     @abstractmethod
     def open(cls, location: str) -> Store:
-        """Opens the store at what stands after `scheme://`; it must exist.
+        """Opens an existing store at a location, the part of the address behind `scheme://`.
 
         Raises:
-            StoreNotFound: Nothing is there.
-            ForeignStore: Something else is there.
+            StoreNotFound: There is nothing at the location.
+            ForeignStore: The location holds something else.
         """
 
     @classmethod
@@ -462,7 +462,7 @@ class TextSearch(Protocol):
 
 @runtime_checkable
 class TextFiles(Protocol):
-    """Store that is one text file or a folder of text files, so that a change of it is a patch."""
+    """Store in one text file or a folder of text files, so that a change is a patch."""
 
     @property
     def root(self) -> Path:

@@ -73,7 +73,7 @@ class ExactVectors:
         self._store(changed)
 
     def _store(self, vectors: Mapping[str, tuple[bytes, str]]) -> None:
-        """Writes vectors with the digests of those that are read for them."""
+        """Writes vectors with the digests of the vectors that a reader gets."""
         if not vectors:
             return
         ledger = self._sidecar.ledger

@@ -35,7 +35,7 @@ SHOWN: Final = frozenset({"", "0", "false", "f", "no"})
 """Values of a field that do not put a record away, in lower case."""
 
 _NEVER: Final = SHOWN | {"never", "infinity", "none", "null", "-1"}
-"""Values of an end that stand for none."""
+"""Values of an expiration field that mean no end."""
 
 _KINDS: Final = lazy_pattern(
     r"(?P<end>expir(?:e|es|y|ation)(?:at|on|date|time)?|expiredat|valid(?:until|to)|invalidat)"
@@ -103,7 +103,7 @@ def promised(memory: Memory, more: Mapping[str, Json] = EMPTY) -> Memory:
 
 
 def _lives(memory: Memory, marks: Iterable[tuple[str, str, Json]]) -> Iterator[str]:
-    """Yields the times at which a record ends that lives so long after it was last touched."""
+    """Yields the end of a record for each field with a lifetime, counted from its last use."""
     times = (memory.created_at, memory.updated_at, memory.last_accessed)
     touched = max((moment for each in times if (moment := instant(each)) is not None), default=None)
     for kind, unit, value in marks:

@@ -87,7 +87,7 @@ class FieldMap:
         return FieldMap({**lower.columns, **self.columns})
 
     def only(self, fields: Iterable[str], store: str) -> FieldMap:
-        """Returns the map itself, if it names no other fields than these.
+        """Returns the map unchanged if it names no other fields than these.
 
         Args:
             fields: Those the kind of store can take from a column.

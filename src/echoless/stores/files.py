@@ -141,7 +141,7 @@ def is_text(name: str) -> bool:
 
 
 def shown(name: str) -> str:
-    """Returns a name of a file as text, also one that is not UTF-8."""
+    """Returns the name of a file as text, even if it is no UTF-8."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
@@ -184,7 +184,7 @@ def place_in(root: Path, name: str) -> Path:
 
 
 def make_folders(folder: Path) -> None:
-    """Makes a folder and those above it, each no more open than the one it is made in."""
+    """Makes a folder and its parents, each with at most the rights of its own parent."""
     if not folder.is_dir():
         make_folders(folder.parent)
         with speaking_of(folder):
@@ -192,7 +192,7 @@ def make_folders(folder: Path) -> None:
 
 
 def check_new(path: Path, what: str) -> None:
-    """Checks that a file could be written with `write_new`, such as before the work it takes.
+    """Checks that `write_new` could write a file, such as before long work.
 
     Args:
         path: The file to be.
@@ -246,7 +246,7 @@ def make_file(path: Path) -> None:
 
 
 def replace_bytes(path: Path, data: bytes, expected: Snapshot | None) -> None:
-    """Replaces a file atomically: writes beside it, synchronises, renames over it.
+    """Replaces a file atomically: writes a temporary file, synchronises it, renames it.
 
     Args:
         path: The file; its permissions and owner are kept.

@@ -133,7 +133,7 @@ class JsonlStore(StoreKind, HidesOnRequest):
         self._add_moved()
 
     def _read_document(self, text: str) -> None:
-        """Reads a file that is one JSON document; other files stay lines.
+        """Reads a file that is one JSON document; any other file stays a list of lines.
 
         Raises:
             BadRecord: The file is a document, and its memories have no simple place in it.

@@ -43,7 +43,7 @@ class LinkIndex:
 
 
 class Backlinks:
-    """Links between the memories of a store, for as long as one run writes to it.
+    """Links between the memories of a store, for the time of one run.
 
     A store that can look links up (`linking`) is asked anew each time. Any other is read whole
     once, and after that only what it says has changed (`changes`), whoever changed it; one that

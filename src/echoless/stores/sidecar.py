@@ -1,4 +1,4 @@
-"""Ledger beside a store that cannot hold one: `NAME.echoless`, an SQLite file."""
+"""Ledger in a file beside a store that cannot hold it: `NAME.echoless`, an SQLite file."""
 
 from __future__ import annotations
 

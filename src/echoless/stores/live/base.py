@@ -48,7 +48,7 @@ class Touched:
         self._ids += ids
 
     def since(self, token: str) -> tuple[str, Collection[str] | None]:
-        """Returns what changed since a state, as `Changes.changes`."""
+        """Returns the changes since a state, as `Changes.changes` does."""
         epoch, _, number = token.partition(":")
         known = epoch == self._epoch and len(self._ids) < _REMEMBERED
         if known and (self._still or monotonic() - self._read < self._recheck):
@@ -131,7 +131,7 @@ class LiveStore(MovesHidden):
         return 0, memory.id
 
     def put(self, memories: Sequence[Memory]) -> None:
-        """Replaces or adds memories; one that was hidden from the library stays so."""
+        """Replaces or adds memories; a memory hidden from the library stays hidden."""
         self._must_write()
         with self.noting([memory.id for memory in memories]):
             super().put(memories)

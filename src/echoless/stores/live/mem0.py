@@ -285,7 +285,7 @@ class Mem0Store(LiveStore):
             self.own_put(changed)
 
     def _shown(self, ids: Iterable[str]) -> dict[str, Memory]:
-        """Returns memories as the library holds them now."""
+        """Returns the present memories of the library."""
         memories = map(_memory, self._fetch(ids).values())
         return {memory.id: memory for memory in memories if memory is not None}
 

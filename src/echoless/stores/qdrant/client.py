@@ -214,7 +214,7 @@ class ServerPoints:
 
 
 def _batches(items: Sequence[_Item]) -> Iterator[list[_Item]]:
-    """Yields a sequence in lists of as many as one request takes."""
+    """Yields a sequence in lists, each small enough for one request."""
     for start in range(0, len(items), _BATCH):
         yield list(items[start : start + _BATCH])
 
@@ -336,7 +336,7 @@ def _id(id_: object) -> PointId:
 
 
 def _struct(point: Point) -> models.PointStruct:
-    """Returns a point as the library takes it."""
+    """Returns a point as a value of the library."""
     vectors: dict[str, object] = {name: components(point, name) for name in point.dense}
     for name, value in point.other.items():
         is_sparse = isinstance(value, Mapping)

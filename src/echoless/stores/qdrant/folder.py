@@ -160,7 +160,7 @@ class FolderPoints:
         self._replace([point.id for point in points], points)
 
     def write_payloads(self, points: Sequence[Point]) -> None:
-        """Writes payloads with the vectors as they are.
+        """Writes payloads with unchanged vectors.
 
         The library's own change of a payload would write vectors anew, scaled to length 1.
         """

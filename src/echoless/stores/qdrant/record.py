@@ -70,7 +70,7 @@ def known_ids(ids: Iterable[str]) -> list[PointId]:
 
 
 def in_order(id_: PointId) -> tuple[int, int, str]:
-    """Returns a key that sorts ids as Qdrant lists them: numbers, then UUIDs."""
+    """Returns a key that sorts ids in the order of Qdrant: numbers, then UUIDs."""
     return (0, id_, "") if isinstance(id_, int) else (1, 0, id_)
 
 

@@ -413,10 +413,10 @@ class QdrantStore(StoreKind, BesideSidecar):
         return point
 
     def _insist(self, point: Point, memory: Memory) -> None:
-        """Checks that a point reads as the memory it was made for.
+        """Checks that a point reads back as its memory.
 
         Raises:
-            StoreError: It does not.
+            StoreError: The memory reads back in another form.
         """
         read = self._memory(point)
         if read != memory:

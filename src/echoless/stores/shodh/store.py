@@ -260,7 +260,7 @@ class ShodhStore(StoreKind, MovesHidden):
             raise
 
     def _withdraw(self, new: ShodhNote, before: set[str]) -> None:
-        """Removes a record that was just written, but never one that existed before.
+        """Removes a new record, but never a record that existed before.
 
         If it does not go it is a stray, which counts for nothing and goes with the next write.
         """
@@ -296,7 +296,7 @@ class ShodhStore(StoreKind, MovesHidden):
         at: str | None,  # noqa: ARG002 - times alone are not worth a new record
         removed: bool,  # noqa: ARG002
     ) -> Memory:
-        """Returns the survivor as it is to be written, or as it was if nothing would be lost.
+        """Returns the survivor to write, or the former one if nothing would be lost.
 
         Tags are a set to wt-memory: they are united and sorted by code point. Entities are united,
         the survivor's first. The ids of the duplicates are kept with the note.
