@@ -1,4 +1,4 @@
-"""One item of a review as blocks: the texts, where they differ, and what an answer would do."""
+"""One item of a review as blocks: its texts, their differences, and the effect of an answer."""
 
 from __future__ import annotations
 
