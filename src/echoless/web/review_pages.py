@@ -353,7 +353,7 @@ class ReviewPages:
         draft: Draft | None = None,
         problem: str = "",
     ) -> CardView:
-        """Returns a card at the place that its form carries."""
+        """Returns a card with the place that the form names."""
         cards = Cards(self._session)
         return cards.card(
             item,

@@ -155,7 +155,7 @@ class ListQuery:
 
 
 def list_query(kind: ItemKind, fields: Fields) -> ListQuery:
-    """Returns what a query asks for; values that do not exist count as none."""
+    """Returns the list query of a form; unknown values are ignored."""
     return ListQuery(
         kind=kind,
         words=field(fields, "words").strip()[:1_000],
@@ -185,7 +185,7 @@ def came_from(fields: Fields) -> ListQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A card as a person has set it, before it is answered.
+    """A card in the state that a person has set, before an answer.
 
     Attributes:
         key: Of the item.

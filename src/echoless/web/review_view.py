@@ -33,7 +33,7 @@ from echoless.workflows.review.items import CLASSES, KINDS, ItemKind, ReviewItem
 from echoless.workflows.review.session import STATES, ReviewSession, State
 
 SHOWN: Final = 20
-"""Memories of one item that are written whole; the others are counted."""
+"""Largest number of members of one item on its card; the others are counted."""
 
 STATE_TITLES: Final[Mapping[State, str]] = {
     "open": "Open",
