@@ -128,7 +128,7 @@ def _group(group: ChangedGroup) -> str:
 
 
 def _pair_lines(title: str, pairs: Sequence[ComparedPair]) -> Iterator[Block]:
-    """Yields updates and contradictions that one audit holds and the other does not."""
+    """Yields updates and contradictions that only one of the two audits holds."""
     for verdict in dict.fromkeys(pair.verdict for pair in pairs):
         some = [f"{pair.a} and {pair.b}" for pair in pairs if pair.verdict == verdict]
         yield say(f"{title}: {count(len(some), verdict)}: {_listed(some)}")
@@ -452,7 +452,7 @@ def _notes(report: Report, earlier: EarlierAudit) -> Iterator[str]:
 
 
 def _differences(report: Report, earlier: EarlierAudit) -> Iterator[str]:
-    """Yields what the two audits were made with that differs."""
+    """Yields the differences between the settings of the two audits."""
     if earlier.profile != report.profile:
         yield f"The profile was {earlier.profile}, it is {report.profile} now."
     if not earlier.settings:
