@@ -267,7 +267,7 @@ class _Session:
             self._write()
 
     def outcome(self) -> Calibrated:
-        """Returns what all answers say, and saves it unless that was not wanted."""
+        """Returns the result of all answers, and saves it if requested."""
         concluded = self._concluded()
         point = concluded.point
         before = known_point(self._own.model) or OperatingPoint(
@@ -369,7 +369,7 @@ class _Session:
     # -------------------------------------------------------------- conclusions
 
     def _concluded(self) -> _Conclusion:
-        """Returns what the answers settle, or what is missing."""
+        """Returns the operating point that the answers settle, or the missing answers."""
         odds = self._odds(resamples=RESAMPLES)
         many, same = len(self._answers), sum(each.same for each in self._answers.values())
         enough = min(same, many - same) >= LEAST_EACH

@@ -82,7 +82,7 @@ class StorePairs:
     def __init__(
         self, memories: Iterable[Memory], encoder: Encoder, cache: VectorCache | None
     ) -> None:
-        """Encodes a sample of the memories: distinct texts that one vector stands for.
+        """Encodes a sample of the memories: distinct texts, each short enough for one vector.
 
         The sample is a fixed draw in the order of the digests of the texts, whatever the order of
         the memories. Of equal texts in a namespace the one with the smaller id takes part. Memories
