@@ -1,4 +1,4 @@
-"""The findings of a run as one value, and the totals reported of it."""
+"""The findings of a run as one value, and the totals for its report."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ HOW: Final = "passages"
 
 @dataclass(frozen=True, slots=True)
 class ProposedNotes:
-    """Pairs of memories of which one may say most of the other.
+    """Pairs of memories in which one may contain most of the other.
 
     Attributes:
         bounds: Share of the smaller part that may be in the other one, by ids; at least `MOST`.
@@ -354,7 +354,7 @@ class PassageComparison:
         return Judged(*ids, verdict)
 
     def overlaps(self, groups: Iterable[Group]) -> tuple[Overlap, ...]:
-        """Returns notes that stay visible though most of one is in the other, by ids.
+        """Returns visible notes that contain most of another visible note, by ids.
 
         Args:
             groups: Their members are not reported: the survivor says what they say.
