@@ -26,7 +26,7 @@ else:
 Root = Literal["home", "data", "config", "temporary", "system"]
 
 RECOGNISED: Final = ""
-"""Stands for a scheme that only the content tells."""
+"""Placeholder for a scheme that depends on the content of the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
