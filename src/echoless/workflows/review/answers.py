@@ -133,7 +133,7 @@ def recording(store: Store) -> Iterator[None]:
 def record_answers(
     store: Store, standing: Mapping[str, Answer], answers: Collection[Answer]
 ) -> list[Answer]:
-    """Writes answers and the pairs they record as different, in place of earlier ones.
+    """Writes answers and their pairs of different memories, in place of earlier answers.
 
     Args:
         store: Of the memories.
@@ -157,7 +157,7 @@ def record_answers(
 def take_back_answers(
     store: Store, standing: Mapping[str, Answer], keys: Collection[str]
 ) -> tuple[tuple[str, str], ...]:
-    """Takes answers back, with the pairs that only they record as different.
+    """Takes answers back, with the pairs that no other answer records as different.
 
     Args:
         store: Of the memories.

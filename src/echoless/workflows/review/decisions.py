@@ -41,7 +41,7 @@ ORIGINS: Final[Mapping[str, str]] = {
     "library": "by a program (keep_both)",
     STORE: "by the store's own program",
 }
-"""What a decision came through, as a clause, by its name in the ledger."""
+"""Origin of a decision, as a clause, by its name in the ledger."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ class PairApart:
 
     @property
     def origin(self) -> str:
-        """Returns what the decision came through, as a clause; empty where nothing tells it."""
+        """Returns the origin of the decision, as a clause; empty if it is unknown."""
         return f"by undo of {self.run}" if self.by == UNDO else ORIGINS.get(self.by, self.by)
 
     def to_json(self) -> dict[str, Json]:
@@ -118,7 +118,7 @@ class AnswerGiven:
 
     @property
     def texts(self) -> dict[str, str | None]:
-        """Returns what the memories say now, by id; None for one that is gone."""
+        """Returns the present texts of the memories, by id; None for a memory that is gone."""
         present = self.memories
         return {id_: present[id_].content if id_ in present else None for id_ in self.answer.ids}
 
@@ -190,7 +190,7 @@ def decisions(store: Store) -> Decisions:
 
 
 def _given(answer: Answer, memories: Mapping[str, Memory], hidden: Collection[str]) -> AnswerGiven:
-    """Returns an answer with what it is worth now."""
+    """Returns an answer with its present state."""
     present = {id_: memories[id_] for id_ in answer.ids if id_ in memories}
     shown = [memory for id_, memory in present.items() if id_ not in hidden]
     state: AnswerState = "done" if answer.choice == "different" else "waits"

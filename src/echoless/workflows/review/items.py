@@ -85,7 +85,7 @@ class ReviewItem:
 
     @property
     def others(self) -> tuple[str, ...]:
-        """Returns the memories that go if the item is accepted as it is."""
+        """Returns the memories that go if the item is accepted unchanged."""
         return tuple(id_ for id_ in self.ids if id_ != self.survivor)
 
 

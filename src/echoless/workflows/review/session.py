@@ -57,7 +57,7 @@ __all__ = ["STATES", "Filter", "ReviewSession", "State", "open_review"]
 
 @dataclass(slots=True)
 class ReviewSession:
-    """Items of one store with the answers to them; make it with `open_review`.
+    """Items of one store with their answers; `open_review` makes it.
 
     Its methods must be called one at a time, in the thread that opened the store.
 
@@ -215,7 +215,7 @@ class ReviewSession:
 
         Args:
             key: Of the item.
-            survivor: The one that stays; the proposed one by default. An unsure pair has none.
+            survivor: The memory that stays; by default the proposed one. An unsure pair has none.
             without: Memories that are different; each is recorded as such with the survivor.
             text: New text of the survivor. It has to keep the facts of all.
             seen: Number of the answer that the person saw, 0 for none; any if None.
@@ -293,7 +293,7 @@ class ReviewSession:
         return self._store(accepted)
 
     def take_back(self, key: str | None = None, *, seen: int | None = None) -> list[str]:
-        """Takes back one answer, or the latest one with all that were given at once with it.
+        """Takes back one answer, or the latest answer with all answers given together with it.
 
         Args:
             key: Of the item; the item of the latest answer by default.
