@@ -67,7 +67,7 @@ class Condensed:
     refused: tuple[Unmerged, ...]
 
     def to_json(self) -> dict[str, Json]:
-        """Returns what the model did, as in `consolidate --json`; the plan is in its file."""
+        """Returns the work of the model, as in `consolidate --json`; its file holds the plan."""
         return {
             "plan": self.plan.id,
             "counts": dict(self.plan.counts),
@@ -184,7 +184,7 @@ def _texts(findings: Findings, group: Group) -> list[str]:
 def _objections(
     findings: Findings, groups: Sequence[Group], proposals: Mapping[str, Proposal]
 ) -> dict[str, Refused]:
-    """Returns refusals of texts that cannot stand for one of their sources, by survivor (law 3).
+    """Returns refusals of texts that cannot replace one of their sources, by survivor (law 3).
 
     The judge reads each source beside the text, whatever judge the profile has. Where it is unsure
     and has no veto, the text of the model counts, as its opinion does for pairs.

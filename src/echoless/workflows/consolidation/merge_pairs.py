@@ -216,7 +216,7 @@ def notes_on(plan: Plan) -> tuple[str, ...]:
 
 
 def _behind(pairs: Sequence[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Returns the ids that go, by the id that stays.
+    """Returns the removed ids, by the id of the survivor.
 
     Raises:
         UsageError: The pairs contradict each other.
@@ -261,7 +261,7 @@ def check_pair(
     """Checks that one memory may be merged into another.
 
     Raises:
-        UsageError: It may not.
+        UsageError: The pair may not be merged; the message says why.
     """
     scopes = zip(profile.scopes, profile.scope_of(keep), profile.scope_of(remove), strict=True)
     for name, one, other in scopes:

@@ -142,7 +142,7 @@ def _pair(one: str, other: str, verdict: Verdict) -> Pairing:
 
 @dataclass(frozen=True, slots=True)
 class OfferSource:
-    """The findings of a run, arranged so that offers can be made of them.
+    """The findings of a run, arranged for offers.
 
     Attributes:
         findings: From `find`.
@@ -223,7 +223,7 @@ def offer_source(findings: Findings, recent: Window | None) -> OfferSource:
 
 
 def _ranked(findings: Findings, memories: Sequence[Memory]) -> list[str]:
-    """Returns ids, best survivor first, those that may not be hidden before all others."""
+    """Returns ids, best survivor first, with all protected memories before the others."""
     profile = findings.settings.profile
     prior = {id_ for id_, why in findings.protected.items() if why == PRIOR_SURVIVOR}
     order = survivors.rank(memories, profile.survivor, prior, profile.junk)
