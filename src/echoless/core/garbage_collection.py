@@ -43,8 +43,7 @@ def note_cycles() -> None:
     """Requests a collection at the next `give_back`, because a library left reference cycles.
 
     A compiler of kernels leaves them: after the first use of a kernel its arguments, half a
-    gigabyte
-    of vectors, lived to the end of the run, beside 100 MB of its own.
+    gigabyte of vectors, lived to the end of the run, beside 100 MB of its own.
     """
     _cycles.set()
 

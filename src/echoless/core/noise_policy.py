@@ -29,8 +29,7 @@ class JunkPolicy:
 
     Attributes:
         kinds: Kinds of junk to look for; all other kinds count as content. `FRAME` is the text that
-            a
-            note-taking program writes around a note: labels, running numbers, times, tags.
+            a note-taking program writes around a note: labels, running numbers, times, tags.
         damage: Of these, what makes a text noisy at once.
         floor: A text is noisy, too, if less than this share of its words says something.
         fields: Keys of metadata. A dump with any other key is content.
