@@ -108,8 +108,7 @@ class PassageMatch(NamedTuple):
         b: Place among those of side b.
         verdict: On the two passages alone.
         in_context: Verdict on the two passages with the headings of one side only; None where both
-            have
-            headings of their own, so that neither covers the other.
+            have headings of their own, so that neither covers the other.
     """
 
     a: int

@@ -84,7 +84,7 @@ def open_judge(
 
 
 def left_off(settings: Settings) -> str:
-    """Returns a sentence on the parts of matching that a run lacks; empty if nothing lacks.
+    """Returns a sentence on the parts of matching that a run lacks; empty if it has all.
 
     A report begins with it: without the pair model an answer looks complete and is not.
 

@@ -27,8 +27,7 @@ class Forms(NamedTuple):
         values: Places of tokens that may match by value, whatever their spellings.
         opposed: Keys of the opposites of the words of this text.
         offered: Keys of the words of this text. The texts hold opposite words only if a key is also
-            in
-            `opposed` of the other text.
+            in `opposed` of the other text.
     """
 
     spellings: tuple[tuple[str, ...], ...]
