@@ -276,7 +276,7 @@ _CUT: Final = re.compile(
     r"(?:[,;(\[{、，—–]|\s-|\b(?:and|or|the|an|because|und|oder|weil|dass)|を)[.]?$", re.IGNORECASE
 )
 _CUT_LENGTH: Final = 16
-"""Number of last characters that the pattern reads: twice its longest alternative."""
+"""Number of last characters in which the pattern must begin: twice its longest alternative."""
 
 _OPENED: Final = re.compile(r"(?<![:;])(?<![:;]-)\(")
 
