@@ -87,8 +87,7 @@ def audit_all(
 
     Args:
         stores: Stores that `discover` lists; a store of a kind that is not installed is passed on
-            with
-            its problem.
+            with its problem.
         settings_for: Gives the settings for one open store.
         common: Settings for the comparison of all.
         across: As for `between_stores`.
