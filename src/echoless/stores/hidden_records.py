@@ -38,7 +38,7 @@ class HiddenRecord:
     Attributes:
         memory: The memory before it was moved, with its `native`.
         place: Where it belongs, for a store with an order of its own; 0 elsewhere.
-        after: Id of the memory in front of it, for a store that restores places by neighbours; else
+        after: Key of its former predecessor, for a store that restores places by neighbours; else
             empty.
     """
 
