@@ -87,7 +87,7 @@ class Decided:
 
     Attributes:
         kind: `known`, `updates`, `review` or `new`.
-        first: The memory it is about; None for what is new.
+        first: The memory of the decision; None for a new text.
         others: For `review` all that are in doubt, for `new` what it is related to, for `updates`
             the other memories that hold older values of the same.
     """
@@ -98,7 +98,7 @@ class Decided:
 
     @property
     def about(self) -> tuple[Compared, ...]:
-        """Returns the closest memory as a tuple; an empty one without a match."""
+        """Returns the memory of the decision in a tuple; an empty one for a new text."""
         return () if self.first is None else (self.first,)
 
 
