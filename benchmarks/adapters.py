@@ -61,8 +61,8 @@ def _word(word: str) -> npt.NDArray[np.float32]:
 
 def _vector(text: str) -> npt.NDArray[np.float32]:
     """The sum of one random vector for each word: texts with the same words are close."""
-    told: npt.NDArray[np.float32] = np.sum([_word(w) for w in text.lower().split()], axis=0)
-    return (told / np.linalg.norm(told)).astype("<f4")
+    total: npt.NDArray[np.float32] = np.sum([_word(w) for w in text.lower().split()], axis=0)
+    return (total / np.linalg.norm(total)).astype("<f4")
 
 
 def _vectors(model: str) -> Callable[[Memory, int], Memory]:
@@ -99,17 +99,17 @@ def _plain(memory: Memory, number: int) -> Memory:
     return memory
 
 
-def _table(url: str, told: Sequence[Memory]) -> None:
+def _table(url: str, records: Sequence[Memory]) -> None:
     """A table as another program makes it: its vectors lie in a column of vectors."""
     import lancedb  # noqa: PLC0415 - only this kind needs it
     import pyarrow as pa  # noqa: PLC0415
 
-    rows = np.frombuffer(b"".join(m.vectors[0].data for m in told), dtype="<f4")
+    rows = np.frombuffer(b"".join(m.vectors[0].data for m in records), dtype="<f4")
     columns = {
-        "id": [m.id for m in told],
-        "text": [m.content for m in told],
-        "namespace": [m.namespace for m in told],
-        "created_at": [m.created_at for m in told],
+        "id": [m.id for m in records],
+        "text": [m.content for m in records],
+        "namespace": [m.namespace for m in records],
+        "created_at": [m.created_at for m in records],
         "vector": pa.FixedSizeListArray.from_arrays(rows, DIMENSIONS),
     }
     folder, _, name = url.removeprefix("lancedb:///").partition("#")
@@ -221,7 +221,7 @@ def _row(name: str, size: int) -> str:
             )
             for limit in ("0", "1000")
         ]
-        return _told(name, size, *costs)
+        return _row_of(name, size, *costs)
 
 
 def _filled(name: str, size: int, url: str) -> None:
@@ -233,10 +233,10 @@ def _filled(name: str, size: int, url: str) -> None:
         print(problem)
 
 
-def _fill(url: str, told: Sequence[Memory]) -> None:
+def _fill(url: str, records: Sequence[Memory]) -> None:
     with open_store(url, create=True) as store, store.writing():
-        for start in range(0, len(told), 1_000):
-            store.put(told[start : start + 1_000])
+        for start in range(0, len(records), 1_000):
+            store.put(records[start : start + 1_000])
 
 
 def _audit(url: str, limit: int | None) -> None:
@@ -258,18 +258,18 @@ def _audit(url: str, limit: int | None) -> None:
         chosen = resolve(settings, proposed=store.profile)
         report = audit(find(store, chosen, progress=tell))
     spent["the rest"] += time.perf_counter() - ended
-    told = {"profile": report.profile, "counts": report.counts, "spent": spent}
-    print(json.dumps(told))
+    answer = {"profile": report.profile, "counts": report.counts, "spent": spent}
+    print(json.dumps(answer))
 
 
-def _told(name: str, size: int, cost: Cost, narrowed: Cost) -> str:
-    found = json.loads(cost.output)
-    counts = found["counts"]
+def _row_of(name: str, size: int, cost: Cost, narrowed: Cost) -> str:
+    answer = json.loads(cost.output)
+    counts = answer["counts"]
     return _line(
         [
-            *(name, found["profile"], f"{size:,}"),
+            *(name, answer["profile"], f"{size:,}"),
             *(f"{cost.wall:.1f}", f"{cost.cpu:.1f}", f"{cost.peak_mb:.0f}"),
-            *(f"{found['spent'][stage]:.1f}" for stage in STAGES),
+            *(f"{answer['spent'][stage]:.1f}" for stage in STAGES),
             *(f"{counts['candidates']:,}", f"{counts['redundant']:,}"),
             *(f"{narrowed.wall:.1f}", f"{narrowed.peak_mb:.0f}"),
         ]

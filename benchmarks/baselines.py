@@ -232,7 +232,7 @@ def tools(encoders: Mapping[str, Encoder | Missing | None]) -> list[Tool | Missi
     Args:
         encoders: As opened for the run, by name; `use` and `minilm` are looked for.
     """
-    found: list[Tool | Missing] = [
+    listed: list[Tool | Missing] = [
         Threshold("difflib ratio >= 0.75", Difflib(), 0.75),
         Threshold("token_set_ratio >= 0.90", TokenSet(), 0.90),
         _tfidf(0.85),
@@ -241,11 +241,11 @@ def tools(encoders: Mapping[str, Encoder | Missing | None]) -> list[Tool | Missi
         encoder = encoders.get(name)
         if encoder is None or isinstance(encoder, Missing):
             reason = encoder.reason if encoder else f"encoder {name} was not asked for"
-            found.append(Missing(f"{label} cosine, SemHash {label}", reason))
+            listed.append(Missing(f"{label} cosine, SemHash {label}", reason))
             continue
-        found += [Threshold(f"{label} cosine >= {at:.2f}", Cosine(encoder), at) for at in cuts]
-        found += [_semhash(label, encoder, at) for at in (0.90, 0.85)]
-    return found
+        listed += [Threshold(f"{label} cosine >= {at:.2f}", Cosine(encoder), at) for at in cuts]
+        listed += [_semhash(label, encoder, at) for at in (0.90, 0.85)]
+    return listed
 
 
 def _tfidf(threshold: float) -> Tool | Missing:

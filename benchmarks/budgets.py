@@ -25,6 +25,7 @@ COUNTED: Final = {
     "`noqa`": "Write what the rule asks for, or mend another exception.",
     "`cast(`": "Narrow the type by a check, or by a better signature.",
     "class names with two or more meanings": "Give the new class a name that no other class has.",
+    "vague names": "Call the new variable, parameter or function by a noun for what it holds.",
     "functions over 60 lines": "Divide the function.",
 }
 """What is counted, and what to do where it is too many."""
@@ -144,7 +145,7 @@ def check(path: Path, counts: Mapping[str, int]) -> tuple[bool, list[str]]:
     wrong = list(problems(counts, budgets, before))
     lines = [before.note] if before.note else []
     if smaller := below(counts, budgets):
-        told = ", ".join(f"{name} {n:,} of {budgets[name]:,}" for name, n in smaller.items())
-        lines.append(f"Below budget: {told}.")
+        shown = ", ".join(f"{name} {n:,} of {budgets[name]:,}" for name, n in smaller.items())
+        lines.append(f"Below budget: {shown}.")
         lines.append("Keep what was won: python -m benchmarks.structure --lower")
     return not wrong, [*lines, *wrong]

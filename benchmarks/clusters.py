@@ -89,8 +89,8 @@ def read_store(data: Path, rows: Sequence[Labelled]) -> GoldStore | None:
 def by_echoless(gold: GoldStore, encoder: str) -> dict[str, str]:
     """The real road, profile `safe`: what would be hidden, behind what."""
     with open_store(gold.path) as store:
-        found = find(store, profile="safe", encoder=encoder)
-    return {member.id: group.survivor for group in found.groups for member in group.members}
+        findings = find(store, profile="safe", encoder=encoder)
+    return {member.id: group.survivor for group in findings.groups for member in group.members}
 
 
 def by_tool(gold: GoldStore, tool: Tool) -> dict[str, str]:

@@ -43,8 +43,8 @@ def _vocabulary() -> tuple[list[str], list[int]]:
     counts = Counter(
         word for text in texts if text.isascii() for word in re.findall(r"[a-z]{2,}", text.lower())
     )
-    told = sorted(counts)
-    return told, list(accumulate(counts[word] for word in told))
+    words = sorted(counts)
+    return words, list(accumulate(counts[word] for word in words))
 
 
 @cache
@@ -103,8 +103,8 @@ def _sentence(source: random.Random) -> str:
 
 
 def _clause(source: random.Random) -> str:
-    told, added_up = _vocabulary()
-    parts = source.choices(told, cum_weights=added_up, k=source.randrange(6, 11))
+    words, added_up = _vocabulary()
+    parts = source.choices(words, cum_weights=added_up, k=source.randrange(6, 11))
     parts.insert(source.randrange(1, 5), _name(source))
     parts.insert(source.randrange(2, 6), str(source.randrange(2, 900)))
     return " ".join(parts)

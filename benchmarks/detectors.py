@@ -78,20 +78,20 @@ def quality(records: Sequence[Mapping[str, str]]) -> None:
         for threshold in thresholds:
             row(
                 f"{shown} | {threshold or '-'}",
-                found(parts, name, threshold, settings),
+                proposed(parts, name, threshold, settings),
                 gold,
                 records,
             )
     print("\n| union | gold pairs found | recall | candidates | for each memory |")
     print("|---|---|---|---|---|")
     for union in UNIONS:
-        pairs: Pairs = frozenset().union(*(found(parts, name, t, {}) for name, t in union))
+        pairs: Pairs = frozenset().union(*(proposed(parts, name, t, {}) for name, t in union))
         shown = ", ".join(f"{name} {t}" if t else name for name, t in union)
         row(shown, pairs, gold, records)
     print()
 
 
-def found(
+def proposed(
     parts: Mapping[str, Sequence[Memory]], name: str, threshold: float | None, settings: JsonObject
 ) -> Pairs:
     detector = open_detector(name, DetectorOptions(threshold=threshold, settings=settings))

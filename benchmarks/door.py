@@ -118,16 +118,16 @@ class Clock:
 def texts(size: int, writes: int) -> tuple[list[str], list[str]]:
     """What is there, and what is remembered then."""
     made = [m.content for m in memories(size + writes)]
-    there, new = made[:size], made[size:]
+    stored, new = made[:size], made[size:]
     said = []
     for number, text in enumerate(new):
-        old = there[(number * 7919) % size]
+        old = stored[(number * 7919) % size]
         said.append((text, f"Note: {old}", text, f"{old} Since {1000 + number}.")[number % 4])
-    return there, said
+    return stored, said
 
 
 def measured(size: int, writes: int, folder: Path) -> dict[str, Any]:
-    there, everything = texts(size, 2 * writes)
+    stored, everything = texts(size, 2 * writes)
     said, later = everything[:writes], everything[writes:]
     clock = Clock()
     path = folder / f"{size}.db"
@@ -136,7 +136,7 @@ def measured(size: int, writes: int, folder: Path) -> dict[str, Any]:
         with store.writing():
             store.put([replace(memory, namespace="") for memory in memories(size)])
         with Guard(store, settings) as guard:
-            _with_vectors(guard, Table([*there, *everything]))
+            _with_vectors(guard, Table([*stored, *everything]))
             start = time.perf_counter()
             guard.remember(said[0], dry_run=True)
             built = time.perf_counter() - start
@@ -154,9 +154,9 @@ def measured(size: int, writes: int, folder: Path) -> dict[str, Any]:
             counts = {name: clock.counts[name] / writes for name in COUNTS}
             grouped = _grouped(guard, later, clock)
             start = time.perf_counter()
-        kept = time.perf_counter() - start
+        saving = time.perf_counter() - start
         with Guard(store, settings) as again:
-            _with_vectors(again, Table([*there, *everything]))
+            _with_vectors(again, Table([*stored, *everything]))
             start = time.perf_counter()
             again.remember(said[0], dry_run=True)
             opened = time.perf_counter() - start
@@ -165,9 +165,9 @@ def measured(size: int, writes: int, folder: Path) -> dict[str, Any]:
         "grouped_ms": grouped,
         "counts": counts,
         "built_s": built,
-        "kept_s": kept,
+        "kept_s": saving,
         "opened_s": opened,
-        "process": _processes(path, there),
+        "process": _processes(path, stored),
     }
 
 
@@ -182,17 +182,17 @@ def _grouped(guard: Guard, said: Sequence[str], clock: Clock) -> list[float]:
     return [round(1000 * (each - spent) / len(said), 3) for each in (took, busy)]
 
 
-def _processes(path: Path, there: Sequence[str]) -> dict[str, float]:
+def _processes(path: Path, stored: Sequence[str]) -> dict[str, float]:
     """Seconds of a new process that remembers one text, whole; and the modules it loads."""
     command = ("remember", str(path), "--encoder", "none", "--json")
-    echoless(*command, there[0], "--dry-run")  # makes and keeps the index without vectors
+    echoless(*command, stored[0], "--dry-run")  # makes and keeps the index without vectors
     costs = [
-        echoless(*command, f"{there[number]} Checked again on day {number}.")
+        echoless(*command, f"{stored[number]} Checked again on day {number}.")
         for number in range(PROCESSES)
     ]
     program = (
         "import sys\nfrom echoless.cli.main import main\n"
-        f"main.main({[*command, there[1], '--dry-run']!r}, standalone_mode=False)\n"
+        f"main.main({[*command, stored[1], '--dry-run']!r}, standalone_mode=False)\n"
         "print(len(sys.modules))"
     )
     modules = int(run(sys.executable, "-c", program).output.split()[-1])
@@ -251,7 +251,7 @@ def _quantiles(seconds: Sequence[float]) -> list[float]:
     return [round(1000 * float(q), 3) for q in np.quantile(seconds, (0.5, 0.95))]
 
 
-def _body(found: Sequence[Mapping[str, Any]], writes: int) -> str:
+def _body(runs: Sequence[Mapping[str, Any]], writes: int) -> str:
     lines = [
         f"{writes} texts remembered in each store: half new, a quarter dressed copies, a quarter",
         "with another value. Milliseconds of a call, p50 / p95; the whole call without what it",
@@ -264,7 +264,7 @@ def _body(found: Sequence[Mapping[str, Any]], writes: int) -> str:
         f"| {f['memories']:,} | **{f['p50_ms']:.2f} / {f['p95_ms']:.2f}** | "
         + " | ".join(f"{a:.2f} / {b:.2f}" for a, b in f["stages"].values())
         + " |"
-        for f in found
+        for f in runs
     ]
     lines += [
         "",
@@ -277,9 +277,9 @@ def _body(found: Sequence[Mapping[str, Any]], writes: int) -> str:
         f"{f['kept_s']:.2f} | {f['opened_s']:.2f} | "
         f"{f['process']['wall']:.3f} ({f['process']['cpu']:.3f}) | {f['process']['modules']} | "
         f"{f['counts']['texts read']:.2f} | {f['counts']['pairs judged']:.2f} |"
-        for f in found
+        for f in runs
     ]
-    first, last = found[0], found[-1]
+    first, last = runs[0], runs[-1]
     lines += [
         "",
         f"Whole call, {last['memories']:,} against {first['memories']:,} memories:",
@@ -300,13 +300,13 @@ def main() -> None:
     sizes = [int(each) for each in chosen.sizes.split(",")]
     with tempfile.TemporaryDirectory() as folder:
         os.environ["ECHOLESS_CACHE_DIR"] = f"{folder}/cache"
-        found = [measured(size, chosen.writes, Path(folder)) for size in sizes]
+        runs = [measured(size, chosen.writes, Path(folder)) for size in sizes]
     if chosen.json:
-        for each in found:
+        for each in runs:
             print(json.dumps(each))
         return
     command = f"python -m benchmarks.door --sizes {chosen.sizes} --writes {chosen.writes}"
-    keep("door", "How long the door takes", command, _body(found, chosen.writes))
+    keep("door", "How long the door takes", command, _body(runs, chosen.writes))
 
 
 if __name__ == "__main__":

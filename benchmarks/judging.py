@@ -57,14 +57,14 @@ def main() -> None:
     encoder = open_encoder("use")
     assert encoder is not None
     vectors = TextVectors(encoder, open_cache())
-    told = _sample()
+    sample = _sample()
     kinds: dict[str, list[Texts]] = {
-        "same words in other dressing": list(_dressed(told)),
-        "a number differs": list(_numbered(told)),
-        f"store candidates, cosine {CANDIDATE} or more": list(_candidates(told, vectors)),
+        "same words in other dressing": list(_dressed(sample)),
+        "a number differs": list(_numbered(sample)),
+        f"store candidates, cosine {CANDIDATE} or more": list(_candidates(sample, vectors)),
         f"the same of {STORE:,} memories in one namespace": list(_crowd(vectors)),
         "labelled pairs (hard)": list(_labelled()),
-        "long texts (ten memories each)": list(_long(told)),
+        "long texts (ten memories each)": list(_long(sample)),
     }
     some = {name: list(islice(pairs, MOST)) for name, pairs in kinds.items()}
     rows = [_row(name, pairs) for name, pairs in some.items()]
@@ -87,7 +87,7 @@ long for the model takes it no time):
 |---|---|---|---|---|---|---|
 {chr(10).join(both)}
 
-First look at a text (facts, words): {_first_look(told):.2f} ms.
+First look at a text (facts, words): {_first_look(sample):.2f} ms.
 """
     keep("judging", "Pairs judged a second, one core", "python -m benchmarks.judging", body)
 
@@ -95,28 +95,28 @@ First look at a text (facts, words): {_first_look(told):.2f} ms.
 def _sample() -> dict[str, list[str]]:
     """Texts by namespace."""
     lines = (files("echoless") / "data" / "sample.jsonl").read_text("utf-8").splitlines()
-    found: dict[str, list[str]] = defaultdict(list)
+    by_namespace: dict[str, list[str]] = defaultdict(list)
     for line in lines:
         row = json.loads(line)
-        found[row["namespace"]].append(row["content"])
-    return found
+        by_namespace[row["namespace"]].append(row["content"])
+    return by_namespace
 
 
-def _dressed(told: dict[str, list[str]]) -> Iterator[Texts]:
-    for texts in told.values():
+def _dressed(sample: dict[str, list[str]]) -> Iterator[Texts]:
+    for texts in sample.values():
         for text in texts:
             yield text, f"- **{text.rstrip('.')}**"
 
 
-def _numbered(told: dict[str, list[str]]) -> Iterator[Texts]:
-    for texts in told.values():
+def _numbered(sample: dict[str, list[str]]) -> Iterator[Texts]:
+    for texts in sample.values():
         for text in texts:
             if _NUMBER.search(text):
-                yield text, _NUMBER.sub(lambda found: str(int(found.group()) + 3), text, count=1)
+                yield text, _NUMBER.sub(lambda match: str(int(match.group()) + 3), text, count=1)
 
 
-def _candidates(told: dict[str, list[str]], vectors: TextVectors) -> Iterator[Texts]:
-    for texts in told.values():
+def _candidates(sample: dict[str, list[str]], vectors: TextVectors) -> Iterator[Texts]:
+    for texts in sample.values():
         rows = vectors.rows(texts)
         near = (rows @ rows.T >= CANDIDATE).nonzero()
         for i, j in zip(*(place.tolist() for place in near), strict=True):
@@ -138,8 +138,8 @@ def _labelled() -> Iterator[Texts]:
             yield row["a"], row["b"]
 
 
-def _long(told: dict[str, list[str]]) -> Iterator[Texts]:
-    for texts in told.values():
+def _long(sample: dict[str, list[str]]) -> Iterator[Texts]:
+    for texts in sample.values():
         joined = [" ".join(texts[at : at + 10]) for at in range(0, len(texts) - 10, 5)]
         yield from pairwise(joined)
         yield from ((text, text.replace(" the ", " a ", 1)) for text in joined)
@@ -213,9 +213,9 @@ def _side_by_side(name: str, texts: Sequence[Texts]) -> str:
     )
 
 
-def _first_look(told: dict[str, list[str]]) -> float:
+def _first_look(sample: dict[str, list[str]]) -> float:
     """Milliseconds a text, nothing known of it."""
-    texts = [text for some in told.values() for text in some]
+    texts = [text for some in sample.values() for text in some]
 
     def look() -> None:
         _forget()
@@ -232,10 +232,10 @@ def _forget() -> None:
 def _remembered(judge: RuleJudge, pairs: Sequence[Pair]) -> float:
     """Seconds for taking over the verdicts of an earlier run."""
     with tempfile.TemporaryDirectory() as folder:
-        kept = CachedVerdicts(judge, VerdictCache(Path(folder) / "verdicts.sqlite3"), Tally())
+        cached = CachedVerdicts(judge, VerdictCache(Path(folder) / "verdicts.sqlite3"), Tally())
         data = [packed(verdict) for verdict in judge.judge_all(pairs)]
-        kept.keep(pairs, data)
-        return _seconds(lambda: kept.recall(pairs))
+        cached.keep(pairs, data)
+        return _seconds(lambda: cached.recall(pairs))
 
 
 def _seconds(work: Callable[[], object]) -> float:

@@ -127,14 +127,14 @@ def in_order(names: Iterable[str]) -> list[str]:
 
 def labelled_sets(data: Path, folders: Sequence[Path]) -> list[Dataset]:
     """Every labelled set there is: those of the data directory, and one for each folder."""
-    found = []
+    sets = []
     for name, file in (("memory_pairs", "dev.jsonl"), ("value_conflicts", "en_dev.jsonl")):
         path = data / name / file
-        found.append(_dataset(name, [path]) if path.is_file() else _absent(name, path))
+        sets.append(_dataset(name, [path]) if path.is_file() else _absent(name, path))
     for folder in folders:
         files = sorted(folder.glob("*.jsonl"))
-        found.append(_dataset(folder.name, files) if files else _absent(folder.name, folder))
-    return found
+        sets.append(_dataset(folder.name, files) if files else _absent(folder.name, folder))
+    return sets
 
 
 def _absent(name: str, path: Path) -> Dataset:

@@ -39,7 +39,7 @@ class Measured:
         threshold: Cosine.
         made: The tables.
         exact: Pairs there are.
-        found: Pairs the tables found.
+        reached: Pairs the tables found.
         exact_seconds: Of the processor, comparing every pair.
         seconds: Of the processor, hashing and comparing within buckets.
     """
@@ -49,7 +49,7 @@ class Measured:
     threshold: float
     made: HashTables
     exact: int
-    found: int
+    reached: int
     exact_seconds: float
     seconds: float
 
@@ -84,8 +84,8 @@ def _unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _taken(work: Callable[[], Iterator[Hits]], size: int) -> tuple[set[int], float]:
     start = time.process_time()
-    found = {key for i, j, _ in work() for key in (i * size + j).tolist()}
-    return found, time.process_time() - start
+    keys = {key for i, j, _ in work() for key in (i * size + j).tolist()}
+    return keys, time.process_time() - start
 
 
 def measured(size: int) -> Iterator[Measured]:
@@ -99,18 +99,18 @@ def measured(size: int) -> Iterator[Measured]:
                     made = layout(threshold, dimensions, size, bits=bits)
                     if made is None:
                         continue
-                    found, seconds = _taken(
+                    keys, seconds = _taken(
                         lambda r=rows, t=threshold, m=made: pairs_sharing(r, t, m),  # type: ignore[misc]
                         size,
                     )
-                    assert found <= exact
+                    assert keys <= exact
                     yield Measured(
                         kind,
                         dimensions,
                         threshold,
                         made,
                         len(exact),
-                        len(found),
+                        len(keys),
                         exact_seconds,
                         seconds,
                     )
@@ -132,7 +132,7 @@ def main() -> None:
 def _body(size: int, lines: list[Measured]) -> str:
     table = [
         f"| {m.kind} | {m.dimensions} | {m.threshold:.2f} | {m.made.bits} | {m.made.tables} "
-        f"| {m.made.expected_recall:.4f} | {m.found / m.exact:.4f} | {m.exact:,} "
+        f"| {m.made.expected_recall:.4f} | {m.reached / m.exact:.4f} | {m.exact:,} "
         f"| {m.seconds:.2f} | {m.exact_seconds:.2f} |"
         for m in lines
     ]

@@ -129,22 +129,22 @@ def is_hidden(text: str, secret: str) -> bool:
     return any(s.start <= at and at + len(secret) <= s.end for s in secrets_in(text))
 
 
-def found(number: int) -> dict[str, tuple[int, int]]:
+def hidden_shares(number: int) -> dict[str, tuple[int, int]]:
     """By kind: how many are found whole, of how many."""
-    told: dict[str, tuple[int, int]] = {}
+    shares: dict[str, tuple[int, int]] = {}
     for kind in TOKENS:
         asked = [(way, s) for s in secrets_of(kind, number) for way in WAYS]
-        told[kind] = sum(is_hidden(way.format(s), s) for way, s in asked), len(asked)
+        shares[kind] = sum(is_hidden(way.format(s), s) for way, s in asked), len(asked)
     for way in ASSIGNED:
         drawn = list(passwords(number))
         if "key" in way or "secret" in way or "Bearer" in way:
             drawn = [s for s in drawn if len(s) == 17]
-        told[f"`{way}`"] = sum(is_hidden(way.format(s), s) for s in drawn), len(drawn)
+        shares[f"`{way}`"] = sum(is_hidden(way.format(s), s) for s in drawn), len(drawn)
     tokens = [json_web_token(seed) for seed in range(number)]
-    told["JWT"] = sum(is_hidden(f"use {t} now", t) for t in tokens), number
+    shares["JWT"] = sum(is_hidden(f"use {t} now", t) for t in tokens), number
     keys = [private_key(seed) for seed in range(number)]
-    told["private key"] = sum(is_hidden(k, k.split("-----")[2].strip()) for k in keys), number
-    return told
+    shares["private key"] = sum(is_hidden(k, k.split("-----")[2].strip()) for k in keys), number
+    return shares
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -182,7 +182,7 @@ def main() -> None:
     parser.add_argument("--number", type=int, default=200)
     chosen = parser.parse_args()
     print("| kind | found whole | of |\n| --- | --- | --- |")
-    for kind, (good, whole) in found(chosen.number).items():
+    for kind, (good, whole) in hidden_shares(chosen.number).items():
         print(f"| {kind} | {good:,} | {whole:,} |")
     wrong = [text for text in HARMLESS if secrets_in(text)]
     print(f"\nHarmless texts with something masked: {len(wrong)} of {len(HARMLESS)} {wrong}")

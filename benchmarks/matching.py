@@ -170,12 +170,12 @@ FIGURES: Final[Mapping[str, Figure]] = {
 def bootstrapped(both: Sequence[tuple[Row, Verdict]], figure: Figure) -> tuple[float, float]:
     """Returns the 2.5 and 97.5 percentiles of a figure over bootstrap samples."""
     draw = random.Random(1)
-    found = sorted(
+    values = sorted(
         value for _ in range(SAMPLES) if not isnan(value := figure(draw.choices(both, k=len(both))))
     )
-    if not found:
+    if not values:
         return float("nan"), float("nan")
-    return found[int(0.025 * len(found))], found[int(0.975 * len(found))]
+    return values[int(0.025 * len(values))], values[int(0.975 * len(values))]
 
 
 def line(name: str, both: Sequence[tuple[Row, Verdict]], *, ranges: bool) -> str:
@@ -203,13 +203,13 @@ def head(first: str) -> list[str]:
     ]
 
 
-def page(found: dict[str, tuple[Role, list[Row]]], judges: dict[str, Judge]) -> Iterator[str]:
+def page(sets: dict[str, tuple[Role, list[Row]]], judges: dict[str, Judge]) -> Iterator[str]:
     """Yields the lines of the result."""
     for method, judge in judges.items():
         yield from (f"## {method}", "", *head("set (role)"))
         by_language: dict[str, list[tuple[Row, Verdict]]] = {}
         confusion: list[str] = []
-        for name, (role, rows) in found.items():
+        for name, (role, rows) in sets.items():
             both = list(zip(rows, judged(judge, rows), strict=True))
             yield line(f"{name} ({role})", both, ranges=True)
             for row, verdict in both:
@@ -228,8 +228,8 @@ def counted(both: Sequence[tuple[Row, Verdict]]) -> Iterator[str]:
     yield "| label | " + " | ".join(names) + " |"
     yield "| --- " * (1 + len(names)) + "|"
     for label in sorted({r.label for r, _ in both}):
-        told = [verdict_name(v) for r, v in both if r.label == label]
-        yield f"| {label} | " + " | ".join(str(told.count(name)) for name in names) + " |"
+        verdicts = [verdict_name(v) for r, v in both if r.label == label]
+        yield f"| {label} | " + " | ".join(str(verdicts.count(name)) for name in names) + " |"
 
 
 def main() -> None:

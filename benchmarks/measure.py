@@ -104,19 +104,19 @@ def commit() -> str:
 def source() -> str:
     """Digest of the source files as they were measured, committed or not."""
     folder = Path(next(iter(import_module("echoless").__path__)))
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:
-            told.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
-    return told.hexdigest()[:12]
+            digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def versions(*packages: str) -> dict[str, str]:
     """Installed versions; `not installed` for what is not there."""
-    found = {}
+    installed = {}
     for name in packages:
         try:
-            found[name] = version(name)
+            installed[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+            installed[name] = "not installed"
+    return installed

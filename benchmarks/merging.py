@@ -70,36 +70,36 @@ one transaction.
 
 
 def _row(size: int, groups: int) -> str:
-    told = []
+    costs = []
     for how in ("groups", "together"):
         with tempfile.TemporaryDirectory() as place:
             url = KINDS["llm-memory"].url(Path(place))
             run(*_PROGRAM, "--fill", url, str(size))
-            told.append(run(*_PROGRAM, "--merge", url, str(groups), how))
-    one, whole = (json.loads(cost.output) for cost in told)
+            costs.append(run(*_PROGRAM, "--merge", url, str(groups), how))
+    one, whole = (json.loads(cost.output) for cost in costs)
     each = 1_000 * one["merging"] / max(1, one["groups"])
     return _line(
         [
             *(f"{size:,}", str(one["groups"]), str(one["merged"]), f"{one['plan']:.1f}"),
             *(f"{one['merging']:.1f}", f"{each:.0f}", f"{whole['merging']:.1f}"),
-            f"{told[0].peak_mb:.0f}",
+            f"{costs[0].peak_mb:.0f}",
         ]
     )
 
 
 def _fill(url: str, size: int) -> None:
-    told = [KINDS["llm-memory"].dressed(m, n) for n, m in enumerate(memories(size))]
-    told = [
+    records = [KINDS["llm-memory"].dressed(m, n) for n, m in enumerate(memories(size))]
+    records = [
         replace(
             memory,
             namespace="bench",
-            links=(Link(told[n - 1].id, "related"),) if n % 10 == 9 else (),
+            links=(Link(records[n - 1].id, "related"),) if n % 10 == 9 else (),
         )
-        for n, memory in enumerate(told)
+        for n, memory in enumerate(records)
     ]
     with open_store(url, create=True) as store, store.writing():
-        store.put([replace(memory, links=()) for memory in told])
-        store.put([memory for memory in told if memory.links])
+        store.put([replace(memory, links=()) for memory in records])
+        store.put([memory for memory in records if memory.links])
 
 
 def _merge(url: str, groups: int, *, together: bool) -> None:
@@ -120,8 +120,8 @@ def _merge(url: str, groups: int, *, together: bool) -> None:
             assert isinstance(errors, list)
             merged, failed = answer["merged"], len(errors)
         merging = time.perf_counter() - planned
-    told = {"plan": planned - start, "merging": merging, "merged": merged, "failed": failed}
-    print(json.dumps({**told, "groups": len(made.plan.actions)}))
+    figures = {"plan": planned - start, "merging": merging, "merged": merged, "failed": failed}
+    print(json.dumps({**figures, "groups": len(made.plan.actions)}))
 
 
 def _line(cells: list[str] | tuple[str, ...]) -> str:

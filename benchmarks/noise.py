@@ -38,13 +38,13 @@ def records(listed: Path, git: str, most: int) -> Iterator[dict[str, str]]:
             yield {"id": name, "content": note, "namespace": repository["repo"]}
 
 
-def sampled(found: Findings, pairs: list[Judged], count: int) -> Iterator[str]:
+def sampled(findings: Findings, pairs: list[Judged], count: int) -> Iterator[str]:
     """Yields some of the pairs as text, drawn at random."""
     for judged in random.Random(1).sample(pairs, min(count, len(pairs))):
         chance = judged.verdict.evidence.chance
-        told = "" if chance is None else f"{chance:.2f} "
-        yield f"{verdict_name(judged.verdict)} {told}{judged.verdict.evidence.line()}"
-        yield from (f"   {found.memories[i].content}" for i in (judged.a, judged.b))
+        shown = "" if chance is None else f"{chance:.2f} "
+        yield f"{verdict_name(judged.verdict)} {shown}{judged.verdict.evidence.line()}"
+        yield from (f"   {findings.memories[i].content}" for i in (judged.a, judged.b))
 
 
 def main() -> None:
@@ -59,19 +59,26 @@ def main() -> None:
         made = list(records(asked.repositories, asked.git, asked.most))
         path.write_text("".join(json.dumps(record) + "\n" for record in made), "utf-8")
         with open_store(path) as store:
-            found = find(store)
-    held = Counter(verdict_name(judged.verdict) for judged in found.held)
-    count = len(found.memories)
+            findings = find(store)
+    held = Counter(verdict_name(judged.verdict) for judged in findings.held)
+    count = len(findings.memories)
     print(f"{count:,} notes of {len({r['namespace'] for r in made})} repositories")
-    print(f"{found.counts['candidates']:,} candidate pairs, {found.redundant:,} copies to hide")
-    print(f"{len(found.held):,} held pairs, {1000 * len(found.held) / count:.0f} per thousand")
+    print(
+        f"{findings.counts['candidates']:,} candidate pairs, {findings.redundant:,} copies to hide"
+    )
+    print(
+        f"{len(findings.held):,} held pairs, {1000 * len(findings.held) / count:.0f} per thousand"
+    )
     print(", ".join(f"{name} {number:,}" for name, number in sorted(held.items())))
-    for sentence in (*found.tally.notes, *(f"{r}: {n:,}" for r, n in found.tally.counts.items())):
+    for sentence in (
+        *findings.tally.notes,
+        *(f"{r}: {n:,}" for r, n in findings.tally.counts.items()),
+    ):
         print(f"- {sentence}")
     if asked.show:
-        print("\n".join(("", "HELD", *sampled(found, list(found.held), asked.show))))
-        pairs = [m.judged for g in found.groups for m in g.members if m.judged is not None]
-        print("\n".join(("", "MERGED", *sampled(found, pairs, asked.show))))
+        print("\n".join(("", "HELD", *sampled(findings, list(findings.held), asked.show))))
+        pairs = [m.judged for g in findings.groups for m in g.members if m.judged is not None]
+        print("\n".join(("", "MERGED", *sampled(findings, pairs, asked.show))))
 
 
 if __name__ == "__main__":

@@ -33,12 +33,12 @@ OPEN = (
 
 def texts() -> list[tuple[str, str]]:
     """Returns the labelled pairs of the project."""
-    found = []
+    pairs = []
     for path in sorted(PAIRS.glob("*.jsonl")):
         for line in path.read_text("utf-8").splitlines():
             item = json.loads(line)
-            found.append((item["a"], item["b"]))
-    return found
+            pairs.append((item["a"], item["b"]))
+    return pairs
 
 
 def size(pair: tuple[str, str]) -> float:

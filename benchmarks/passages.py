@@ -97,8 +97,8 @@ def _changed(note: str, random: Random, kind: str) -> str | None:
         head = re.match(r"\s*(?:[-*+]|\d+[.)])?\s*", said)
         first = passage.start + (head.end() if head else 0)
         if kind == "number":
-            found = _NUMBER.finditer(note, first, passage.end)
-            spots += [(m.start(), m.end(), _other_number(m[0], random)) for m in found]
+            numbers = _NUMBER.finditer(note, first, passage.end)
+            spots += [(m.start(), m.end(), _other_number(m[0], random)) for m in numbers]
             continue
         for one, other in _STATES:
             matches = re.compile(rf"\b{one}\b(?! not)").finditer(note, first, passage.end)
@@ -209,10 +209,10 @@ def outcomes(cases: Sequence[Case]) -> list[str]:
             url = f"sqlite:///{folder}/notes.db"
             fill(url, memories)
             with open_store(url) as store:
-                found = find(store, resolve(Choices(cache=False)))
-        merged = {group.survivor[:3] for group in found.groups}
-        overlap = {each.a[:3] for each in found.overlaps}
-        held = {each.a[:3] for each in found.held}
+                findings = find(store, resolve(Choices(cache=False)))
+        merged = {group.survivor[:3] for group in findings.groups}
+        overlap = {each.a[:3] for each in findings.overlaps}
+        held = {each.a[:3] for each in findings.held}
         for at in range(len(some)):
             name = f"{at:03}"
             kind = "overlap" if name in overlap else "held" if name in held else "apart"
@@ -283,9 +283,9 @@ def _audited(url: str) -> tuple[float, dict[str, int], int]:
     """Returns processor seconds of an audit, its totals, and how many overlaps it reports."""
     start = _processor_seconds()
     with open_store(url) as store:
-        found = find(store, resolve(Choices(cache=False)))
-        audit(found)
-    return _processor_seconds() - start, found.counts, len(found.overlaps)
+        findings = find(store, resolve(Choices(cache=False)))
+        audit(findings)
+    return _processor_seconds() - start, findings.counts, len(findings.overlaps)
 
 
 def _processor_seconds() -> float:

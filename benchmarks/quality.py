@@ -178,13 +178,13 @@ def _split(
 
 def bands(bench: Bench, rated: Rated) -> dict[str, dict[str, Share]]:
     """Share merged in each band, by method."""
-    found = {}
+    shares = {}
     for name, encoder in bench.encoders.items():
         verdicts = judge_with(encoder)(bench.signals.pairs(rated.pairs, encoder))
-        found[f"echoless, {name}"] = band_shares(rated, [merges(v) for v in verdicts])
+        shares[f"echoless, {name}"] = band_shares(rated, [merges(v) for v in verdicts])
     for tool in bench.tools:
-        found[tool.name] = band_shares(rated, tool.merged(rated.pairs))
-    return found
+        shares[tool.name] = band_shares(rated, tool.merged(rated.pairs))
+    return shares
 
 
 def store(bench: Bench, data: Path) -> dict[str, ClusterScores]:
@@ -193,15 +193,15 @@ def store(bench: Bench, data: Path) -> dict[str, ClusterScores]:
     gold = clusters.read_store(data, pairs.rows)
     if gold is None:
         return {}
-    found = {
+    scores = {
         f"echoless, {name}": clusters.score(gold, clusters.by_echoless(gold, name))
         for name in bench.encoders
         if name != "minilm"  # no plug-in of echoless
     }
-    found["nothing merged"] = clusters.score(gold, {})
+    scores["nothing merged"] = clusters.score(gold, {})
     for tool in bench.tools:
-        found[tool.name] = clusters.score(gold, clusters.by_tool(gold, tool))
-    return found
+        scores[tool.name] = clusters.score(gold, clusters.by_tool(gold, tool))
+    return scores
 
 
 # ------------------------------------------------------------------------------------- reading

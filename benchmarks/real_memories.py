@@ -30,20 +30,20 @@ def show_all(data: Path, *, held: bool) -> None:
     """
     for path in sorted((data / "real_memories").glob("*.jsonl")):
         with open_store(path) as store:
-            found = find(store)
-        counts = found.counts
+            findings = find(store)
+        counts = findings.counts
         print(f"\n== {path.stem}: {counts['total']} memories, {counts['candidates']} candidates")
-        for group in found.groups:
-            print(f"keep   {found.memories[group.survivor].content}")
+        for group in findings.groups:
+            print(f"keep   {findings.memories[group.survivor].content}")
             for member in group.members:
                 assert member.judged is not None
                 evidence = member.judged.verdict.evidence
-                print(f"  hide {found.memories[member.id].content}")
+                print(f"  hide {findings.memories[member.id].content}")
                 print(f"       {evidence.similarity:.3f} {evidence.line()}")
         kinds = ("updates", "contradictions", "siblings", "unsure")
         print(f"{counts['redundant']} merges proposed; held:", {k: counts[k] for k in kinds})
-        for judged in found.held if held else ():
-            a, b = (found.memories[i].content for i in (judged.a, judged.b))
+        for judged in findings.held if held else ():
+            a, b = (findings.memories[i].content for i in (judged.a, judged.b))
             print(f"{verdict_name(judged.verdict)}: {judged.verdict.evidence.line()}")
             print(f"  {a}\n  {b}")
 

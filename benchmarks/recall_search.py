@@ -42,7 +42,7 @@ class State:
 
     name: str
     rank: float
-    found: int
+    hits: int
     visible: int
     cost: Cost | None
 
@@ -156,7 +156,7 @@ def _place(store: RecallStore, query: str, text: str) -> int:
 
 def body(states: list[State], queries: int) -> str:
     rows = [
-        f"| {s.name} | {s.rank:.4f} | {s.found} of {queries} | {s.visible:,} | "
+        f"| {s.name} | {s.rank:.4f} | {s.hits} of {queries} | {s.visible:,} | "
         + (f"{s.cost.wall:.1f} | {s.cost.peak_mb:.0f} |" if s.cost else "| |")
         for s in states
     ]

@@ -93,9 +93,9 @@ def _another(kind: str, rows: Sequence[dict[str, str]], at: str, source: random.
 
 
 def _other_value(text: str, source: random.Random) -> str:
-    found = source.choice(list(_NUMBER.finditer(text)))
-    other = str(int(found[0]) + source.choice([1, 2, 5, 10]))
-    return text[: found.start()] + other + text[found.end() :]
+    match = source.choice(list(_NUMBER.finditer(text)))
+    other = str(int(match[0]) + source.choice([1, 2, 5, 10]))
+    return text[: match.start()] + other + text[match.end() :]
 
 
 def _dressed(text: str) -> Iterator[str]:
@@ -189,8 +189,8 @@ def unguarded(made: Sequence[Write], folder: Path, encoder: str) -> tuple[int, i
                     for n, w in enumerate(made)
                 ]
             )  # fmt: skip
-        found = find(store, resolve(Choices(encoder=encoder)))
-        return store.count(), found.redundant
+        findings = find(store, resolve(Choices(encoder=encoder)))
+        return store.count(), findings.redundant
 
 
 def pairwise(path: Path, encoder: str) -> list[str]:

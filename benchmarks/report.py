@@ -101,11 +101,11 @@ def _json(record: Mapping[str, object]) -> str:
     """One line for each field and each set: small, and a diff tells which set changed."""
     lines = []
     for key, value in record.items():
-        told = json.dumps(value, ensure_ascii=False)
+        shown = json.dumps(value, ensure_ascii=False)
         if isinstance(value, tuple | list) and value:
             parts = (json.dumps(each, ensure_ascii=False) for each in value)
-            told = "[\n  " + ",\n  ".join(parts) + "\n ]"
-        lines.append(f" {json.dumps(key)}: {told}")
+            shown = "[\n  " + ",\n  ".join(parts) + "\n ]"
+        lines.append(f" {json.dumps(key)}: {shown}")
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -116,9 +116,9 @@ def _lines(body: Body) -> Iterator[str]:
         "\nIn brackets the counts. *Must stay apart*: updates, contradictions, siblings, conflicts."
         "\nMacro-F1 is over the classes that occur; `unsure` counts as a miss.\n"
     )
-    told = {each.name: each.methods for each in body.sets if each.pairs}
+    methods = {each.name: each.methods for each in body.sets if each.pairs}
     missing = {each.name: each.reason for each in body.missing}
-    yield f"## Summary\n\n{tables.summary_table(told, body.store, missing)}"
+    yield f"## Summary\n\n{tables.summary_table(methods, body.store, missing)}"
     for each in body.sets:
         yield from _set(each)
     if body.rated:

@@ -116,11 +116,11 @@ def _held_apart(row: Labelled) -> bool:
 def _by(
     both: Sequence[tuple[Labelled, bool]], names: Callable[[Labelled], Iterable[str]]
 ) -> dict[str, Share]:
-    found: dict[str, list[bool]] = defaultdict(list)
+    outcomes: dict[str, list[bool]] = defaultdict(list)
     for row, merged in both:
         for name in names(row):
-            found[name].append(merged)
-    return {name: share(found[name]) for name in sorted(found)}
+            outcomes[name].append(merged)
+    return {name: share(outcomes[name]) for name in sorted(outcomes)}
 
 
 def share(hits: Iterable[bool]) -> Share:
@@ -175,7 +175,7 @@ def grouped(
     rows: Sequence[Labelled], key: Callable[[Labelled], str]
 ) -> Mapping[str, Sequence[int]]:
     """Places of rows by a key, for figures of a language or a part."""
-    found: dict[str, list[int]] = defaultdict(list)
+    places: dict[str, list[int]] = defaultdict(list)
     for place, row in enumerate(rows):
-        found[key(row)].append(place)
-    return {name: found[name] for name in sorted(found)}
+        places[key(row)].append(place)
+    return {name: places[name] for name in sorted(places)}

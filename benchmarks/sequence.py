@@ -32,23 +32,23 @@ def main() -> None:
         "--large", type=int, default=10_000, help="memories the detector takes alone"
     )
     chosen = parser.parse_args()
-    told = notes(chosen.size, chosen.words)
+    memories = notes(chosen.size, chosen.words)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "store.db"
         with open_store(f"sqlite:///{path}", create=True) as store, store.writing():
-            store.put(told)
+            store.put(memories)
         audits = [
             echoless("audit", str(path), "--profile", "wt-memory", "--json") for _ in range(3)
         ]
     audit = sorted(audits, key=lambda cost: cost.wall)[1]
     start = time.perf_counter()
-    screened = _screened(told)
+    screened = _screened(memories)
     detector = time.perf_counter() - start
-    plain, single, loop = _plain(told)
+    plain, single, loop = _plain(memories)
     grouped = json.loads(audit.output)["counts"]["participants"]
     many = notes(chosen.large, chosen.words)
     start = time.process_time()
-    found = len(_screened(many))
+    pairs = len(_screened(many))
     large = time.process_time() - start
     versus = f"{loop / audit.wall:.0f} times as long, one direction {single / audit.wall:.0f} times"
     body = f"""
@@ -63,7 +63,7 @@ Pairs above {THRESHOLD}: {len(plain)} by the loop, {len(screened)} by the detect
 with the same ratios: {"yes" if plain == screened else "NO"}. The audit groups {grouped} memories.
 
 Of {chosen.large:,} memories the detector alone takes {large:.1f} s of the processor and finds
-{found:,} pairs.
+{pairs:,} pairs.
 """
     keep(
         "sequence",
@@ -74,12 +74,12 @@ Of {chosen.large:,} memories the detector alone takes {large:.1f} s of the proce
     sys.exit(plain != screened)
 
 
-def _plain(told: list[Memory]) -> tuple[dict[tuple[str, str], float], float, float]:
+def _plain(memories: list[Memory]) -> tuple[dict[tuple[str, str], float], float, float]:
     """Pairs by the loop, seconds of one direction, seconds of both."""
     start = time.perf_counter()
-    forth = {(a.id, b.id): _ratio(a, b) for a, b in combinations(told, 2)}
+    forth = {(a.id, b.id): _ratio(a, b) for a, b in combinations(memories, 2)}
     single = time.perf_counter() - start
-    back = {(a.id, b.id): _ratio(b, a) for a, b in combinations(told, 2)}
+    back = {(a.id, b.id): _ratio(b, a) for a, b in combinations(memories, 2)}
     both = time.perf_counter() - start
     ratios = {pair: max(forth[pair], back[pair]) for pair in forth}
     return {pair: r for pair, r in ratios.items() if r > THRESHOLD}, single, both
@@ -89,9 +89,9 @@ def _ratio(one: Memory, other: Memory) -> float:
     return SequenceMatcher(None, one.content, other.content, autojunk=False).ratio()
 
 
-def _screened(told: list[Memory]) -> dict[tuple[str, str], float]:
+def _screened(memories: list[Memory]) -> dict[tuple[str, str], float]:
     detector = open_detector("sequence", DetectorOptions(threshold=THRESHOLD, inclusive=False))
-    return {(c.a, c.b): c.similarity for c in detector.detect(told, Tally())}
+    return {(c.a, c.b): c.similarity for c in detector.detect(memories, Tally())}
 
 
 if __name__ == "__main__":

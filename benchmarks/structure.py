@@ -35,6 +35,9 @@ MOST_PARAMETERS: Final = 8
 NO_CAPABILITIES: Final = {"Store", "StoreKind"}
 """Protocols of `stores/base.py` that every store has."""
 
+VAGUE: Final = {"told", "kept", "found", "there", "those"}
+"""Names that say nothing of what they hold, with or without an underscore in front."""
+
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Edges = Mapping[str, frozenset[str]]
 
@@ -65,13 +68,13 @@ def modules_of(source: Path) -> dict[str, Module]:
     Args:
         source: Folder of the root package.
     """
-    found = {}
+    modules = {}
     for path in sorted(source.rglob("*.py")):
         parts = (ROOT, *path.relative_to(source).with_suffix("").parts)
         name = ".".join(parts).removesuffix(".__init__")
         text = path.read_text("utf-8")
-        found[name] = Module(name, text, ast.parse(text))
-    return found
+        modules[name] = Module(name, text, ast.parse(text))
+    return modules
 
 
 def imported(module: Module, known: Mapping[str, Module]) -> Iterator[str]:
@@ -102,16 +105,16 @@ def edges_between(modules: Mapping[str, Module], within: str = ROOT) -> Edges:
         within: Dotted name of the package whose parts count.
     """
     depth = within.count(".") + 1
-    found: dict[str, set[str]] = defaultdict(set)
+    edges: dict[str, set[str]] = defaultdict(set)
     for module in modules.values():
         if not module.name.startswith(f"{within}."):
             continue
         here = part(module.name, depth)
-        found[here] |= set()
+        edges[here] |= set()
         for other in imported(module, modules):
             if other.startswith(f"{within}."):
-                found[here].add(part(other, depth))
-    return {name: frozenset(others - {name}) for name, others in found.items()}
+                edges[here].add(part(other, depth))
+    return {name: frozenset(others - {name}) for name, others in edges.items()}
 
 
 def circles(edges: Edges) -> list[frozenset[str]]:
@@ -145,19 +148,19 @@ def circles(edges: Edges) -> list[frozenset[str]]:
 def floors(edges: Edges) -> dict[str, int]:
     """Returns the floor of each part, from 1; the parts of one circle share theirs."""
     ring = {name: circle for circle in circles(edges) for name in circle}
-    found: dict[str, int] = {}
+    heights: dict[str, int] = {}
 
     def floor(name: str) -> int:
-        if name not in found:
+        if name not in heights:
             circle = ring.get(name, frozenset({name}))
             below = {other for each in circle for other in edges.get(each, ())} - circle
             height = 1 + max((floor(other) for other in below), default=0)
-            found.update(dict.fromkeys(circle, height))
-        return found[name]
+            heights.update(dict.fromkeys(circle, height))
+        return heights[name]
 
     for name in edges:
         floor(name)
-    return found
+    return heights
 
 
 def percentile(values: Sequence[int], share: float) -> int:
@@ -177,20 +180,20 @@ def lines_of(function: Function) -> int:
 
 def parameters(function: Function) -> int:
     """Returns how many parameters a caller may give, without `self` and `cls`."""
-    told = function.args
-    names = [each.arg for each in (*told.posonlyargs, *told.args, *told.kwonlyargs)]
+    arguments = function.args
+    names = [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
     return len([name for name in names if name not in {"self", "cls"}])
 
 
 def inner_imports(module: Module) -> int:
     """Returns the import statements inside functions."""
-    found = {
+    imports = {
         id(node)
         for function in module.functions
         for node in ast.walk(function)
         if isinstance(node, ast.Import | ast.ImportFrom)
     }
-    return len(found)
+    return len(imports)
 
 
 def helpers(modules: Mapping[str, Module]) -> tuple[int, list[int]]:
@@ -234,15 +237,15 @@ def protocols(module: Module) -> list[str]:
 
 def circles_inside(modules: Mapping[str, Module]) -> list[frozenset[str]]:
     """Returns the circles of modules of one package at the root, by imports anywhere in them."""
-    found = []
+    rings = []
     for package in sorted({name.split(".")[1] for name in modules if "." in name}):
         within = {
             name: module
             for name, module in modules.items()
             if f"{name}.".startswith(f"{ROOT}.{package}.")
         }
-        found += circles({name: frozenset(imported(m, within)) for name, m in within.items()})
-    return found
+        rings += circles({name: frozenset(imported(m, within)) for name, m in within.items()})
+    return rings
 
 
 def double_names(modules: Mapping[str, Module]) -> list[str]:
@@ -254,6 +257,35 @@ def double_names(modules: Mapping[str, Module]) -> list[str]:
         if not name.startswith("_")
     )
     return sorted(name for name, count in names.items() if count > 1)
+
+
+def bound_names(node: ast.AST) -> list[str]:
+    """Returns the names that one node of a syntax tree gives to something."""
+    match node:
+        case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+            return [name]
+        case ast.arg(arg=name):
+            return [name]
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return [node.name]
+        case ast.alias(asname=str(name)) | ast.ExceptHandler(name=str(name)):
+            return [name]
+        case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+            return [name]
+        case ast.MatchMapping(rest=str(name)):
+            return [name]
+    return []
+
+
+def vague_names(modules: Mapping[str, Module]) -> list[str]:
+    """Returns each binding of a vague name, as `module:line name`."""
+    return [
+        f"{module.name}:{getattr(node, 'lineno', 0)} {name}"
+        for module in modules.values()
+        for node in ast.walk(module.tree)
+        for name in bound_names(node)
+        if name.strip("_") in VAGUE
+    ]
 
 
 def most_options(group: click.Group) -> int:
@@ -271,19 +303,20 @@ def most_options(group: click.Group) -> int:
 def counts(modules: Mapping[str, Module]) -> dict[str, int]:
     """Returns what has a budget, by name; options are those of the installed package."""
     stores = [m for name, m in modules.items() if f"{name}.".startswith(f"{ROOT}.stores.")]
-    found = [name for module in stores for name in protocols(module)]
+    names = [name for module in stores for name in protocols(module)]
     base = modules.get(f"{ROOT}.stores.base")
     functions = [f for module in modules.values() for f in module.functions]
     return {
         "lines of code": sum(map(code_lines, modules.values())),
         "files": len(modules),
         "options of the largest command": most_options(echoless),
-        "protocols in stores": len(found),
+        "protocols in stores": len(names),
         "capabilities of stores": len(set(protocols(base)) - NO_CAPABILITIES) if base else 0,
         "circles inside packages": len(circles_inside(modules)),
         "`noqa`": sum(module.text.count("# noqa") for module in modules.values()),
         "`cast(`": sum(len(re.findall(r"\bcast\(", m.text)) for m in modules.values()),
         "class names with two or more meanings": len(double_names(modules)),
+        "vague names": len(vague_names(modules)),
         "functions over 60 lines": sum(lines_of(function) > 60 for function in functions),
     }
 
@@ -352,7 +385,7 @@ def main() -> None:
     chosen = parser.parse_args()
     now = modules_of(chosen.source)
     if chosen.check or chosen.lower:
-        sys.exit(_compare(chosen.budgets, counts(now), writes=chosen.lower))
+        sys.exit(_compare(chosen.budgets, now, writes=chosen.lower))
     columns = {"now": figures(now)}
     if chosen.before:
         columns = {"before": figures(modules_of(chosen.before)), **columns}
@@ -363,12 +396,15 @@ def main() -> None:
         print(body)
 
 
-def _compare(path: Path, numbers: Mapping[str, int], *, writes: bool) -> int:
-    """Prints how counts stand to their budgets; returns the exit code."""
+def _compare(path: Path, modules: Mapping[str, Module], *, writes: bool) -> int:
+    """Prints how counts stand to their budgets, and the vague names; returns the exit code."""
+    numbers = counts(modules)
     if writes:
         print("\n".join(lower(path, numbers) or ["No count is below its budget."]))
     holds, lines = check(path, numbers)
     print("\n".join((*lines, *(["All counts are within their budgets."] if holds else []))))
+    if not holds:
+        print("\n".join(("Vague names:", *vague_names(modules))))
     return 0 if holds else 1
 
 

@@ -121,8 +121,8 @@ def _split_cells(score: Scores) -> Sequence[str]:
 
 def verdict_table(rows: Rows) -> str:
     """Seven classes and named differences, for the methods that give verdicts."""
-    told = {name: s.verdict for name, s in rows.items() if s.verdict is not None}
-    classes = [c for c in CLASSES if any(c in v.f1 for v in told.values())]
+    verdicts = {name: s.verdict for name, s in rows.items() if s.verdict is not None}
+    classes = [c for c in CLASSES if any(c in v.f1 for v in verdicts.values())]
     head = [
         "judge",
         "macro-F1",
@@ -132,7 +132,7 @@ def verdict_table(rows: Rows) -> str:
         "subsumes called so",
         "with the right side",
     ]
-    return table(head, ([name, *_verdict_cells(v, classes)] for name, v in told.items()))
+    return table(head, ([name, *_verdict_cells(v, classes)] for name, v in verdicts.items()))
 
 
 def _verdict_cells(verdict: VerdictScores, classes: Sequence[str]) -> Iterator[str]:

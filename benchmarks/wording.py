@@ -46,7 +46,7 @@ def main() -> None:
     load_for(len(texts), texts)
     rows, clues = rows_and_clues(texts, 3)
     join = WordingJoin(rows, clues, Gate(DEFAULT_THRESHOLD), PARTNERS)
-    found = {
+    pairs = {
         (int(i), int(j)) for block in join.pairs() for i, j in zip(*block.arrays[:2], strict=True)
     }
     labelled = [at for at, cluster in enumerate(clusters) if cluster is not None]
@@ -54,7 +54,7 @@ def main() -> None:
     counts: Counter[tuple[bool, float, bool]] = Counter()
     for same, similarity, pair in _nearest(rows, sampled, clusters):
         floor = FLOORS[bisect_right(FLOORS, similarity) - 1]
-        counts[same, floor, pair in found] += 1
+        counts[same, floor, pair in pairs] += 1
     keep("wording", f"Partners by rare words among {len(texts):,} texts",
          f"python -m benchmarks.wording --data ../shared/data --size {asked.size}",
          _body(counts, join.verified))  # fmt: skip
@@ -64,10 +64,12 @@ def _store(data: Path, size: int) -> tuple[list[str], list[str | None]]:
     """Texts in a mixed order, and the cluster of those that are labelled."""
     lines = (data / "memory_pairs" / "dev_store.jsonl").read_text("utf-8").splitlines()
     records = [json.loads(line) for line in lines]
-    told: list[tuple[str, str | None]] = [(each["content"], each["cluster"]) for each in records]
-    told += [(memory.content, None) for memory in stream(size - len(told))]
-    random.Random(5).shuffle(told)
-    return [text for text, _ in told], [cluster for _, cluster in told]
+    labelled: list[tuple[str, str | None]] = [
+        (each["content"], each["cluster"]) for each in records
+    ]
+    labelled += [(memory.content, None) for memory in stream(size - len(labelled))]
+    random.Random(5).shuffle(labelled)
+    return [text for text, _ in labelled], [cluster for _, cluster in labelled]
 
 
 def _nearest(

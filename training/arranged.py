@@ -128,7 +128,7 @@ def ordered(draw: random.Random) -> Pair:
     """Returns two sequences of steps: told otherwise in one order, or in another order."""
     steps = draw.sample(STEPS, draw.randint(2, 4))
 
-    def told(items: Sequence[str]) -> str:
+    def shown(items: Sequence[str]) -> str:
         form = draw.randrange(4)
         if form == 0:
             return "\n".join(f"{n}. {item}" for n, item in enumerate(items, 1))
@@ -139,9 +139,9 @@ def ordered(draw: random.Random) -> Pair:
         return ", then ".join(items).capitalize()
 
     if draw.random() < 0.4:
-        return told(steps), told(steps), 1, 1, 0
+        return shown(steps), shown(steps), 1, 1, 0
     other = [steps[1], steps[0], *steps[2:]] if draw.random() < 0.7 else steps[::-1]
-    return told(steps), told(other), 0, 0, 1
+    return shown(steps), shown(other), 0, 0, 1
 
 
 JOINING: Final = (

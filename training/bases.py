@@ -96,9 +96,9 @@ class Cursor:
 
     def array(self, dtype: str, count: int) -> np.ndarray:
         """Returns the next `count` values of one type."""
-        found = np.frombuffer(self.data, dtype, count, self.at)
-        self.at += found.nbytes
-        return found
+        values = np.frombuffer(self.data, dtype, count, self.at)
+        self.at += values.nbytes
+        return values
 
     def take(self, size: int) -> bytes:
         """Returns the next `size` bytes."""
@@ -149,23 +149,23 @@ def read_e5(path: Path) -> Base:
     listed = [
         (blob[offsets[i] : offsets[i + 1]].decode("utf-8"), float(scores[i])) for i in range(pieces)
     ]
-    found: dict[str, tuple[int, int, int]] = {}
+    tensors: dict[str, tuple[int, int, int]] = {}
     (entries,) = cursor.values("i")
     for _ in range(entries):
         (length,) = cursor.values("H")
         name = cursor.take(length).decode()
         kind, count, offset, _ = cursor.values("BIQQ")
-        found[name] = (kind, count, offset)
+        tensors[name] = (kind, count, offset)
 
     def weights(name: str, *shape: int) -> np.ndarray:
-        _, _, offset = found[name]
+        _, _, offset = tensors[name]
         count = int(np.prod(shape))
         if name.endswith((".w", "emb.word")) and len(shape) == 2:
             return opened(data, offset, count).reshape(shape)
         return np.frombuffer(data, "<f4", count, offset).reshape(shape).copy()
 
-    kinds = np.frombuffer(data, "<f4", 2 * hidden, found["emb.type"][2]).reshape(2, hidden)
-    place = np.frombuffer(data, "<f4", positions * hidden, found["emb.pos"][2])
+    kinds = np.frombuffer(data, "<f4", 2 * hidden, tensors["emb.type"][2]).reshape(2, hidden)
+    place = np.frombuffer(data, "<f4", positions * hidden, tensors["emb.pos"][2])
     arrays = {
         "word": weights("emb.word", words, hidden),
         "position": place.reshape(positions, hidden) + kinds[0],

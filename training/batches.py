@@ -81,10 +81,10 @@ def varied(example: Example, draw: random.Random) -> Example:
 def encode(base: Base, examples: Sequence[Example], longest: int = LONGEST) -> list[Encoded]:
     """Returns the pairs as token numbers, each side cut where the pair is longer than `longest`."""
     texts = [fields_of(text).sentence for e in examples for text in (e.a, e.b)]
-    found = base.tokenizer.encode_batch(texts, add_special_tokens=False)
+    encodings = base.tokenizer.encode_batch(texts, add_special_tokens=False)
     out = []
     for place, example in enumerate(examples):
-        a, b = cut(found[2 * place].ids, found[2 * place + 1].ids, longest - 3)
+        a, b = cut(encodings[2 * place].ids, encodings[2 * place + 1].ids, longest - 3)
         targets = tuple(float("nan") if value is None else value for value in example.targets)
         out.append(Encoded(tuple(a), tuple(b), targets))
     return out
@@ -148,14 +148,14 @@ def draw_batches(
     orders = [Shuffled(pairs, draw) for pairs, _ in sources]
     while True:
         chosen = draw.choices(orders, shares, k=batch * pool)
-        found = encode(base, [varied(order.next(), draw) for order in chosen])
-        found.sort(key=lambda pair: pair.length)
+        encoded = encode(base, [varied(order.next(), draw) for order in chosen])
+        encoded.sort(key=lambda pair: pair.length)
         rank, workers = share
         step = batch * workers
-        places = list(range(0, len(found) - step + 1, step))
+        places = list(range(0, len(encoded) - step + 1, step))
         draw.shuffle(places)
         for start in places:
-            yield found[start + rank : start + step : workers]
+            yield encoded[start + rank : start + step : workers]
 
 
 class Shuffled:

@@ -63,23 +63,23 @@ def first(folders: Sequence[Path], inner: str) -> Path | None:
 
 def corpora(folders: Sequence[Path]) -> list[tuple[list[Example], float]]:
     """Returns the pairs of each source that is there, with its share."""
-    found: dict[str, list[Example]] = {name: [] for name in SHARES}
+    sources: dict[str, list[Example]] = {name: [] for name in SHARES}
     for folder in (HERE / "data", *folders):
         for path in sorted((folder / "contrast").glob("*.jsonl")):
-            found["people" if is_of_people(path) else "contrast"].extend(read_contrast(path))
-            found["across"].extend(read_across(path))
+            sources["people" if is_of_people(path) else "contrast"].extend(read_contrast(path))
+            sources["across"].extend(read_across(path))
         for path in sorted((folder / "notes").glob("labelled*.jsonl")):
-            found["notes"].extend(read_pairs(path, "notes"))
+            sources["notes"].extend(read_pairs(path, "notes"))
     for path in sorted((PROJECT / "pairs").glob("*.jsonl")):
         name = "mutants" if path.stem.startswith("mutants") else "project"
-        found[name].extend(read_pairs(path, f"project/{path.stem}"))
+        sources[name].extend(read_pairs(path, f"project/{path.stem}"))
     if public := first(folders, "pair_training/public.jsonl"):
-        found["public"].extend(read_public(public))
-    written = texts_to_change(folders, found["notes"])
-    found["generated"] = generated(written, GENERATED, seed=1)
-    found["names"] = near_names([text for _, texts in written for text in texts], NAMES, seed=1)
-    told = {name: [e for e in pairs if tells_apart(e)] for name, pairs in found.items()}
-    return [(pairs, SHARES[name]) for name, pairs in told.items() if pairs]
+        sources["public"].extend(read_public(public))
+    written = texts_to_change(folders, sources["notes"])
+    sources["generated"] = generated(written, GENERATED, seed=1)
+    sources["names"] = near_names([text for _, texts in written for text in texts], NAMES, seed=1)
+    telling = {name: [e for e in pairs if tells_apart(e)] for name, pairs in sources.items()}
+    return [(pairs, SHARES[name]) for name, pairs in telling.items() if pairs]
 
 
 def is_of_people(path: Path) -> bool:
@@ -95,13 +95,13 @@ def tells_apart(example: Example) -> bool:
 
 def texts_to_change(folders: Sequence[Path], notes: Sequence[Example]) -> list:
     """Returns texts by language: bases and rewordings of contrast sets, and notes, as `other`."""
-    found: dict[str, list[str]] = {}
+    by_language: dict[str, list[str]] = {}
     for folder in (HERE / "data", *folders):
         for path in sorted((folder / "contrast").glob("*.jsonl")):
             for item in lines(path):
-                found.setdefault(item["lang"], []).extend([item["base"], *item["same"]])
-    found["other"] = sorted({text for pair in notes for text in (pair.a, pair.b)})
-    return sorted((language, texts) for language, texts in found.items() if texts)
+                by_language.setdefault(item["lang"], []).extend([item["base"], *item["same"]])
+    by_language["other"] = sorted({text for pair in notes for text in (pair.a, pair.b)})
+    return sorted((language, texts) for language, texts in by_language.items() if texts)
 
 
 def development(folders: Sequence[Path]) -> dict[str, list[Example]]:
@@ -112,7 +112,7 @@ def development(folders: Sequence[Path]) -> dict[str, list[Example]]:
         "real_notes": "real_notes/dev.jsonl",
         "real_errors": "real_errors/pairs.jsonl",
     }
-    found = {
+    sets = {
         name: list(read_pairs(path, name))
         for name, inner in places.items()
         if (path := first(folders, inner))
@@ -120,18 +120,18 @@ def development(folders: Sequence[Path]) -> dict[str, list[Example]]:
     people = [
         e for p in sorted((HERE / "data" / "people_dev").glob("*.jsonl")) for e in read_contrast(p)
     ]
-    found["people"] = random.Random(1).sample(people, PEOPLE_DEV)
+    sets["people"] = random.Random(1).sample(people, PEOPLE_DEV)
     for path in sorted((PROJECT / "heldout").glob("*.jsonl")):
-        found[f"heldout_{path.stem}"] = list(read_pairs(path, "heldout"))
-    return found
+        sets[f"heldout_{path.stem}"] = list(read_pairs(path, "heldout"))
+    return sets
 
 
 def package(name: str) -> Path:
     """Returns the folder of an installed package without importing it."""
-    found = find_spec(name)
-    if found is None or found.origin is None:
+    spec = find_spec(name)
+    if spec is None or spec.origin is None:
         raise SystemExit(f"The package {name} is missing: make .venv-training/.ready")
-    return Path(found.origin).parent
+    return Path(spec.origin).parent
 
 
 def named_base(name: str) -> Base:

@@ -258,8 +258,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     chosen = parser.parse_args()
     base = named_base(chosen.base)
-    kept = [torch.load(path) for path in chosen.checkpoint]
-    state = mean([checkpoint["network"] for checkpoint in kept])
+    checkpoints = [torch.load(path) for path in chosen.checkpoint]
+    state = mean([checkpoint["network"] for checkpoint in checkpoints])
     chosen.out.mkdir(parents=True, exist_ok=True)
     arrays = embeddings(state)
     np.save(chosen.out / "words.npy", arrays.pop("words"))
@@ -270,7 +270,7 @@ def main() -> None:
     digests = {name: digest(chosen.out / name) for name in names}
     manifest = {
         "name": f"echoless-pair-{base.name}",
-        "steps": [checkpoint["step"] for checkpoint in kept],
+        "steps": [checkpoint["step"] for checkpoint in checkpoints],
         "start": base.start,
         "end": base.end,
         "padding": base.padding,

@@ -71,9 +71,9 @@ def rows_of(sets: dict[str, list[Example]], weights: Path) -> Iterator[Row]:
         ]
         verdicts = judge.judge_all(pairs)
         scores = scorer.score([(e.a, e.b) for e in examples], Tally(), threads=2)
-        for example, verdict, told in zip(examples, verdicts, scores, strict=True):
+        for example, verdict, score in zip(examples, verdicts, scores, strict=True):
             plain = rule_features(example.a, example.b, verdict)
-            yield Row(source, example, verdict, plain, told)
+            yield Row(source, example, verdict, plain, score)
 
 
 def fitted(
@@ -90,17 +90,17 @@ def fitted(
     rows = np.c_[(values - mean) / spread, np.ones(len(values))]
     ridge = np.full(rows.shape[1], RIDGE)
     ridge[-1] = 0.0
-    found = np.zeros(rows.shape[1])
+    solution = np.zeros(rows.shape[1])
     for _ in range(50):
-        chance = 1 / (1 + np.exp(-(rows @ found)))
-        slope = rows.T @ (weights * (chance - targets)) + ridge * found
+        chance = 1 / (1 + np.exp(-(rows @ solution)))
+        slope = rows.T @ (weights * (chance - targets)) + ridge * solution
         curve = (rows * (weights * chance * (1 - chance))[:, None]).T @ rows + np.diag(ridge)
         step = np.linalg.solve(curve, slope)
-        found -= step
+        solution -= step
         if np.abs(step).max() < 1e-6:
             break
-    plain = found[:-1] / spread
-    return plain, float(found[-1] - plain @ mean)
+    plain = solution[:-1] / spread
+    return plain, float(solution[-1] - plain @ mean)
 
 
 def table(rows: Sequence[Row], names: Sequence[str], *, plain: bool = False) -> np.ndarray:
@@ -155,13 +155,13 @@ def calibrated(model: dict, rows: Sequence[Row], targets: np.ndarray) -> dict:
     logits = np.zeros(len(rows))
     for one in range(FOLDS):
         rest = [row for row, part in zip(rows, fold, strict=True) if part != one]
-        told = np.clip(chances(model_of(rest, targets[fold != one]), rows), 1e-6, 1 - 1e-6)
-        logits[fold == one] = np.log(told / (1 - told))[fold == one]
+        clipped = np.clip(chances(model_of(rest, targets[fold != one]), rows), 1e-6, 1 - 1e-6)
+        logits[fold == one] = np.log(clipped / (1 - clipped))[fold == one]
     real = np.array([row.source == "notes" and not row.barred for row in rows])
     slope, bias = fitted(logits[real, None], targets[real], np.ones(real.sum()))
     for low in np.arange(0, 1, 0.1):
-        found = 1 / (1 + np.exp(-(logits * slope[0] + bias)))
-        within = real & (found >= low) & (found < low + 0.1)
+        probabilities = 1 / (1 + np.exp(-(logits * slope[0] + bias)))
+        within = real & (probabilities >= low) & (probabilities < low + 0.1)
         print(f"  {low:.1f}: {targets[within].mean():.2f} of {within.sum()}")
     return {
         "weights": {n: round(w * float(slope[0]), 4) for n, w in model["weights"].items()},
@@ -240,11 +240,11 @@ def main() -> None:
     conflicts = np.array([float(r.example.conflict == 1) for r in known])
     conflict = model_of(known, conflicts)
     print("conflicts, threshold: precision and recall on notes, on the other sets")
-    found, real = chances(conflict, known), np.array([r.source == "notes" for r in known])
+    alarms, real = chances(conflict, known), np.array([r.source == "notes" for r in known])
     for threshold in (0.5, 0.6, 0.7, 0.8, 0.9):
-        told = found >= threshold
+        flagged = alarms >= threshold
         shares = [
-            (conflicts[told & some].mean(), told[(conflicts == 1) & some].mean())
+            (conflicts[flagged & some].mean(), flagged[(conflicts == 1) & some].mean())
             for some in (real, ~real)
         ]
         print(f"  {threshold}: " + ", ".join(f"{p:.2f} {r:.2f}" for p, r in shares))

@@ -107,10 +107,10 @@ NEGATIONS: Final = (
 
 def number(text: str, draw: random.Random, _: Sequence[str]) -> str | None:
     """Returns the text with another number in one place."""
-    found = list(NUMBER.finditer(text))
-    if not found:
+    matches = list(NUMBER.finditer(text))
+    if not matches:
         return None
-    at = draw.choice(found)
+    at = draw.choice(matches)
     digits = list(at.group())
     place = draw.choice([i for i, c in enumerate(digits) if c.isdigit()])
     old = digits[place]
@@ -123,10 +123,10 @@ def part(pattern: re.Pattern[str]) -> Change:
     """Returns a change of one letter or digit inside what the pattern finds."""
 
     def change(text: str, draw: random.Random, _: Sequence[str]) -> str | None:
-        found = list(pattern.finditer(text))
-        if not found:
+        matches = list(pattern.finditer(text))
+        if not matches:
             return None
-        at = draw.choice(found)
+        at = draw.choice(matches)
         inside = list(at.group())
         places = [i for i, c in enumerate(inside) if c.isascii() and c.isalnum()]
         if not places:
@@ -155,14 +155,14 @@ def opposite(text: str, draw: random.Random, _: Sequence[str]) -> str | None:
     """Returns the text with a word exchanged for its opposite."""
     choices = []
     for one, other in OPPOSITES:
-        for here, there in ((one, other), (other, one)):
+        for here, opposed in ((one, other), (other, one)):
             edge = r"\b" if here.isascii() else ""
             if re.search(rf"{edge}{here}{edge}", text):
-                choices.append((rf"{edge}{here}{edge}", there))
+                choices.append((rf"{edge}{here}{edge}", opposed))
     if not choices:
         return None
-    pattern, there = draw.choice(choices)
-    return re.sub(pattern, there, text, count=1)
+    pattern, opposed = draw.choice(choices)
+    return re.sub(pattern, opposed, text, count=1)
 
 
 def denial(text: str, draw: random.Random, _: Sequence[str]) -> str | None:
@@ -176,10 +176,10 @@ def denial(text: str, draw: random.Random, _: Sequence[str]) -> str | None:
 
 def other_name(text: str, draw: random.Random, names: Sequence[str]) -> str | None:
     """Returns the text with one name exchanged for another."""
-    found = NAME.findall(text)
-    if not found or not names:
+    matches = NAME.findall(text)
+    if not matches or not names:
         return None
-    name = draw.choice(found)
+    name = draw.choice(matches)
     new = draw.choice(names)
     return None if new == name else re.sub(rf"\b{name}\b", new, text)
 
@@ -187,9 +187,9 @@ def other_name(text: str, draw: random.Random, names: Sequence[str]) -> str | No
 def exchanged(text: str, draw: random.Random, _: Sequence[str]) -> str | None:
     """Returns the text with two names, numbers or pieces of code in each other's place."""
     for pattern in draw.sample((NAME, CODE, NUMBER, PATH), 4):
-        found = list(pattern.finditer(text))
-        if len(found) >= 2:
-            one, other = sorted(draw.sample(found, 2), key=lambda m: m.start())
+        matches = list(pattern.finditer(text))
+        if len(matches) >= 2:
+            one, other = sorted(draw.sample(matches, 2), key=lambda m: m.start())
             apart = text[one.end() : other.start()]
             listed = re.fullmatch(r"\W*|,? (and|or|und|oder|y|o|et|ou|&|/) ?", apart)
             if one.group() == other.group() or listed:

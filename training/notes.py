@@ -68,13 +68,13 @@ def observations(text: str) -> Iterator[str]:
     """Yields the observations of an MCP knowledge graph, one JSON object a line or one in all."""
     for piece in [text, *text.splitlines()]:
         try:
-            found = json.loads(piece)
+            data = json.loads(piece)
         except ValueError:
             continue
-        entities = found.get("entities", [found]) if isinstance(found, dict) else found
+        entities = data.get("entities", [data]) if isinstance(data, dict) else data
         for entity in entities if isinstance(entities, list) else []:
-            kept = entity.get("observations", []) if isinstance(entity, dict) else []
-            yield from (item for item in kept if isinstance(item, str))
+            entries = entity.get("observations", []) if isinstance(entity, dict) else []
+            yield from (item for item in entries if isinstance(item, str))
         if piece is text:
             return
 
@@ -104,7 +104,7 @@ def notes_of(repository: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def close_pairs(vectors: np.ndarray, draw: random.Random) -> list[tuple[int, int, float]]:
     """Returns each note with its nearest ones and one drawn at random, with their cosine."""
-    found: dict[tuple[int, int], float] = {}
+    closeness: dict[tuple[int, int], float] = {}
     for start in range(0, len(vectors), 1024):
         cosines = vectors[start : start + 1024] @ vectors.T
         for row in range(len(cosines)):
@@ -113,8 +113,8 @@ def close_pairs(vectors: np.ndarray, draw: random.Random) -> list[tuple[int, int
             for other in [*near.tolist(), draw.randrange(len(vectors))]:
                 if other != start + row:
                     key = min(start + row, other), max(start + row, other)
-                    found[key] = float(cosines[row, other])
-    return [(a, b, cosine) for (a, b), cosine in found.items()]
+                    closeness[key] = float(cosines[row, other])
+    return [(a, b, cosine) for (a, b), cosine in closeness.items()]
 
 
 def digest(text: str) -> str:
@@ -141,11 +141,11 @@ def candidates(repositories: Sequence[dict[str, Any]], draw: random.Random) -> I
             }
 
 
-def drawn(found: Iterable[dict], count: int, draw: random.Random) -> list[dict]:
+def drawn(proposed: Iterable[dict], count: int, draw: random.Random) -> list[dict]:
     """Returns about `count` pairs: by bands of closeness, repositories in turn."""
-    pairs = list(found)
+    pairs = list(proposed)
     draw.shuffle(pairs)
-    kept: list[dict] = []
+    chosen: list[dict] = []
     taken: dict[str, int] = {}
     for low, high, share in BANDS:
         by_repo: dict[str, list[dict]] = {}
@@ -160,11 +160,11 @@ def drawn(found: Iterable[dict], count: int, draw: random.Random) -> list[dict]:
                 if not by_repo[repo] or taken.get(repo, 0) >= PER_REPOSITORY * count:
                     del by_repo[repo]
                     continue
-                kept.append(by_repo[repo].pop())
+                chosen.append(by_repo[repo].pop())
                 taken[repo] = taken.get(repo, 0) + 1
                 room -= 1
-    draw.shuffle(kept)
-    return [{"id": f"n{number:05d}", **pair} for number, pair in enumerate(kept)]
+    draw.shuffle(chosen)
+    return [{"id": f"n{number:05d}", **pair} for number, pair in enumerate(chosen)]
 
 
 LABELS: Final = {
@@ -180,7 +180,7 @@ LABELS: Final = {
 
 def rejoined(repositories: Sequence[dict[str, Any]], labels: Path) -> Iterator[dict]:
     """Yields the labelled pairs whose two notes are found again, with their texts."""
-    texts = {digest(note): note for found in repositories for note, _ in notes_of(found)}
+    texts = {digest(note): note for repository in repositories for note, _ in notes_of(repository)}
     for line in labels.read_text("utf-8").splitlines():
         row = json.loads(line)
         if row["a"] in texts and row["b"] in texts:
@@ -190,8 +190,8 @@ def rejoined(repositories: Sequence[dict[str, Any]], labels: Path) -> Iterator[d
 
 def digested(row: dict[str, Any]) -> dict[str, Any]:
     """Returns a labelled pair with digests in place of its texts."""
-    kept = {name: row[name] for name in ("id", "repo", "label", "hard") if name in row}
-    return {**kept, "a": digest(row["a"]), "b": digest(row["b"])}
+    fields = {name: row[name] for name in ("id", "repo", "label", "hard") if name in row}
+    return {**fields, "a": digest(row["a"]), "b": digest(row["b"])}
 
 
 def main() -> None:
@@ -214,15 +214,15 @@ def main() -> None:
         repository["git"] = chosen.git.format(repo=repository["repo"].replace("/", "+"))
     draw = random.Random(chosen.seed)
     if chosen.digests:
-        found = [digested(json.loads(line)) for line in chosen.digests.open(encoding="utf-8")]
+        pairs = [digested(json.loads(line)) for line in chosen.digests.open(encoding="utf-8")]
     elif chosen.labels:
-        found = list(rejoined(listed, chosen.labels))
+        pairs = list(rejoined(listed, chosen.labels))
     else:
-        found = drawn(candidates(listed, draw), chosen.pairs, draw)
+        pairs = drawn(candidates(listed, draw), chosen.pairs, draw)
     with chosen.out.open("w", encoding="utf-8") as file:
-        for pair in found:
+        for pair in pairs:
             file.write(json.dumps(pair, ensure_ascii=False) + "\n")
-    print(f"{len(found):,} pairs of {len({pair['repo'] for pair in found})} repositories")
+    print(f"{len(pairs):,} pairs of {len({pair['repo'] for pair in pairs})} repositories")
 
 
 if __name__ == "__main__":

@@ -117,11 +117,11 @@ def planned_or_done(text: str, draw: random.Random) -> Pair:
     first = draw.choice((DONE, PLANNED))
     second = first if same else (PLANNED if first is DONE else DONE)
 
-    def told(forms: Sequence[str]) -> str:
+    def shown(forms: Sequence[str]) -> str:
         base, past = draw.choice(group) if draw.random() < 0.4 else verb
-        told = draw.choice(forms).format(
+        sentence = draw.choice(forms).format(
             base=base, past=past, Base=base.capitalize(), Past=past.capitalize(), rest=rest
         )
-        return told + draw.choice(("", "", "."))
+        return sentence + draw.choice(("", "", "."))
 
-    return (told(first), told(second), *((1, 1, 0) if same else (0, 0, 1)))
+    return (shown(first), shown(second), *((1, 1, 0) if same else (0, 0, 1)))

@@ -41,22 +41,22 @@ UNLABELLED: Final = 0.3
 """Share of pairs without labels in a student's draw."""
 
 
-def loss_of(logits: Tensor, targets: Tensor, told: Tensor | None = None) -> Tensor:
+def loss_of(logits: Tensor, targets: Tensor, taught: Tensor | None = None) -> Tensor:
     """Returns the mean binary cross-entropy, of the known targets or of what the teachers say.
 
     Args:
         logits: Of the network, (batch, 3).
         targets: Labels, (batch, 3); NaN where unknown.
-        told: Mean probabilities of the teachers, (batch, 3). Where a label is unknown they count
+        taught: Mean probabilities of the teachers, (batch, 3). Where a label is unknown they count
             for all, else for what `LABELS` leaves.
     """
     weight = torch.tensor(OUTPUT_WEIGHTS, device=logits.device)
     known = ~targets.isnan()
-    if told is None:
+    if taught is None:
         wanted, weight = targets.nan_to_num(0.0), known * weight
     else:
         labels = targets.nan_to_num(0.0)
-        wanted = torch.where(known, LABELS * labels + (1 - LABELS) * told, told)
+        wanted = torch.where(known, LABELS * labels + (1 - LABELS) * taught, taught)
         weight = weight.expand_as(wanted)
     each = functional.binary_cross_entropy_with_logits(logits, wanted, reduction="none")
     return (each * weight).sum() / weight.sum().clamp(min=1.0)
@@ -111,11 +111,11 @@ def merging(probabilities: np.ndarray) -> np.ndarray:
 
 def evaluate(network: PairNetwork, base: Base, sets: dict[str, list[Example]]) -> dict[str, float]:
     """Returns the average precision of merging on each development set."""
-    found = {}
+    precision = {}
     for name, examples in sets.items():
         scores = merging(predict(network, base, examples))
-        found[name] = average_precision(np.array([e.mergeable for e in examples]), scores)
-    return found
+        precision[name] = average_precision(np.array([e.mergeable for e in examples]), scores)
+    return precision
 
 
 def device_of(network: PairNetwork) -> torch.device:
@@ -133,13 +133,13 @@ def step_once(
     *inputs, targets = batch
     kind = device_of(network).type
     with torch.autocast(kind, torch.bfloat16, enabled=kind == "cuda"):
-        told = None
+        taught = None
         if teachers:
             with torch.no_grad():
-                told = sum(torch.sigmoid(each(*inputs).float()) for each in teachers)
-                told = told / len(teachers)
+                taught = sum(torch.sigmoid(each(*inputs).float()) for each in teachers)
+                taught = taught / len(teachers)
         logits = network(*inputs)
-    loss = loss_of(logits.float(), targets, told)
+    loss = loss_of(logits.float(), targets, taught)
     optimiser.zero_grad(set_to_none=True)
     loss.backward()
     if distributed.is_initialized():
@@ -151,11 +151,11 @@ def step_once(
 
 def share_gradients(network: PairNetwork) -> None:
     """Replaces the gradients by their mean over the workers."""
-    found = [p.grad for p in network.parameters() if p.grad is not None]
-    flat = torch.cat([gradient.view(-1) for gradient in found])
+    gradients = [p.grad for p in network.parameters() if p.grad is not None]
+    flat = torch.cat([gradient.view(-1) for gradient in gradients])
     distributed.all_reduce(flat)
     flat /= distributed.get_world_size()
-    for gradient, part in zip(found, flat.split([g.numel() for g in found]), strict=True):
+    for gradient, part in zip(gradients, flat.split([g.numel() for g in gradients]), strict=True):
         gradient.copy_(part.view_as(gradient))
 
 
@@ -256,10 +256,10 @@ def work(rank: int, chosen: argparse.Namespace, place: str = "") -> None:
     teachers = [taught(path, base).to(device).eval() for path in chosen.teacher]
     checkpoint, done = chosen.out / "checkpoint.pt", 0
     if checkpoint.exists():
-        kept = torch.load(checkpoint, map_location=device)
-        network.load_state_dict(kept["network"])
-        optimiser.load_state_dict(kept["optimiser"])
-        done = kept["step"]
+        saved = torch.load(checkpoint, map_location=device)
+        network.load_state_dict(saved["network"])
+        optimiser.load_state_dict(saved["optimiser"])
+        done = saved["step"]
     sources = corpora(chosen.data)
     if teachers and chosen.unlabelled:
         sources.append((list(read_unlabelled(chosen.unlabelled)), UNLABELLED / (1 - UNLABELLED)))

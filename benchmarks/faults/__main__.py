@@ -102,19 +102,19 @@ class Tally:
 
 def scenes() -> list[Scene]:
     """All of them."""
-    found = []
+    listed = []
     for kind in KINDS.values():
         for size in SIZES if kind.large else SIZES[:1]:
-            found += [
+            listed += [
                 Scene(kind, name, size) for name in (*CASES, *READERS) if name not in kind.without
             ]
-            found += [
+            listed += [
                 Scene(kind, f"check after {action} killed at {share}", size)
                 for action in ("apply mark", "apply merge", "apply delete", "undo delete")
                 for share in SHARES
                 if action not in kind.without
             ]
-    return found
+    return listed
 
 
 class Stage:
@@ -398,11 +398,13 @@ def _weight(scene: Scene) -> float:
 def _worker(chosen: argparse.Namespace) -> None:
     number, whole = map(int, chosen.part.split("/"))
     wanted = [scene for scene in scenes() if _is_wanted(scene, chosen)]
-    told = {(each["scene"], each.get("seed")) for each in map(json.loads, _lines(chosen.results))}
+    finished = {
+        (each["scene"], each.get("seed")) for each in map(json.loads, _lines(chosen.results))
+    }
     mine = [
         (scene, most)
         for scene, most in drawn(wanted, chosen.points, chosen.seed)[number::whole]
-        if (str(scene), chosen.seed) not in told
+        if (str(scene), chosen.seed) not in finished
     ]
     shared = Path("/dev/shm")
     place = shared if os.access(shared, os.W_OK) else None

@@ -48,14 +48,14 @@ class Operation:
 
 def read_trace(path: Path) -> list[Operation]:
     """The operations of a trace, in order."""
-    data, at, found = path.read_bytes(), 0, []
+    data, at, operations = path.read_bytes(), 0, []
     while at < len(data):
         kind, file, offset, one, two = _HEAD.unpack_from(data, at)
         at += _HEAD.size
         first, second = data[at : at + one], data[at + one : at + one + two]
         at += one + two
-        found.append(Operation(kind.decode(), file, offset, first, second))
-    return found
+        operations.append(Operation(kind.decode(), file, offset, first, second))
+    return operations
 
 
 @dataclass

@@ -241,8 +241,8 @@ def remembering(text: str, *options: str) -> Case:
 
 def _there_once(url: str, text: str) -> str | None:
     with open_store(url) as store:
-        there = [m for m in store.scan() if m.content == text]
-    return None if len(there) == 1 else f"it is there {len(there)} times"
+        copies = [m for m in store.scan() if m.content == text]
+    return None if len(copies) == 1 else f"it is there {len(copies)} times"
 
 
 def importing(kind: Kind, folder: Path, count: int) -> World:
@@ -251,15 +251,15 @@ def importing(kind: Kind, folder: Path, count: int) -> World:
     url = kind.url(folder)
     source = folder / "source" / "more.jsonl"
     source.parent.mkdir()
-    told = memories(kind, count + 4)[-4:]
-    fill(f"jsonl:///{source}", told)
+    added = memories(kind, count + 4)[-4:]
+    fill(f"jsonl:///{source}", added)
     trial = folder.with_name("trial")
     shutil.copytree(folder, trial)
     with open_store(kind.url(trial)) as store, store.writing():
-        store.put([replace(m, native={}) for m in told])
+        store.put([replace(m, native={}) for m in added])
     after = picture(kind.url(trial), trial, exact=False)
     shutil.rmtree(trial)
-    proof = partial(_all_there, url, tuple(m.id for m in told))
+    proof = partial(_all_there, url, tuple(m.id for m in added))
     return World(
         folder, url, before, ("import", str(source), url), proof, also=(after,), exact=kind.exact
     )
@@ -267,8 +267,8 @@ def importing(kind: Kind, folder: Path, count: int) -> World:
 
 def _all_there(url: str, wanted: Sequence[str]) -> str | None:
     with open_store(url) as store:
-        there = store.get(wanted)
-    return None if len(there) == len(wanted) else f"{len(there)} of {len(wanted)} are there"
+        stored = store.get(wanted)
+    return None if len(stored) == len(wanted) else f"{len(stored)} of {len(wanted)} are there"
 
 
 def copying(command: str, name: str) -> Case:
@@ -297,8 +297,8 @@ def whole(target: Path, held: Mapping[str, Memory], rows: int) -> str | None:
     if not target.exists():
         return f"{target.name} is not there"
     if target.suffix == ".md":
-        found = target.read_text("utf-8").count("\n### ")
-        return None if found == len(held) else f"{target.name} has {found} of {len(held)}"
+        records = target.read_text("utf-8").count("\n### ")
+        return None if records == len(held) else f"{target.name} has {records} of {len(held)}"
     with open_store(target) as copy:
         found_all = {m.id: replace(m, native={}) for m in copy.scan()}
         lineage = len(list(copy.ledger.dump()))

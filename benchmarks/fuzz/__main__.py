@@ -91,16 +91,16 @@ def _search(names: Sequence[str], options: argparse.Namespace) -> int:
             tried[each.target] = each
             print(_line(each), flush=True)
     tried = {name: tried[name] for name in names}
-    found = list(engine.all_wrong(tried))
-    for one in found:
-        print(f"\n{_told(one)}\n{one.wrong.detail.strip()}")
+    mistakes = list(engine.all_wrong(tried))
+    for one in mistakes:
+        print(f"\n{_description(one)}\n{one.wrong.detail.strip()}")
     if options.save:
-        _save(found, options.save)
-    report = _report(tried, found)
+        _save(mistakes, options.save)
+    report = _report(tried, mistakes)
     if options.out:
         options.out.write_text(report, "utf-8")
     print(f"\n{report.partition('## By target')[0]}")
-    return 1 if found else 0
+    return 1 if mistakes else 0
 
 
 def _workers(jobs: int) -> ProcessPoolExecutor:
@@ -109,9 +109,9 @@ def _workers(jobs: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(jobs, mp_context=fresh, max_tasks_per_child=1)
 
 
-def _save(found: Sequence[engine.Found], place: Path) -> None:
+def _save(mistakes: Sequence[engine.Found], place: Path) -> None:
     place.mkdir(parents=True, exist_ok=True)
-    for each in found:
+    for each in mistakes:
         valid = each.valid if TARGETS[each.target].fresh else None
         entry = corpus.save(place, each.target, each.wrong, each.files, valid)
         if entry is not None:
@@ -122,7 +122,7 @@ def _line(each: engine.Tried) -> str:
     return (
         f"{each.target}: {each.inputs:,} inputs in {each.seconds:.0f} s ({_cpu(each)} ms of a "
         f"processor each), slowest {each.slowest:.1f} s, {each.peak_mb:.0f} MB, "
-        f"{len(each.found)} mistakes"
+        f"{len(each.mistakes)} mistakes"
     )
 
 
@@ -130,7 +130,7 @@ def _cpu(each: engine.Tried) -> str:
     return f"{each.cpu / each.inputs * 1000:.0f}"
 
 
-def _told(each: engine.Found) -> str:
+def _description(each: engine.Found) -> str:
     wrong = each.wrong
     where = f" in {wrong.frame}" if wrong.frame else ""
     return (
@@ -139,13 +139,13 @@ def _told(each: engine.Found) -> str:
     )
 
 
-def _report(tried: dict[str, engine.Tried], found: Sequence[engine.Found]) -> str:
+def _report(tried: dict[str, engine.Tried], mistakes: Sequence[engine.Found]) -> str:
     inputs = sum(each.inputs for each in tried.values())
     slowest = max(each.slowest for each in tried.values())
     peak = max(each.peak_mb for each in tried.values())
     command = f"python -m benchmarks.fuzz {shlex.join(sys.argv[1:])}"
     summary = (
-        f"{inputs:,} inputs, {len(found)} mistakes: {_count(found)}. The slowest input took "
+        f"{inputs:,} inputs, {len(mistakes)} mistakes: {_count(mistakes)}. The slowest input took "
         f"{slowest:.1f} s (10 allowed), the largest {peak:.0f} MB (1,000 allowed).\n"
     )
     lines = [
@@ -159,7 +159,7 @@ def _report(tried: dict[str, engine.Tried], found: Sequence[engine.Found]) -> st
         "|---|---|---|---|---|---|---|",
         *(_row(each) for each in tried.values()),
         "\n## Mistakes\n",
-        *([f"- {_told(each)}" for each in found] or ["None."]),
+        *([f"- {_description(each)}" for each in mistakes] or ["None."]),
     ]
     return "\n".join(lines) + "\n"
 
@@ -168,15 +168,15 @@ def _row(each: engine.Tried) -> str:
     codes = ", ".join(f"{code}: {times:,}" for code, times in sorted(each.codes.items()))
     return (
         f"| {each.target} | {each.inputs:,} | {_cpu(each)} | "
-        f"{each.slowest:.1f} | {each.peak_mb:.0f} | {codes} | {len(each.found)} |"
+        f"{each.slowest:.1f} | {each.peak_mb:.0f} | {codes} | {len(each.mistakes)} |"
     )
 
 
-def _count(found: Sequence[engine.Found]) -> str:
+def _count(mistakes: Sequence[engine.Found]) -> str:
     kinds = ("internal error", "hang", "memory", "killed by a signal", "changed by reading",
              "changed by a refusal", "not undone", "control characters", "canary touched",
              "canary read out", "executed")  # fmt: skip
-    return ", ".join(f"{sum(e.wrong.fault == kind for e in found)} {kind}" for kind in kinds)
+    return ", ".join(f"{sum(e.wrong.fault == kind for e in mistakes)} {kind}" for kind in kinds)
 
 
 # ------------------------------------------------------------------ the corpus
@@ -187,14 +187,14 @@ def _replay(names: Sequence[str], options: argparse.Namespace) -> int:
     targets = sorted({entry.target for entry in known})
     with _workers(options.jobs) as pool:
         parts = pool.map(engine.replay_all, targets, [options.replay] * len(targets))
-        told = {path: wrong for part in parts for path, wrong in part.items()}
-    failing = {path: wrong for path, wrong in told.items() if wrong}
+        results = {path: wrong for part in parts for path, wrong in part.items()}
+    failing = {path: wrong for path, wrong in results.items() if wrong}
     if options.json:
-        print(json.dumps({path: [asdict(w) for w in wrong] for path, wrong in told.items()}))
+        print(json.dumps({path: [asdict(w) for w in wrong] for path, wrong in results.items()}))
         return 1 if failing else 0
     for path, wrong in sorted(failing.items()):
         print(path, *dict.fromkeys(_short(each) for each in wrong), sep="\n    ")
-    print(f"{len(told)} cases, {len(failing)} go wrong.")
+    print(f"{len(results)} cases, {len(failing)} go wrong.")
     return 1 if failing else 0
 
 

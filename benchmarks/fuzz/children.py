@@ -158,15 +158,15 @@ def try_out(
         took = time.perf_counter() - start
         with suppress(ProcessLookupError):  # helpers the child left behind
             os.killpg(child, signal.SIGKILL)
-        told = report.read_text("utf-8").splitlines() if report.exists() else []
+        lines = report.read_text("utf-8").splitlines() if report.exists() else []
         report.unlink(missing_ok=True)
     unit = 1 if sys.platform == "darwin" else 1024
     peak_mb, cpu = usage.ru_maxrss * unit / 1e6, usage.ru_utime + usage.ru_stime
-    wrong, codes = _judged(told, os.waitstatus_to_exitcode(status), f"more than {seconds} s")
+    wrong, codes = _judged(lines, os.waitstatus_to_exitcode(status), f"more than {seconds} s")
     if target.aborts and wrong and wrong[-1].error == signal.Signals.SIGABRT.name:
         codes[-signal.SIGABRT] += 1
         wrong.pop()
-    if peak_mb - _held_mb(told) > megabytes:
+    if peak_mb - _held_mb(lines) > megabytes:
         door = wrong[-1].door if wrong else "any"
         wrong.append(Wrong("memory", door, f"more than {megabytes} MB", "", f"{peak_mb:.0f} MB"))
     return Outcome(tuple(wrong), took, cpu, peak_mb, codes)
@@ -174,13 +174,17 @@ def try_out(
 
 def _resident_mb() -> float:
     """What this process holds now, in 10^6 bytes; 0 where the system does not tell."""
-    told = Path("/proc/self/statm")
-    return int(told.read_text().split()[1]) * resource.getpagesize() / 1e6 if told.exists() else 0.0
+    statistics = Path("/proc/self/statm")
+    return (
+        int(statistics.read_text().split()[1]) * resource.getpagesize() / 1e6
+        if statistics.exists()
+        else 0.0
+    )
 
 
-def _held_mb(told: Sequence[str]) -> float:
+def _held_mb(lines: Sequence[str]) -> float:
     """What a child held from its beginning, by its report."""
-    return float(json.loads(told[0])["held"]) if told else 0.0
+    return float(json.loads(lines[0])["held"]) if lines else 0.0
 
 
 def _fork() -> int:
@@ -189,12 +193,12 @@ def _fork() -> int:
         return os.fork()
 
 
-def _judged(told: Sequence[str], code: int, too_long: str) -> tuple[list[Wrong], Counter[int]]:
+def _judged(lines: Sequence[str], code: int, too_long: str) -> tuple[list[Wrong], Counter[int]]:
     """What the report of a child and the way it ended amount to."""
     wrong: list[Wrong] = []
     codes: Counter[int] = Counter()
     door, stack, done = "", "", False
-    for line in told:
+    for line in lines:
         try:
             event = json.loads(line)
         except ValueError:  # the stack of a child that hangs
@@ -225,21 +229,21 @@ def _be_child(
     code = 70
     try:
         os.setpgid(0, 0)
-        with report.open("w", encoding="utf-8", buffering=1) as told:
-            told.write(json.dumps({"held": _resident_mb()}) + "\n")
-            faulthandler.enable(told)
+        with report.open("w", encoding="utf-8", buffering=1) as stream:
+            stream.write(json.dumps({"held": _resident_mb()}) + "\n")
+            faulthandler.enable(stream)
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
             _bounded()
             gc.set_threshold(100_000)  # as the command line has it
             with inside(place, target):
                 codes: Counter[int] = Counter()
                 for door in doors:
-                    told.write(json.dumps({"door": door.name}) + "\n")
-                    faulthandler.dump_traceback_later(seconds - 0.5, file=told)
+                    stream.write(json.dumps({"door": door.name}) + "\n")
+                    faulthandler.dump_traceback_later(seconds - 0.5, file=stream)
                     signal.alarm(seconds)
                     for wrong in drive([door], target, codes):
-                        told.write(json.dumps({"wrong": asdict(wrong)}) + "\n")
-                told.write(json.dumps({"done": True, "codes": codes}) + "\n")
+                        stream.write(json.dumps({"wrong": asdict(wrong)}) + "\n")
+                stream.write(json.dumps({"done": True, "codes": codes}) + "\n")
         code = 0
     except BaseException as problem:  # noqa: BLE001 - a child ends here, whatever happens
         with suppress(BaseException):

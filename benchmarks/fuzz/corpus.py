@@ -86,8 +86,8 @@ def save(
     name = _named(wrong, {e.name for e in known if e.target == target})
     entry = Entry(target, name, wrong.door, *wrong.signature)
     folder = place / target / name
-    told = files if changed is None else {_EDITS: _edits(files, changed)}
-    for path, data in told.items():
+    stored = files if changed is None else {_EDITS: _edits(files, changed)}
+    for path, data in stored.items():
         _write(folder / path, data)
     with (place / INDEX).open("a", encoding="utf-8") as index:
         told_line = {field: getattr(entry, field) for field in Entry.__slots__}
@@ -141,15 +141,15 @@ def _named(wrong: Wrong, taken: set[str]) -> str:
 
 def _edits(files: Files, valid: Mapping[str, bytes]) -> bytes:
     """What stands in place of what: beginning, length of the rest, and the bytes between."""
-    told = {}
+    edits = {}
     for name, data in files.items():
         old = valid.get(name)
         if old is None or old == data:
             continue
         same = _common(old, data)
         rest = _common(old[same:][::-1], data[same:][::-1])
-        told[_pattern(name)] = (same, rest, data[same : len(data) - rest].hex())
-    return json.dumps(told).encode()
+        edits[_pattern(name)] = (same, rest, data[same : len(data) - rest].hex())
+    return json.dumps(edits).encode()
 
 
 def _pattern(name: str) -> str:

@@ -130,12 +130,12 @@ def _name(value: object) -> str:
 
 
 def _tables(db: sqlite3.Connection) -> list[str]:
-    found = _rows(
+    rows = _rows(
         db,
         "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' "
         "AND name NOT LIKE 'sqlite_%' ORDER BY name",
     )
-    return [_name(name) for (name,) in found]
+    return [_name(name) for (name,) in rows]
 
 
 def _columns(db: sqlite3.Connection, table: str) -> list[str]:

@@ -40,12 +40,12 @@ _BESIDE = ("-wal", "-shm")
 
 def snapshot() -> dict[str, bytes]:
     """Every file of the current folder but locks and caches."""
-    found = {}
+    contents = {}
     for path in sorted(Path().rglob("*")):
         name = path.as_posix()
         if path.is_file() and path.suffix != ".lock" and not name.startswith(_OURS):
-            found[name] = path.read_bytes()
-    return found
+            contents[name] = path.read_bytes()
+    return contents
 
 
 def drive(doors: Sequence[Door], target: Target, codes: Counter[int]) -> Iterator[Wrong]:
@@ -113,11 +113,11 @@ def _printed_badly(door: Door, code: int, stdout: str, stderr: str) -> Iterator[
         if code == 0 and not _is_json(stdout):
             yield Wrong("internal error", door.name, "what --json printed is no JSON", "", stdout)
         return
-    told = stdout if "Traceback" in stderr else stdout + stderr
-    found = _CONTROL.search(told)
-    if found:
-        around = repr(told[max(0, found.start() - 60) : found.end() + 20])
-        error = f"printed {found[0]!r} by {door.words[0]}"
+    output = stdout if "Traceback" in stderr else stdout + stderr
+    match = _CONTROL.search(output)
+    if match:
+        around = repr(output[max(0, match.start() - 60) : match.end() + 20])
+        error = f"printed {match[0]!r} by {door.words[0]}"
         yield Wrong("control characters", door.name, error, "", around)
 
 
@@ -219,29 +219,29 @@ def _there_and_back(door: Door, target: Target, codes: Counter[int]) -> Iterator
     """Write, take it back, and compare."""
     store = target.store
     before, files, earlier, texts = _picture(store), snapshot(), _runs(store), _texts(store)
-    code, told, wrong = command(door, store, codes)
-    shown = told
+    code, output, wrong = command(door, store, codes)
+    shown = output
     yield from wrong
     if wrong or before is None:
         return
     if code not in {0, 9, PlanError.exit_code}:
         yield from _refused(door, store, before, files)
         return
-    runs = [run for run in dict.fromkeys(_RUN.findall(told)) if run not in earlier]
+    runs = [run for run in dict.fromkeys(_RUN.findall(output)) if run not in earlier]
     if not runs or (code == PlanError.exit_code and _picture(store) == before):
         if _picture(store) != before:
-            yield Wrong("not undone", door.name, "changed the store and named no run", "", told)
+            yield Wrong("not undone", door.name, "changed the store and named no run", "", output)
         return
     for run in reversed(runs):  # one command may make several runs: the last is the first to go
         back = Door(f"undo after {door.name}", ("undo", "{store}", run))
-        code, told, wrong = command(back, store, codes)
+        code, output, wrong = command(back, store, codes)
         yield from wrong
         if wrong:
             return
         if code != 0:
             if not target.undo_may_refuse:
-                yield Wrong("not undone", door.name, f"undo ended with {code}", "", told)
+                yield Wrong("not undone", door.name, f"undo ended with {code}", "", output)
             return
     freed = "mark outdated" in shown  # shown again for good, before the run and apart from it
     if _picture(store) != before and not (freed and _texts(store) == texts):
-        yield Wrong("not undone", door.name, "undo did not give back what was there", "", told)
+        yield Wrong("not undone", door.name, "undo did not give back what was there", "", output)

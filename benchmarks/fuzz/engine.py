@@ -61,7 +61,7 @@ class Tried:
     slowest: float = 0.0
     peak_mb: float = 0.0
     codes: Counter[int] = field(default_factory=Counter)
-    found: dict[tuple[str, str, str], Found] = field(default_factory=dict)
+    mistakes: dict[tuple[str, str, str], Found] = field(default_factory=dict)
 
 
 def shares(inputs: int, names: Sequence[str]) -> dict[str, int]:
@@ -87,8 +87,8 @@ def prepare(target: Target) -> list[dict[str, bytes]]:
         if outcome.wrong:
             raise RuntimeError(f"{target.name}: the valid case went wrong: {outcome.wrong[0]}")
         if not set(outcome.codes) <= {0, 3, 9}:  # 3: no run to go back to
-            told = f"{[door.name for door in doors]} ended with {dict(outcome.codes)}"
-            raise RuntimeError(f"{target.name}: the valid case is refused: {told}.")
+            reason = f"{[door.name for door in doors]} ended with {dict(outcome.codes)}"
+            raise RuntimeError(f"{target.name}: the valid case is refused: {reason}.")
     gc.collect()
     gc.freeze()  # what is here is not looked through, and so not copied, in every child
     return cases
@@ -118,24 +118,24 @@ def case(
 def run(name: str, inputs: int, seed: str) -> Tried:
     """Try so many inputs of a target."""
     target, start = TARGETS[name], time.perf_counter()
-    told, cases = Tried(name), prepare(TARGETS[name])
+    tried, cases = Tried(name), prepare(TARGETS[name])
     for number in range(inputs):
         valid, files, rng = case(target, cases, seed, number)
         doors = doors_of(target, rng)
         outcome = try_twice(files, target, doors)
-        told.inputs += 1
-        told.cpu += outcome.cpu
-        told.slowest = max(told.slowest, outcome.seconds)
-        told.peak_mb = max(told.peak_mb, outcome.peak_mb)
-        told.codes.update(outcome.codes)
+        tried.inputs += 1
+        tried.cpu += outcome.cpu
+        tried.slowest = max(tried.slowest, outcome.seconds)
+        tried.peak_mb = max(tried.peak_mb, outcome.peak_mb)
+        tried.codes.update(outcome.codes)
         for wrong in outcome.wrong:
-            _note(told, target, doors, number, wrong, valid, files)
-    told.seconds = time.perf_counter() - start
-    return told
+            _note(tried, target, doors, number, wrong, valid, files)
+    tried.seconds = time.perf_counter() - start
+    return tried
 
 
 def _note(
-    told: Tried,
+    tried: Tried,
     target: Target,
     doors: Sequence[Door],
     number: int,
@@ -143,12 +143,12 @@ def _note(
     valid: Files,
     files: Files,
 ) -> None:
-    known = told.found.get(wrong.signature)
+    known = tried.mistakes.get(wrong.signature)
     if known is not None:
         known.times += 1
         return
     small = smaller(valid, files, lambda some: shows(target, doors, wrong, some), wrong)
-    told.found[wrong.signature] = Found(target.name, number, wrong, small, valid)
+    tried.mistakes[wrong.signature] = Found(target.name, number, wrong, small, valid)
 
 
 def shows(target: Target, doors: Sequence[Door], wrong: Wrong, files: Files) -> bool:
@@ -191,4 +191,4 @@ def replay_all(name: str, place: Path) -> dict[str, Sequence[Wrong]]:
 def all_wrong(tried: Mapping[str, Tried]) -> Iterator[Found]:
     """Everything that was found, by target."""
     for each in tried.values():
-        yield from each.found.values()
+        yield from each.mistakes.values()

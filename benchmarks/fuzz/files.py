@@ -50,9 +50,9 @@ def _mutate_plan(rng: Random, files: dict[str, bytes]) -> None:
 def sealed(data: bytes) -> bytes:
     """Gives a plan the right digest of what it says, if it says anything."""
     try:
-        told = json.loads(data)
-        told["digest"] = plan_from_json(told).digest
-        return json.dumps(told).encode()
+        content = json.loads(data)
+        content["digest"] = plan_from_json(content).digest
+        return json.dumps(content).encode()
     except Exception:  # noqa: BLE001 - whatever it is, it cannot be sealed
         return data
 
@@ -127,9 +127,9 @@ def _array(rng: Random, data: bytes) -> bytes:
         lambda: np.ascontiguousarray(flat[::-1]),
         lambda: np.zeros((0, 3)),
     )
-    kept = BytesIO()
-    np.save(kept, some(rng, new)(), allow_pickle=False)
-    return kept.getvalue()
+    buffer = BytesIO()
+    np.save(buffer, some(rng, new)(), allow_pickle=False)
+    return buffer.getvalue()
 
 
 _CACHE_DOORS: Final = (
@@ -156,13 +156,13 @@ def _make_calibration(_place: Path) -> None:
 
 def _make_answers(_place: Path) -> None:
     _write_more_notes()
-    told = [
+    labelled = [
         ("m-1", "m-3", True),
         ("m-1", "m-4", False),
         ("m-5", "m-6", True),
         ("m-7", "m-9", False),
     ]
-    lines = [json.dumps({"a": a, "b": b, "same": same}) for a, b, same in told]
+    lines = [json.dumps({"a": a, "b": b, "same": same}) for a, b, same in labelled]
     Path("answers.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
 
 

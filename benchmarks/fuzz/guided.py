@@ -21,9 +21,9 @@ def _jsonl(data: bytes) -> None:
     from echoless.stores import jsonl_record  # noqa: PLC0415 - after atheris has begun to watch
 
     line = data.decode("utf-8", "surrogateescape")
-    told = jsonl_record.parse(line, _PLACE, 1)
-    id_ = jsonl_record.given_id(told, _PLACE, 1)
-    jsonl_record.head(told, id_ or "m")
+    record = jsonl_record.parse(line, _PLACE, 1)
+    id_ = jsonl_record.given_id(record, _PLACE, 1)
+    jsonl_record.head(record, id_ or "m")
     jsonl_record.memory(line, id_ or "m", _PLACE, 0)
 
 
@@ -36,8 +36,8 @@ def _plan(data: bytes) -> None:
 def _config(data: bytes) -> None:
     from echoless.core.settings import Choices, layered, resolve  # noqa: PLC0415
 
-    found = layered(Choices(), folder=_file("echoless.toml", data).parent, environment={})
-    resolve(found, proposed="safe")
+    choices = layered(Choices(), folder=_file("echoless.toml", data).parent, environment={})
+    resolve(choices, proposed="safe")
 
 
 def _map(data: bytes) -> None:

@@ -107,16 +107,16 @@ def _renamed(rng: Random, value: Json, known: Sequence[str]) -> Json:
 
 
 def _naming(value: Json, known: Sequence[str]) -> list[tuple[Json, str | int, bool]]:
-    found: list[tuple[Json, str | int, bool]] = []
+    places: list[tuple[Json, str | int, bool]] = []
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(
         value, list) else ()  # fmt: skip
     for key, inner in pairs:
         if isinstance(key, str) and any(name in key for name in known):
-            found.append((value, key, True))
+            places.append((value, key, True))
         if isinstance(inner, str) and any(name in inner for name in known):
-            found.append((value, key, False))
-        found += _naming(inner, known)
-    return found
+            places.append((value, key, False))
+        places += _naming(inner, known)
+    return places
 
 
 _NAMES: Final = (".md", ".jsonl", ".db", ".json", "CLAUDE", "memory/")
@@ -147,22 +147,22 @@ def _make_journal(place: Path) -> None:
     now = Path(_FILE).read_bytes()
     before = {"CLAUDE.md": base64.b64encode(now + b"- Once more.\n").decode()}
     after = {"CLAUDE.md": digest_of(now.decode())}
-    told = {"token": "t", "before": before, "after": after}
-    Path(f"{_FILE}.echoless-files").write_text(json.dumps(told), "utf-8")
+    journal = {"token": "t", "before": before, "after": after}
+    Path(f"{_FILE}.echoless-files").write_text(json.dumps(journal), "utf-8")
 
 
 def _mutate_journal(rng: Random, files: dict[str, bytes]) -> None:
     name = f"{_FILE}.echoless-files"
     _linked(rng, files)
-    told = json.loads(files[name])
+    journal = json.loads(files[name])
     for _ in range(rng.choice((0, 1, 1, 2, 4))):
         path = some(rng, PATHS)
         image = some(rng, (None, "", base64.b64encode(RUNS.encode()).decode()))
-        told["before"][path] = image
-        told["after"][path] = some(rng, ("", *_digests()))
+        journal["before"][path] = image
+        journal["after"][path] = some(rng, ("", *_digests()))
         if rng.random() < 0.1:
-            told["before"].pop("CLAUDE.md", None)
-    data = json.dumps(told).encode()
+            journal["before"].pop("CLAUDE.md", None)
+    data = json.dumps(journal).encode()
     files[name] = _hostile_json(rng, data) if rng.random() < 0.4 else data
     if rng.random() < 0.04:
         files[name] = some(rng, (FIFO, FOLDER, LINK + b"../victim/known.txt", LINK + b"loop"))
@@ -368,12 +368,12 @@ _ADDRESSES: Final = (
 
 def _mutate_job(rng: Random, files: dict[str, bytes]) -> None:
     names = sorted(name for name in files if name.startswith("clone/job/"))
-    told = json.loads(files["clone/job/job.json"])
+    job = json.loads(files["clone/job/job.json"])
     if rng.random() < 0.6:
-        key = some(rng, [each for each, value in told.items() if isinstance(value, str)])
+        key = some(rng, [each for each, value in job.items() if isinstance(value, str)])
         key = "store" if rng.random() < 0.6 else key
-        told[key] = some(rng, (*_ADDRESSES, *PATHS))
-    data = json.dumps(told).encode()
+        job[key] = some(rng, (*_ADDRESSES, *PATHS))
+    data = json.dumps(job).encode()
     files["clone/job/job.json"] = _hostile_json(rng, data) if rng.random() < 0.4 else data
     for name in rng.sample(names, min(len(names), rng.choice((0, 0, 1, 2)))):
         files[name] = _hostile_json(rng, files[name])

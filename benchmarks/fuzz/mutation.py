@@ -93,14 +93,14 @@ def damaged_bytes(rng: Random, data: bytes) -> bytes:
 
 
 def _places(value: Json, path: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
-    found = [path]
+    paths = [path]
     if isinstance(value, dict):
         for key, inner in value.items():
-            found += _places(inner, (*path, key))
+            paths += _places(inner, (*path, key))
     elif isinstance(value, list):
         for place, inner in enumerate(value):
-            found += _places(inner, (*path, place))
-    return found
+            paths += _places(inner, (*path, place))
+    return paths
 
 
 class _Document:
@@ -230,10 +230,10 @@ def _hostile_lines(rng: Random, lines: list[bytes], place: int, key: str) -> Non
         return
     text = hostile_text(rng)
     for number, each in enumerate((text, some(rng, (text, text + ".", text.upper(), text + " 2")))):
-        told = {**data, key: each}
+        record = {**data, key: each}
         if "id" in data and key != "id":
-            told["id"] = f"h-{rng.randrange(10**6)}-{number}"
-        lines.insert(place, json.dumps(told).encode())
+            record["id"] = f"h-{rng.randrange(10**6)}-{number}"
+        lines.insert(place, json.dumps(record).encode())
 
 
 # ------------------------------------------------------------------ TOML

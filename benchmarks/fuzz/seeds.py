@@ -32,14 +32,14 @@ _MORE: tuple[dict[str, object], ...] = (
 
 def line(number: int, id_: str, content: str, namespace: str) -> str:
     """One memory as a line of JSON."""
-    told = {
+    record = {
         "id": id_,
         "content": content,
         "namespace": namespace,
         "created_at": f"2026-01-{number + 1:02d}T10:00:00Z",
         **_MORE[number % len(_MORE)],
     }
-    return json.dumps(told, ensure_ascii=False)
+    return json.dumps(record, ensure_ascii=False)
 
 
 def write_notes(name: str = "m.jsonl") -> None:

@@ -93,18 +93,18 @@ def _call_tools(store: str) -> list[Wrong]:
     calls = []
     for line in Path("calls.jsonl").read_bytes().splitlines():
         with suppress(ValueError, RecursionError, TypeError, KeyError):  # the client's own parser
-            told = json.loads(line)
-            calls.append((str(told["tool"]), dict(told["arguments"])))
+            call = json.loads(line)
+            calls.append((str(call["tool"]), dict(call["arguments"])))
     crashes = _Crashes()
     logging.getLogger().addHandler(crashes)
     try:
-        anyio.run(_told, store, calls)
+        anyio.run(_session, store, calls)
     finally:
         logging.getLogger().removeHandler(crashes)
     return [_crash(text) for text in crashes.texts]
 
 
-async def _told(store: str, calls: list[tuple[str, dict[str, object]]]) -> None:
+async def _session(store: str, calls: list[tuple[str, dict[str, object]]]) -> None:
     choices = Choices(encoder="none")
     with ServedStore(store, choices=choices, plans=Plans()) as served:
         async with Client(make_server(served)) as client:
@@ -157,7 +157,7 @@ def _mutate_session(rng: Random, files: dict[str, bytes]) -> None:
 
 def _over_stdio(store: str) -> list[Wrong]:
     """Serve in this process, with pipes in place of standard input and output."""
-    given, kept = Path("session.jsonl").read_bytes(), [os.dup(n) for n in (0, 1, 2)]
+    given, saved = Path("session.jsonl").read_bytes(), [os.dup(n) for n in (0, 1, 2)]
     (reader, writer), (heard, said) = os.pipe(), os.pipe()
     log = Path("stderr.log").open("wb+")  # noqa: SIM115 - closed below
     for new, old in ((reader, 0), (said, 1), (log.fileno(), 2)):
@@ -177,18 +177,18 @@ def _over_stdio(store: str) -> list[Wrong]:
         code = end.code
     finally:
         sys.stdin, sys.stdout, sys.stderr = before
-        for old, each in enumerate(kept):
+        for old, each in enumerate(saved):
             os.dup2(each, old)
             os.close(each)
         feeder.join(_WAIT)
     log.seek(0)
-    told = log.read().decode("utf-8", "replace")
+    output = log.read().decode("utf-8", "replace")
     log.close()
     Path("stderr.log").unlink()
-    if "This should not happen" in told or "Traceback" in told or code not in {0, None}:
-        if "Traceback" in told:
-            return [_crash(told)]
-        return [Wrong("internal error", "stdio", f"exit code {code}", "", told[-1500:])]
+    if "This should not happen" in output or "Traceback" in output or code not in {0, None}:
+        if "Traceback" in output:
+            return [_crash(output)]
+        return [Wrong("internal error", "stdio", f"exit code {code}", "", output[-1500:])]
     return []
 
 

@@ -47,7 +47,7 @@ def main() -> None:
                     row.add(race)
                 rows.append(row)
                 print(row.line(), flush=True)
-                for fault in row.told():
+                for fault in row.violations():
                     print(f"    {fault}", flush=True)
     print(f"{time.monotonic() - started:,.0f} s")
     if chosen.out:

@@ -85,10 +85,10 @@ def look(world: World, scene: Scene) -> Seen:
     for page in sorted(Path().glob("*.md")):
         before[page.name] = _page(page)
     for name in stores:
-        found = _checked(name)
-        if found is None or not found[0]:
+        checked = _checked(name)
+        if checked is None or not checked[0]:
             unsound.append(name)
-        problems[name] = found[1] if found else ()
+        problems[name] = checked[1] if checked else ()
     after = _held(world.kind.store, world)
     back, purged = _back(world)
     return Seen(
@@ -130,34 +130,34 @@ def held(store: Store, world: World) -> Holding:
         counts = f"{run.marked} {run.merged} {run.deleted} {run.added}, refused {run.refused}"
         runs[f"{name}: {run.status}, {counts}"] += 1
         images[name] = images.get(name, 0) + len(store.ledger.images(run.id))
-    memories = dict(_told(memory, world) for memory in store.scan())
+    memories = dict(_record_of(memory, world) for memory in store.scan())
     marks = {mark.duplicate: mark.survivor for mark in store.ledger.marks().values()}
     again = sum(1 for _ in store.ledger.events(kind="confirmed"))
     return Holding(memories, marks, runs, images, again)
 
 
-def _told(memory: Memory, world: World) -> tuple[str, str]:
-    told = memory_to_json(memory)
+def _record_of(memory: Memory, world: World) -> tuple[str, str]:
+    record = memory_to_json(memory)
     name = memory.id
     if memory.id not in world.ids or not world.kind.exact:
         for stamp in _STAMPED:
-            told[stamp] = None
+            record[stamp] = None
     if memory.id not in world.ids and not memory.id.startswith("r-"):
-        name, told["id"] = f"text: {memory.content}", ""
-    return name, canonical(told)
+        name, record["id"] = f"text: {memory.content}", ""
+    return name, canonical(record)
 
 
 def _page(path: Path) -> Holding:
     """Memories of a Markdown export, from the record under each."""
     text = path.read_text("utf-8")
-    records = re.findall(r"^<!-- (.*) -->$", text, re.MULTILINE)
+    lines = re.findall(r"^<!-- (.*) -->$", text, re.MULTILINE)
     memories = {}
-    for record in records:
-        told = json.loads(record)
-        if str(told["id"]).startswith("r-"):
+    for line in lines:
+        record = json.loads(line)
+        if str(record["id"]).startswith("r-"):
             for stamp in _STAMPED:
-                told[stamp] = None
-        memories[str(told["id"])] = canonical(told)
+                record[stamp] = None
+        memories[str(record["id"])] = canonical(record)
     marks = dict(re.findall(r"^### (\S+) \(duplicate of (\S+)\)$", text, re.MULTILINE))
     lineage = text.partition("## Lineage")[2]
     return Holding(memories, marks, {"events": lineage.count("\n- ")})

@@ -103,9 +103,11 @@ def outcome(end: End) -> Outcome:
     if not end.said.strip():
         return Outcome(end.code, "")
     try:
-        told = json.loads(end.said)
+        answer = json.loads(end.said)
     except ValueError:
         return Outcome(end.code, f"not JSON: {end.said[:200]}")
-    parts = [f"{name} {json.dumps(told[name], sort_keys=True)}" for name in _TOLD if name in told]
-    parts += [f"{name} {len(told[name])}" for name in _COUNTED if name in told]
+    parts = [
+        f"{name} {json.dumps(answer[name], sort_keys=True)}" for name in _TOLD if name in answer
+    ]
+    parts += [f"{name} {len(answer[name])}" for name in _COUNTED if name in answer]
     return Outcome(end.code, ", ".join(parts))

@@ -52,7 +52,7 @@ class Row:
         more = (self.done[0], self.killed if self.kill else "", len(self.faulty), refused)
         return f"| {' | '.join(map(str, (*cells, *more)))} |"
 
-    def told(self) -> Iterator[str]:
+    def violations(self) -> Iterator[str]:
         """The violations: kinds with their number, and how to see the first again."""
         kinds: dict[str, list[Run]] = {}
         for race in self.faulty:
@@ -78,8 +78,10 @@ def write(path: Path, command: str, rows: Sequence[Row]) -> None:
     text += [f"{races:,} races, {faulty:,} with a violation.", ""]
     text += [f"| {' | '.join(HEAD)} |", f"|{' --- |' * len(HEAD)}"]
     text += [row.line() for row in rows]
-    told = [f"- {row.store} {'+'.join(row.pair)}: {each}" for row in rows for each in row.told()]
-    text += ["", "Violations:" if told else "No violation.", "", *told]
+    violations = [
+        f"- {row.store} {'+'.join(row.pair)}: {each}" for row in rows for each in row.violations()
+    ]
+    text += ["", "Violations:" if violations else "No violation.", "", *violations]
     sentences: Counter[str] = Counter()
     for row in rows:
         sentences.update(row.sentences)

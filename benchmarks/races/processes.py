@@ -205,11 +205,11 @@ def apart(work: Callable[[], T], folder: Path) -> T:
     child = _fork()
     if child == 0:
         try:
-            told = pickle.dumps((True, work()))
+            pickled = pickle.dumps((True, work()))
         except BaseException:  # noqa: BLE001 - told to the parent
-            told = pickle.dumps((False, traceback.format_exc()))
+            pickled = pickle.dumps((False, traceback.format_exc()))
         with contextlib.suppress(OSError):
-            answer.write_bytes(told)
+            answer.write_bytes(pickled)
         os._exit(0)
     os.waitpid(child, 0)
     if not answer.exists():

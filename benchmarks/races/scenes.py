@@ -115,9 +115,9 @@ def _import_copy(pair: tuple[str, str], world: World) -> Iterator[Scene]:
 
 def _import_remember(_: tuple[str, str], world: World) -> Iterator[Scene]:
     store, new = world.kind.store, f"new{world.kind.suffix}"
-    there = _words("remember", world)
+    remembering = _words("remember", world)
     made = _remember(new, "Olga keeps the spare key under the blue pot.", "r-a", "--create")
-    yield Scene("one store", ("import", "a.jsonl", store), there)
+    yield Scene("one store", ("import", "a.jsonl", store), remembering)
     yield Scene("a new store", ("import", "a.jsonl", new), made)
     yield Scene("one fact", ("import", "a.jsonl", store), _remember(store, world.new, "r-a"))
     yield Scene("a new store, the file refused", ("import", "bad.jsonl", new), made)

@@ -44,12 +44,12 @@ class Race:
 
 def faults(race: Race, serials: Sequence[Serial], world: World) -> list[str]:
     """Everything that is wrong after a race; empty where all is as it should be."""
-    found = list(_codes(race))
-    found += _store(race, serials, world)
-    found += _claims(race)
+    sentences = list(_codes(race))
+    sentences += _store(race, serials, world)
+    sentences += _claims(race)
     if not any(fits(race, serial) for serial in serials):
-        found.append(f"like no order of the two: {_difference(race, serials)}")
-    return list(dict.fromkeys(found))
+        sentences.append(f"like no order of the two: {_difference(race, serials)}")
+    return list(dict.fromkeys(sentences))
 
 
 # ------------------------------------------------------------------ exit codes and sentences
@@ -190,10 +190,10 @@ def _copied(words: Sequence[str], outcome: Outcome, seen: Seen) -> Iterator[str]
 
 
 def _remembered(words: Sequence[str], outcome: Outcome, seen: Seen) -> Iterator[str]:
-    there = seen.before.get(words[1])
-    if "admitted" not in outcome.claim or not isinstance(there, Holding | None):
+    holding = seen.before.get(words[1])
+    if "admitted" not in outcome.claim or not isinstance(holding, Holding | None):
         return
-    texts = "" if there is None else "\n".join(there.memories.values())
+    texts = "" if holding is None else "\n".join(holding.memories.values())
     if words[2] not in texts:
         yield f"remember says it is stored, and {words[1]} does not hold it"
 
@@ -245,24 +245,24 @@ def _unlike(
     where: str, now: Mapping[str, Holding | str], then: Mapping[str, Holding | str]
 ) -> Iterator[str]:
     for name in sorted(now.keys() | then.keys()):
-        here, there = now.get(name), then.get(name)
-        if here == there:
+        here, before = now.get(name), then.get(name)
+        if here == before:
             continue
-        if isinstance(here, Holding) and isinstance(there, Holding):
-            yield f"{where}{name}: {_apart(here, there)}".strip()
+        if isinstance(here, Holding) and isinstance(before, Holding):
+            yield f"{where}{name}: {_apart(here, before)}".strip()
         else:
-            yield f"{where}{name}: {_brief(here)} for {_brief(there)}".strip()
+            yield f"{where}{name}: {_brief(here)} for {_brief(before)}".strip()
 
 
-def _apart(here: Holding, there: Holding) -> str:
+def _apart(here: Holding, before: Holding) -> str:
     parts = []
     for field in ("memories", "marks", "runs", "images"):
-        mine, other = getattr(here, field), getattr(there, field)
+        mine, other = getattr(here, field), getattr(before, field)
         differing = sorted(k for k in mine.keys() | other.keys() if mine.get(k) != other.get(k))
         if differing:
             parts.append(f"{len(differing)} {field} differ ({', '.join(differing[:2])})")
-    if here.said_again != there.said_again:
-        parts.append(f"said again {here.said_again} times for {there.said_again}")
+    if here.said_again != before.said_again:
+        parts.append(f"said again {here.said_again} times for {before.said_again}")
     return "; ".join(parts)
 
 

@@ -94,8 +94,8 @@ class World:
 def build(kind: Kind, folder: Path) -> World:
     """Make the world of a kind. Call with the folder as the current one."""
     texts = memories(kind.size + 60, seed=11, repeated=0.35)
-    told = [kind.dressed(memory, n) for n, memory in enumerate(texts)]
-    own, fresh = told[: kind.size], told[kind.size :]
+    dressed = [kind.dressed(memory, n) for n, memory in enumerate(texts)]
+    own, fresh = dressed[: kind.size], dressed[kind.size :]
     with open_store(kind.store, create=True) as store:
         with store.writing():
             store.put(own)
@@ -150,7 +150,7 @@ def write_imports(
     """
     clash = [replace(m, content=f"{m.content} Or so they say.") for m in fresh[:40]]
     empty = replace(fresh[-1], id="empty", content=" ")
-    for name, told in {
+    for name, records in {
         "a.jsonl": [*fresh[:40], *alone[:20]],
         "b.jsonl": [*alone[10:30], *fresh[20:60]],
         "clash.jsonl": clash,
@@ -158,7 +158,7 @@ def write_imports(
         "removed.jsonl": [*gone[:3], *more[:3], *fresh[:5]],
     }.items():
         with open_store(name, create=True) as file, file.writing():
-            file.put([replace(memory, native={}) for memory in told])
+            file.put([replace(memory, native={}) for memory in records])
     # what the writing of the files left beside them is none of the races' business
     for left in [*Path().glob("*.jsonl.echoless"), *Path().glob(".*.jsonl.lock")]:
         if not left.name.strip(".").startswith("store."):

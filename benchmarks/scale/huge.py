@@ -98,11 +98,11 @@ def _parser() -> argparse.ArgumentParser:
 def texts_of(count: int, *, seed: int = 20261122) -> list[str]:
     """Texts of 12 to 28 words; every tenth repeats an earlier one with some words replaced."""
     random = np.random.default_rng(seed)
-    told, counts = _vocabulary()
+    words, counts = _vocabulary()
     weights = np.concatenate([np.array(counts, float) / sum(counts) * 0.85,
                               np.full(NAMES, 0.15 / NAMES)])  # fmt: skip
     drawn = random.integers(0, len(_SYLLABLES), (NAMES, 4))
-    vocabulary = [*told, *("".join(_SYLLABLES[at] for at in each) for each in drawn.tolist())]
+    vocabulary = [*words, *("".join(_SYLLABLES[at] for at in each) for each in drawn.tolist())]
     lengths = random.integers(12, 29, count)
     said = random.choice(len(vocabulary), (int(lengths.sum()),), p=weights)
     rows = np.split(said, np.cumsum(lengths)[:-1])

@@ -72,8 +72,8 @@ def _one(engine: str, url: str, place: str, kills: int, source: random.Random) -
         before = _contents(store)
         opened = open_job(store, CHOICES, open_results(place), memories=500)
     runs, killed = _run_until_done(engine, url, opened, kills, source)
-    found = plan_digest(a for each in finished_partitions(opened.results) for a in each.actions)
-    assert found == wanted, (found, wanted)
+    digest = plan_digest(a for each in finished_partitions(opened.results) for a in each.actions)
+    assert digest == wanted, (digest, wanted)
     stopped = _apply_until_done(url, opened, source)
     with open_store(url) as store:
         plans = [each.plan for each in finished_partitions(opened.results) if each.plan]

@@ -117,9 +117,9 @@ def main() -> None:
     work, clock = Work(), BytesClock()
     work.watch()
     with open_store(f"sqlite:///{asked.store}") as store:
-        found = find(store, encoder=asked.encoder, progress=clock.tell)
+        findings = find(store, encoder=asked.encoder, progress=clock.tell)
         clock.tell("report")
-        json.dumps(report_json(audit(found)))
+        json.dumps(report_json(audit(findings)))
         clock.tell("")
     print(
         json.dumps(
@@ -128,7 +128,7 @@ def main() -> None:
                 "cpu": dict(clock.cpu),
                 "read": dict(clock.read),
                 "peak_mb": round(peak_mb()),
-                "counts": found.counts,
+                "counts": findings.counts,
                 "model": {
                     "pairs": work.pairs, "tokens": work.tokens,
                     "products": work.products, "cpu": work.seconds,

@@ -60,8 +60,8 @@ def _ways(kind: str, size: int) -> list[Line]:
         for way in WAYS:
             environment = {**kernels, "ECHOLESS_COMPILED": str(int(way != WAYS[0]))}
             command = (sys.executable, "-m", MODULE, "--child", kind, str(size))
-            told = json.loads(run(*command, environment=environment).output)
-            lines.append({"texts": kind, "n": size, "method": way, **told})
+            measured = json.loads(run(*command, environment=environment).output)
+            lines.append({"texts": kind, "n": size, "method": way, **measured})
     same = len({line["pairs"] for line in lines}) == 1
     return [{**line, "same": same} for line in lines]
 
@@ -83,16 +83,16 @@ def _proposed(kind: str, size: int) -> Line:
     start, processor = time.perf_counter(), time.process_time()
     detector = open_detector("lexical", DetectorOptions(memories=size))
     assert isinstance(detector, BulkDetector)
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     for first in range(0, size, part):
         for block in detector.propose(memories[first : first + part], Tally(), PARTNERS):
             for column in (block.one, block.other, block.similarity):
-                told.update(column.tobytes())
+                digest.update(column.tobytes())
     return {
         "characters": sum(map(len, texts)),
         "wall_s": round(time.perf_counter() - start, 2),
         "cpu_s": round(time.process_time() - processor, 2),
-        "pairs": told.hexdigest()[:16],
+        "pairs": digest.hexdigest()[:16],
     }
 
 

@@ -31,11 +31,11 @@ def _dressed(source: random.Random, text: str) -> str:
 
 def _nearly(source: random.Random, text: str) -> str:
     """Articles before some of the nouns: 16,000 texts that say one thing."""
-    told: list[str] = []
+    words: list[str] = []
     for word in text.split():
-        plain = word.islower() and bool(told) and not told[-1].isdigit()
-        told += ["the", word] if plain and source.random() < 0.3 else [word]
-    return " ".join(told)
+        plain = word.islower() and bool(words) and not words[-1].isdigit()
+        words += ["the", word] if plain and source.random() < 0.3 else [word]
+    return " ".join(words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,10 +34,10 @@ def main(argv: Sequence[str]) -> None:
     chosen = parser.parse_args(argv)
     rows: list[Row] = []
     for size in map(int, chosen.sizes.split(",")):
-        told = list(dense(size))
-        truth = {each.memory.id: each.cluster for each in told}
+        labelled = list(dense(size))
+        truth = {each.memory.id: each.cluster for each in labelled}
         ordinary = _measured("ordinary store", size, stream(size), chosen.dims, None)
-        crowded = _measured("dense store", size, (t.memory for t in told), chosen.dims, truth)
+        crowded = _measured("dense store", size, (t.memory for t in labelled), chosen.dims, truth)
         rows += [ordinary, {**crowded, "times": round(crowded["cpu_s"] / ordinary["cpu_s"], 2)}]
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     RESULTS.mkdir(exist_ok=True)
@@ -58,7 +58,7 @@ def _measured(
         command = (sys.executable, "-m", "benchmarks.speed.stages", f"sqlite:///{path}", "--groups")
         environment = {"ECHOLESS_CACHE_DIR": f"{folder}/cache", "PYTHONPATH": str(Path.cwd())}
         cost = run(*command, environment=environment)
-    told = json.loads(cost.output)
+    answer = json.loads(cost.output)
     return {
         "method": method,
         "n": size,
@@ -67,11 +67,11 @@ def _measured(
         "wall_s": round(cost.wall, 2),
         "cpu_s": round(cost.cpu, 2),
         "peak_mb": round(cost.peak_mb),
-        "pairs": told["counts"]["candidates"],
-        "recall": None if truth is None else right(told["groups"], truth),
-        "groups": told["counts"]["groups"],
-        "stages_cpu_s": told["cpu"],
-        "notes": told["notes"],
+        "pairs": answer["counts"]["candidates"],
+        "recall": None if truth is None else right(answer["groups"], truth),
+        "groups": answer["counts"]["groups"],
+        "stages_cpu_s": answer["cpu"],
+        "notes": answer["notes"],
     }
 
 

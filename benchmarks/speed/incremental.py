@@ -85,21 +85,21 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--changed", type=float, default=0.01, help="share of the store")
     parser.add_argument("--json", action="store_true", help="lines only, nothing is stored")
     parser.add_argument("--child", help=argparse.SUPPRESS)
-    told = parser.parse_args(argv)
-    if told.child:
-        print(json.dumps(_found(Path(told.child), told.threshold)))
+    chosen = parser.parse_args(argv)
+    if chosen.child:
+        print(json.dumps(_reported(Path(chosen.child), chosen.threshold)))
         return
     lines: list[dict[str, object]] = []
-    for size in map(int, told.sizes.split(",")):
+    for size in map(int, chosen.sizes.split(",")):
         for many in (False, True):
-            for line in _measured(size, told.dims, told.threshold, told.changed, many=many):
+            for line in _measured(size, chosen.dims, chosen.threshold, chosen.changed, many=many):
                 print(json.dumps(line), flush=True)
                 lines.append(line)
-    if not told.json:
+    if not chosen.json:
         text = "".join(json.dumps(line) + "\n" for line in lines)
         (RESULTS / f"{NAME}.jsonl").write_text(text, "utf-8")
-        command = f"{COMMAND} --sizes {told.sizes}"
-        keep(NAME, "A second audit after few changes", command, _body(lines, told.changed))
+        command = f"{COMMAND} --sizes {chosen.sizes}"
+        keep(NAME, "A second audit after few changes", command, _body(lines, chosen.changed))
 
 
 def _measured(
@@ -114,8 +114,8 @@ def _measured(
         first, results = dict[str, float](), dict[str, list[object]]()
         for at in RUNS:
             if at.name == CHANGED:
-                told = _changes_of_some(size, changed) if many else _changes(size, changed)
-                _fill(path, list(told), dims)
+                records = _changes_of_some(size, changed) if many else _changes(size, changed)
+                _fill(path, list(records), dims)
             for door in at.doors:
                 caches = {"ECHOLESS_CACHE_DIR": f"{place}/{door.split()[0]}-{at.caches}"}
                 cost = _run(door, path, threshold, {**kernels, **caches})
@@ -156,8 +156,8 @@ def _run(door: str, path: Path, threshold: float, environment: dict[str, str]) -
 def _said(door: str, output: str) -> dict[str, object]:
     """What a run found, and a digest of all it said."""
     if door == FIND:
-        told: dict[str, object] = json.loads(output)
-        return told
+        answer: dict[str, object] = json.loads(output)
+        return answer
     report = json.loads(output)
     return {
         "pairs": report["counts"]["candidates"],
@@ -166,21 +166,21 @@ def _said(door: str, output: str) -> dict[str, object]:
     }
 
 
-def _fill(path: Path, told: Sequence[Memory], dims: int) -> None:
+def _fill(path: Path, records: Sequence[Memory], dims: int) -> None:
     with open_store(f"sqlite:///{path}", create=True) as store, store.writing():
-        for start in range(0, len(told), AT_ONCE):
-            store.put([_with_vector(memory, dims) for memory in told[start : start + AT_ONCE]])
+        for start in range(0, len(records), AT_ONCE):
+            store.put([_with_vector(memory, dims) for memory in records[start : start + AT_ONCE]])
 
 
 def _changes(size: int, changed: int) -> Iterator[Memory]:
     """Half of them are new, half are edits; some repeat what is there, as before."""
     source = random.Random(7)
-    there = memories(size)
+    stored = memories(size)
     fresh = memories(size + changed, seed=20261122)
     for number in range(changed):
         text = fresh[size + number].content
         if number % 2:
-            yield replace(there[source.randrange(size)], content=text)
+            yield replace(stored[source.randrange(size)], content=text)
         else:
             yield replace(fresh[size + number], id=f"new-{number:07d}", content=text)
 
@@ -222,7 +222,7 @@ def _word(word: str, dims: int) -> NDArray[np.float64]:
 
 
 @uncollected()  # as the command
-def _found(path: Path, threshold: float) -> dict[str, object]:
+def _reported(path: Path, threshold: float) -> dict[str, object]:
     """What is found and planned in this process, and seconds by stage."""
     spent: dict[str, float] = {}
     last = ("opening", time.process_time())
@@ -235,17 +235,17 @@ def _found(path: Path, threshold: float) -> dict[str, object]:
 
     settings = resolve(Choices(encoder="stored", threshold=(f"semantic={threshold}",)))
     with open_store(path) as store:
-        found = find(store, settings, progress=tell)
+        findings = find(store, settings, progress=tell)
         tell("planning", 0, 0)
-        report = {**findings_json(found), "actions": plan(found).to_json()["actions"]}
+        report = {**findings_json(findings), "actions": plan(findings).to_json()["actions"]}
         tell("", 0, 0)
-    text = json_text(report) + repr(found.judged)
+    text = json_text(report) + repr(findings.judged)
     return {
-        "pairs": len(found.judged),
-        "remembered": found.remembered,
-        "taken_over": found.taken_over,
-        "renewed": found.renewed,
-        "groups": len(found.groups),
+        "pairs": len(findings.judged),
+        "remembered": findings.remembered,
+        "taken_over": findings.taken_over,
+        "renewed": findings.renewed,
+        "groups": len(findings.groups),
         "stages": spent,
         "result": hashlib.sha256(text.encode()).hexdigest(),
     }

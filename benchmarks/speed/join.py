@@ -87,9 +87,9 @@ def _size(size: int, peers: Sequence[str], options: Any, before: Sequence[Line])
         exact = "numpy" if (Path(folder) / "numpy.npy").exists() else "echoless-exact"
         truth = _keys(np.load(Path(folder) / f"{exact}.npy"))
         for line in lines:
-            found = Path(folder) / f"{line['method']}.npy"
-            if found.exists():
-                line["recall"] = _recall(_keys(np.load(found)), truth)
+            file = Path(folder) / f"{line['method']}.npy"
+            if file.exists():
+                line["recall"] = _recall(_keys(np.load(file)), truth)
         lines[1]["recall_of_sample"] = _sampled(folder, options.threshold)
     return lines
 
@@ -100,11 +100,11 @@ def _run(name: str, size: int, folder: str, options: Any, before: Sequence[Line]
     if name not in OURS and expected > options.patience:
         return {**nothing, "left_out": f"would take about {expected:,.0f} s"}
     environment = {"OPENBLAS_CORETYPE": _core()}
-    told = child(
+    line = child(
         MODULE, "--method", name, "--folder", folder, "--threshold", str(options.threshold),
         environment=environment,
     )  # fmt: skip
-    return {**nothing, **told}
+    return {**nothing, **line}
 
 
 def _expected(name: str, size: int, before: Sequence[Line]) -> float:
@@ -191,14 +191,14 @@ def _keys(pairs: Pairs) -> Pairs:
     return keys
 
 
-def _recall(found: Pairs, truth: Pairs) -> float | None:
-    return round(float(np.isin(truth, found).mean()), 6) if len(truth) else None
+def _recall(pairs: Pairs, truth: Pairs) -> float | None:
+    return round(float(np.isin(truth, pairs).mean()), 6) if len(truth) else None
 
 
 def _sampled(folder: str, threshold: float, rows_in_sample: int = 500) -> float | None:
     """Share of the pairs of some rows that the exact way found, by a product of their own."""
     rows = np.load(Path(folder) / "rows.npy", mmap_mode="r")
-    found = _keys(np.load(Path(folder) / "echoless-exact.npy"))
+    pairs = _keys(np.load(Path(folder) / "echoless-exact.npy"))
     some = np.sort(np.unique(np.concatenate([
         np.linspace(0, len(rows) - 1, rows_in_sample // 2).astype(np.int64),
         np.load(Path(folder) / "echoless-exact.npy")[: rows_in_sample // 2, 0],
@@ -209,7 +209,7 @@ def _sampled(folder: str, threshold: float, rows_in_sample: int = 500) -> float 
         one, other = np.nonzero(near)
         low, high = np.minimum(one + start, some[other]), np.maximum(one + start, some[other])
         truth.append(low[low < high] << 32 | high[low < high])
-    return _recall(found, np.unique(np.concatenate(truth)))
+    return _recall(pairs, np.unique(np.concatenate(truth)))
 
 
 def _short(line: Line) -> str:

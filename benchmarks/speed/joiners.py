@@ -34,15 +34,15 @@ def _ours(rows: Rows, threshold: float, *, exact: bool) -> Pairs:
 
 def product(rows: Rows, threshold: float) -> Pairs:
     """The blocked matrix product of numpy."""
-    found, side = [], 2048
+    blocks, side = [], 2048
     for top in range(0, len(rows), side):
         for left in range(top, len(rows), side):
             mask = rows[top : top + side] @ rows[left : left + side].T >= threshold
             if top == left:
                 mask = np.triu(mask, k=1)
             i, j = np.nonzero(mask)
-            found.append((i + top, j + left))
-    return _stacked(found)
+            blocks.append((i + top, j + left))
+    return _stacked(blocks)
 
 
 def faiss_flat(rows: Rows, threshold: float) -> Pairs:
@@ -67,14 +67,14 @@ def faiss_ivf(rows: Rows, threshold: float) -> Pairs:
 
 
 def _ranged(index: Any, rows: Rows, threshold: float) -> Pairs:
-    found, step = [], 4096
+    blocks, step = [], 4096
     for start in range(0, len(rows), step):
         limits, _, ids = index.range_search(
             rows[start : start + step], float(np.float32(threshold))
         )
         who = np.repeat(np.arange(start, start + len(limits) - 1), np.diff(limits.astype(np.int64)))
-        found.append(_before(who, ids))
-    return _stacked(found)
+        blocks.append(_before(who, ids))
+    return _stacked(blocks)
 
 
 def hnswlib(rows: Rows, threshold: float) -> Pairs:
@@ -93,8 +93,8 @@ def usearch(rows: Rows, threshold: float) -> Pairs:
 
     index = Index(ndim=rows.shape[1], metric="ip")
     index.add(np.arange(len(rows)), rows)
-    found = index.search(rows, NEIGHBOURS)
-    return _listed(found.keys.astype(np.int64), 1.0 - found.distances, threshold)
+    neighbours = index.search(rows, NEIGHBOURS)
+    return _listed(neighbours.keys.astype(np.int64), 1.0 - neighbours.distances, threshold)
 
 
 def semhash(rows: Rows, threshold: float) -> Pairs:
@@ -106,12 +106,12 @@ def semhash(rows: Rows, threshold: float) -> Pairs:
 
     records = [str(number) for number in range(len(rows))]
     made = SemHash.from_embeddings(rows, records, model=_Given())
-    found = [
+    listed = [
         (int(str(each.record)), int(str(other)))
         for each in made.self_deduplicate(threshold).filtered
         for other, _ in each.duplicates
     ]
-    pairs = np.array(found, dtype=np.int64).reshape(-1, 2)
+    pairs = np.array(listed, dtype=np.int64).reshape(-1, 2)
     return _stacked([_before(pairs[:, 0], pairs[:, 1])])
 
 
@@ -127,11 +127,11 @@ def _before(one: Pairs, other: Pairs) -> tuple[Pairs, Pairs]:
     return low[apart], high[apart]
 
 
-def _stacked(found: list[tuple[Pairs, Pairs]]) -> Pairs:
+def _stacked(blocks: list[tuple[Pairs, Pairs]]) -> Pairs:
     """Different pairs, shape (pairs, 2)."""
-    if not found:
+    if not blocks:
         return np.empty((0, 2), dtype=np.int64)
-    pairs = np.column_stack([np.concatenate(side) for side in zip(*found, strict=True)])
+    pairs = np.column_stack([np.concatenate(side) for side in zip(*blocks, strict=True)])
     keys = np.unique(pairs[:, 0].astype(np.int64) << 32 | pairs[:, 1])
     return np.column_stack([keys >> 32, keys & 0xFFFFFFFF])
 

@@ -171,7 +171,7 @@ def _parts(rows: Any, threshold: float, exact: bool, machine: dict[str, float]) 
     chosen = way(join)
     list(similar_pairs(rows[:2_000], threshold, choice=chosen))
     work = JoinWork()
-    told = {
+    limits = {
         "lengths of the rows": (_best(lambda: row_norms(rows)), rows.nbytes / machine["bytes"] * 2),
         "choosing a way": (_best(lambda: way(join)), 0.0),
         **_of_way(join, chosen, machine),
@@ -192,7 +192,7 @@ def _parts(rows: Any, threshold: float, exact: bool, machine: dict[str, float]) 
             "compared": compared,
             "verified": verified,
         }
-        for part, (wall, limit) in told.items()
+        for part, (wall, limit) in limits.items()
     ]
 
 

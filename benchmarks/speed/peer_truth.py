@@ -198,11 +198,11 @@ def _planted(source: random.Random, text: str, copy: bool) -> tuple[str, str, Ki
     if source.random() < 0.2:
         return "negation", text.replace(", and ", ", and not ", 1), "apart"
     for how, (pattern, value) in _VALUES.items():
-        if found := pattern.search(text):
+        if match := pattern.search(text):
             other = value(source)
-            while other == found.group():
+            while other == match.group():
                 other = value(source)
-            return how, text[: found.start()] + other + text[found.end() :], "apart"
+            return how, text[: match.start()] + other + text[match.end() :], "apart"
     raise AssertionError(text)
 
 

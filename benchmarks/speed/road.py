@@ -121,7 +121,7 @@ def _row(method: str, size: int, dims: int | None, cost: Cost) -> Row:
 def _staged(path: Path, size: int, dims: int, environment: dict[str, str]) -> Row:
     command = (sys.executable, "-m", "benchmarks.speed.stages", f"sqlite:///{path}")
     cost = run(*command, environment={**environment, "PYTHONPATH": str(Path.cwd())})
-    told = json.loads(cost.output)
+    answer = json.loads(cost.output)
     return {
         "method": "stages",
         "n": size,
@@ -130,20 +130,20 @@ def _staged(path: Path, size: int, dims: int, environment: dict[str, str]) -> Ro
         "wall_s": round(cost.wall, 2),
         "cpu_s": round(cost.cpu, 2),
         "peak_mb": round(cost.peak_mb),
-        "pairs": told["counts"]["candidates"],
+        "pairs": answer["counts"]["candidates"],
         "recall": None,
-        "stages_wall_s": told["wall"],
-        "stages_cpu_s": told["cpu"],
+        "stages_wall_s": answer["wall"],
+        "stages_cpu_s": answer["cpu"],
     }
 
 
 def _exponent(rows: Sequence[Row], method: str) -> float | None:
     """Slope of log(cpu seconds) over log(memories), by least squares; None with one size."""
-    told = [(math.log(r["n"]), math.log(r["cpu_s"])) for r in rows if r["method"] == method]
-    if len(told) < 2:
+    points = [(math.log(r["n"]), math.log(r["cpu_s"])) for r in rows if r["method"] == method]
+    if len(points) < 2:
         return None
-    x, y = (sum(each) / len(told) for each in zip(*told, strict=True))
-    slope = sum((a - x) * (b - y) for a, b in told) / sum((a - x) ** 2 for a, _ in told)
+    x, y = (sum(each) / len(points) for each in zip(*points, strict=True))
+    slope = sum((a - x) * (b - y) for a, b in points) / sum((a - x) ** 2 for a, _ in points)
     return round(float(slope), 3)
 
 

@@ -33,8 +33,8 @@ def child(module: str, *arguments: str, environment: Mapping[str, str] | None = 
     if process.returncode != 0:
         words = (err.strip().splitlines() or ["no word"])[-1]
         return {"failed": f"ended with {process.returncode}: {words[:200]}"}
-    told: Line = json.loads(out.strip().splitlines()[-1])
-    return told
+    line: Line = json.loads(out.strip().splitlines()[-1])
+    return line
 
 
 def peak_mb() -> float:

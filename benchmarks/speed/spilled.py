@@ -49,20 +49,20 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--json", action="store_true", help="lines only, nothing is stored")
     parser.add_argument("--audit", action="store_true", help="a whole audit, not only the join")
     parser.add_argument("--child", help=argparse.SUPPRESS)
-    told = parser.parse_args(argv)
-    if told.child:
-        path = Path(told.child)
-        print(json.dumps(_audited(path) if told.audit else _joined(path, told.threshold)))
+    chosen = parser.parse_args(argv)
+    if chosen.child:
+        path = Path(chosen.child)
+        print(json.dumps(_audited(path) if chosen.audit else _joined(path, chosen.threshold)))
         return
-    if told.audit:
-        _audits(list(map(int, told.sizes.split(","))), told.dims, stored=not told.json)
+    if chosen.audit:
+        _audits(list(map(int, chosen.sizes.split(","))), chosen.dims, stored=not chosen.json)
         return
     lines = []
-    for size in map(int, told.sizes.split(",")):
-        lines.append(_measured(size, told.dims, told.threshold))
+    for size in map(int, chosen.sizes.split(",")):
+        lines.append(_measured(size, chosen.dims, chosen.threshold))
         print(json.dumps(lines[-1]), flush=True)
-    if not told.json:
-        command = f"{COMMAND} --sizes {told.sizes}"
+    if not chosen.json:
+        command = f"{COMMAND} --sizes {chosen.sizes}"
         _store(NAME, "A join of vectors on the disk", command, lines, _body(lines))
 
 
@@ -105,9 +105,9 @@ def _joined(path: Path, threshold: float) -> dict[str, object]:
 
     start = time.perf_counter()
     with _Memory() as memory:
-        found: set[tuple[int, int]] = set()
+        joined: set[tuple[int, int]] = set()
         for one, other, _ in similar_pairs(rows, threshold, choice=way):
-            found.update(zip(one.tolist(), other.tolist(), strict=True))
+            joined.update(zip(one.tolist(), other.tolist(), strict=True))
     ended = time.perf_counter()
     pairs = np.sort(np.load(path.with_name(PAIRS)), axis=1)
     cosines = np.concatenate(
@@ -120,8 +120,8 @@ def _joined(path: Path, threshold: float) -> dict[str, object]:
     return {
         "join_s": round(ended - start, 2),
         "own_mb": round(memory.most),
-        "pairs": len(found),
-        "recall": len(wanted & found) / len(wanted),
+        "pairs": len(joined),
+        "recall": len(wanted & joined) / len(wanted),
         "way": chosen[0].method,
     }
 

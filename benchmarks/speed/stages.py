@@ -55,23 +55,23 @@ def main() -> None:
     chosen = parser.parse_args()
     clock = Clock()
     with open_store(chosen.store) as store:
-        found = find(store, encoder=chosen.encoder, progress=clock.tell)
+        findings = find(store, encoder=chosen.encoder, progress=clock.tell)
         clock.tell("report")
-        json.dumps(report_json(audit(found)))
+        json.dumps(report_json(audit(findings)))
         clock.tell("plan")
-        plan(found)
+        plan(findings)
         clock.tell("")
     unit = 1 if sys.platform == "darwin" else 1024
-    told = {
+    answer = {
         "wall": {stage: round(clock.wall[stage], 3) for stage in STAGES},
         "cpu": {stage: round(clock.cpu[stage], 3) for stage in STAGES},
         "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6, 1),
-        "counts": found.counts,
-        "notes": list(found.tally.notes),
+        "counts": findings.counts,
+        "notes": list(findings.tally.notes),
     }
     if chosen.groups:
-        told["groups"] = [[g.survivor, *(m.id for m in g.members)] for g in found.groups]
-    print(json.dumps(told))
+        answer["groups"] = [[g.survivor, *(m.id for m in g.members)] for g in findings.groups]
+    print(json.dumps(answer))
 
 
 if __name__ == "__main__":

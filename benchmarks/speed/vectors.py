@@ -111,15 +111,15 @@ def sentences(count: int) -> list[str]:
     Raises:
         SystemExit: There are fewer on this machine.
     """
-    found: dict[str, None] = {}
+    listed: dict[str, None] = {}
     places = {sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib")}
     for place in sorted(places):
         for path in sorted(Path(place).rglob("*.py")):
             for sentence in _sentences(path):
-                found.setdefault(sentence)
-            if len(found) >= count:
-                return list(found)[:count]
-    sys.exit(f"There are {len(found):,} sentences on this machine, {count:,} are asked for.")
+                listed.setdefault(sentence)
+            if len(listed) >= count:
+                return list(listed)[:count]
+    sys.exit(f"There are {len(listed):,} sentences on this machine, {count:,} are asked for.")
 
 
 def _sentences(path: Path) -> Iterator[str]:

@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 from benchmarks.budgets import BUDGETS, COUNTED, check, lower, read
-from benchmarks.structure import circles_inside, code_lines, counts, double_names, modules_of
+from benchmarks.structure import (
+    circles_inside,
+    code_lines,
+    counts,
+    double_names,
+    modules_of,
+    vague_names,
+)
 
 
 def numbers(files: int = 3, noqa: int = 10) -> dict[str, int]:
@@ -150,3 +157,32 @@ def test_circles_double_names_and_protocols_are_found(tmp_path: Path) -> None:
     assert made["protocols in stores"] == 3
     assert made["capabilities of stores"] == 1
     assert made["options of the largest command"] > 9
+
+
+def test_every_binding_of_a_vague_name_is_counted_and_no_reading_of_one(tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text(
+        "import json as found\n"
+        "class A:\n"
+        "    kept: int = 0\n"
+        "    def told(self, there, *, those=()):\n"
+        "        self._kept = found = there\n"
+        "        (_found := [row.found for row in those])\n"
+        "        match there:\n"
+        "            case [*kept] | {'a': _, **kept}:\n"
+        "                return told(kept=self.kept, found=found), 'found'\n"
+        "rows, foundation = [], {'told': 1}\n",
+        "utf-8",
+    )
+    places = [place.removeprefix("echoless.one:") for place in vague_names(modules_of(tmp_path))]
+    assert sorted(places) == [
+        "1 found",
+        "3 kept",
+        "4 there",
+        "4 those",
+        "4 told",
+        "5 _kept",
+        "5 found",
+        "6 _found",
+        "8 kept",
+        "8 kept",
+    ]

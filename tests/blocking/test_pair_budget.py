@@ -138,7 +138,7 @@ def test_the_closest_are_kept_whatever_the_blocks(told: dict[int, float], budget
     for start in range(0, len(keys), 7):
         some = keys[start : start + 7]
         closest.add(np.array(some, dtype=np.int64), np.array([told[key] for key in some]))
-    kept, similarity = closest.kept()
+    kept, similarity = closest.pairs()
     best = sorted(told.items(), key=lambda item: (-item[1], item[0]))[:budget]
     assert sorted(zip(kept.tolist(), similarity.tolist(), strict=True)) == sorted(best)
     assert closest.seen == len(told)

@@ -97,7 +97,7 @@ def test_every_tie_ends_on_the_id() -> None:
             [memory("a"), memory("b")],
             "safe",
             set(),
-            "equal in all that counts, and its id comes first",
+            "all criteria equal; the smaller id wins",
         ),
     ],
 )

@@ -286,7 +286,7 @@ def test_an_undo_killed_at_every_5th_write_is_finished_by_check(tmp_path: Path) 
     original = tmp_path / "original"
     original.mkdir()
     made = TestRecall()
-    made.fill(original, made.told(*(simple(n) for n in range(1, 4))))
+    made.fill(original, made.as_stored(*(simple(n) for n in range(1, 4))))
     with made.open(original) as store:
         before = state(store)
         run = apply(store, plan_by_hand(store, [tuple(made.ids("m-1", "m-2"))], "merge")).id

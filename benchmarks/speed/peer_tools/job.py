@@ -158,8 +158,8 @@ class Job:
 
     def end(self, account: Mapping[str, object], behind: Mapping[float, Behind]) -> None:
         """Writes the groups by threshold and prints the account."""
-        told = {f"{threshold:g}": dict(groups) for threshold, groups in behind.items()}
-        Path(self.options.output).write_text(json.dumps(told), "utf-8")
+        content = {f"{threshold:g}": dict(groups) for threshold, groups in behind.items()}
+        Path(self.options.output).write_text(json.dumps(content), "utf-8")
         print(json.dumps(account))
 
     def cut(self, account: Mapping[str, object], problem: TooLongError) -> None:

@@ -48,14 +48,14 @@ KEPT_FROM: Final = 2_000
 """Memories of a run from which proposals are cached: fewer are searched within a second."""
 
 _LARGEST: Final = 64 * 2**20
-"""Bytes of one entry beyond which it is not cached."""
+"""Largest entry of the cache, in bytes."""
 
 Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """Pairs that one detector proposed in one partition.
+    """Pairs of one partition that one detector proposed.
 
     Attributes:
         keys: `low * size + high` for each pair of positions in the partition by id, int64.

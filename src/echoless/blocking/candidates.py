@@ -50,7 +50,7 @@ NOT_LOOKED_AT: Final = "not looked at by the profile"
 
 
 class Preference(NamedTuple):
-    """Which pairs count, and which are preferred.
+    """Limits on pairs, and the order of preferred memories.
 
     Attributes:
         touching: Pairs count only if one of the two is among these ids; all by default.

@@ -27,7 +27,7 @@ class Card:
 
     Attributes:
         finds: What it is good at.
-        misses: What it cannot see.
+        misses: Duplicates that the detector does not propose.
         cost: How the work grows with the number of memories n.
         threshold: Its default threshold, None if it has none.
         inclusive: Whether a similarity equal to the threshold counts.
@@ -166,7 +166,7 @@ def gate_for(name: str, options: DetectorOptions, default: float) -> Gate:
 
 
 def refuse_unknown(name: str, options: DetectorOptions, *known: str) -> None:
-    """Checks that a detector has all given settings, so that a misspelt one is not ignored.
+    """Checks the names of all given settings, so that a misspelt setting is an error.
 
     Raises:
         UsageError: A setting is unknown; the message lists those there are.
@@ -224,7 +224,7 @@ class Detector(Protocol):
 
     @property
     def card(self) -> Card:
-        """Returns what it finds, misses and costs."""
+        """Returns the card: finds, misses and costs of the detector."""
         ...
 
     def detect(self, memories: Sequence[Memory], tally: Tally) -> Iterator[Candidate]:

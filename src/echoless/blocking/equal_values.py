@@ -46,7 +46,7 @@ def fold(keyed: Iterable[tuple[Key, Member]]) -> dict[Key, list[Member]]:
 
 
 def pairs_within(members: Class, how: str, similarity: float) -> Iterator[Candidate]:
-    """Yields all pairs inside one class as candidates."""
+    """Yields all pairs of one class as candidates."""
     for one, other in combinations(members, 2):
         yield candidate(one.id, other.id, how, similarity)
 

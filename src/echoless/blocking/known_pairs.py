@@ -41,7 +41,8 @@ class KnownPairs:
         similarity: 0 to 1, float64.
         asked: Shape (memories,): memories of which all pairs are looked for. All pairs among the
             others are known.
-        basis: What they were measured with, as the detector named it.
+        basis: Name of the encoder or text form that gave the similarities, as the detector names
+            it.
         measured_with: Set by the detector: names what it measures with now, if it depends on two
             memories alone and misses no pair; None where the next look cannot build on this one.
         used: Set by the detector: whether it took the pairs over.
@@ -71,7 +72,7 @@ class Look:
         one: Positions, int64.
         other: Positions, int64; `one < other`.
         similarity: 0 to 1, float64.
-        cut: Which memories have as many partners before them as are wanted.
+        cut: Flags of the memories with as many earlier partners as the detector wants.
     """
 
     basis: str
@@ -101,14 +102,14 @@ def nothing_known(memories: int) -> KnownPairs:
 
 def matched(before: Sequence[bytes], now: Sequence[bytes]) -> Ints:
     """Returns for each value before its place now, equal values in their order; -1 where gone."""
-    places: dict[bytes, list[int]] = {}
+    free: dict[bytes, list[int]] = {}
     for at in range(len(now) - 1, -1, -1):
-        places.setdefault(now[at], []).append(at)
-    found = np.full(len(before), -1, dtype=np.int64)
+        free.setdefault(now[at], []).append(at)
+    places = np.full(len(before), -1, dtype=np.int64)
     for at, value in enumerate(before):
-        if left := places.get(value):
-            found[at] = left.pop()
-    return found
+        if left := free.get(value):
+            places[at] = left.pop()
+    return places
 
 
 def rising(places: Ints) -> Flags:
@@ -155,8 +156,8 @@ def unpacked(data: bytes) -> Look | None:
     """Returns the look of some bytes; None if they are none."""
     head, _, body = data.partition(b"\n")
     try:
-        told = json.loads(head)
-        basis, size, pairs = str(told["basis"]), int(told["memories"]), int(told["pairs"])
+        header = json.loads(head)
+        basis, size, pairs = str(header["basis"]), int(header["memories"]), int(header["pairs"])
         at = size * PRINT
         one = np.frombuffer(body, "<i4", pairs, at).astype(np.int64)
         other = np.frombuffer(body, "<i4", pairs, at + 4 * pairs).astype(np.int64)

@@ -133,7 +133,7 @@ class _Asked:
 
 
 class Search:
-    """Pairs that the detectors of one run proposed so far.
+    """Collects the pairs of all detectors of one run.
 
     Attributes:
         left_out: Pairs beyond the budget, by namespace of the partition.
@@ -150,7 +150,7 @@ class Search:
         tally: Tally,
         touching: AbstractSet[str] | None = None,
         order: Order | None = None,
-        kept: ProposalCache | None = None,
+        cache: ProposalCache | None = None,
     ) -> None:
         """Prepares an empty search.
 
@@ -160,7 +160,7 @@ class Search:
             tally: Takes what detectors skip, and what was left out.
             touching: Pairs count only if one of the two is among these ids; all by default.
             order: See `Order`; as they come by default.
-            kept: Proposals of earlier runs; not used where `touching` is given.
+            cache: Proposals of earlier runs; not used where `touching` is given.
         """
         self._profile = profile
         self._tally = tally
@@ -169,7 +169,7 @@ class Search:
         self._wanted = (
             None if touching is None else np.array([i in touching for i in self._ids], np.bool_)
         )
-        self._cache = kept if touching is None else None
+        self._cache = cache if touching is None else None
         self._stars = profile.grouping == "star" and profile.pairs is None
         self._blocks: dict[str, list[tuple[Ints, Floats]]] = {}
         self._ranked: dict[str, _Part] = {}
@@ -265,7 +265,7 @@ class Search:
             blocks = _as_arrays(detector.detect(part.memories, tally), positions)
         for block in blocks:
             closest.add(*self._keyed(block, part))
-        keys, similarity = closest.kept()
+        keys, similarity = closest.pairs()
         dropped = closest.seen - len(keys)
         if dropped:
             tally.note(
@@ -291,7 +291,7 @@ class Search:
             for block in detector.propose(part.memories, tally):
                 closest.add(*self._keyed(block, part))
             if closest.seen <= closest.budget:
-                return Proposals(*closest.kept(), tally=tally)
+                return Proposals(*closest.pairs(), tally=tally)
             seen = closest.seen
         ranked, tally = self._in_order(part), Tally()
         every, near = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
@@ -301,7 +301,7 @@ class Search:
             every += np.bincount(block.other, minlength=size)
             near += np.bincount(block.other[block.similarity >= DENSE], minlength=size)
             closest.add(*self._keyed(block, ranked))
-        keys, similarity = closest.kept()
+        keys, similarity = closest.pairs()
         crowds = near >= CROWD, every >= PAIRS_PER_MEMORY
         if known is not None:
             self.renewed += known.used

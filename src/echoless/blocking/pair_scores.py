@@ -171,7 +171,7 @@ class PairSignals(Mapping[tuple[str, str], Mapping[str, float]]):
 
         Args:
             rows: Ascending.
-            crowds: Kept with them.
+            crowds: Dense memories to keep with the result.
         """
         columns = [column.some(rows) for column in self._columns]
         return PairSignals(self._ids, self._keys[rows], columns, crowds)
@@ -205,21 +205,21 @@ class _Items(ItemsView[tuple[str, str], Mapping[str, float]]):
 
 
 def gathered(
-    ids: Sequence[str], found: Sequence[Measured], crowds: DenseMemories | None = None
+    ids: Sequence[str], lists: Sequence[Measured], crowds: DenseMemories | None = None
 ) -> PairSignals:
     """Returns one mapping of the pairs of several detectors.
 
     Args:
         ids: Sorted, each once; at most three thousand million of them, so that a key fits 64 bits.
-        found: By detector; a pair that a detector gives twice has the similarity it gave last.
-        crowds: Kept with it.
+        lists: By detector; a pair that a detector gives twice has the similarity it gave last.
+        crowds: Dense memories to keep with the result.
     """
-    keys = np.concatenate([each.keys for each in found]) if found else np.empty(0, dtype=np.int64)
+    keys = np.concatenate([each.keys for each in lists]) if lists else np.empty(0, dtype=np.int64)
     keys.sort()
     if len(keys):
         keys = keys[np.concatenate(([True], keys[1:] != keys[:-1]))]
     columns = []
-    for measured in found:
+    for measured in lists:
         at = np.searchsorted(keys, measured.keys)
         if len(measured.keys) == len(keys):
             values = np.full(len(keys), np.nan)
@@ -264,8 +264,8 @@ class Closest:
             self._blocks, self._held = [(keys, similarity)], len(keys)
             self._floor = float(similarity.min())
 
-    def kept(self) -> tuple[Ints, Floats]:
-        """Returns the keys and similarities of the pairs kept, in no order."""
+    def pairs(self) -> tuple[Ints, Floats]:
+        """Returns the keys and similarities of the closest pairs, in no order."""
         return self._cut() if self._held > self.budget else self._joined()
 
     def _joined(self) -> tuple[Ints, Floats]:

@@ -75,7 +75,7 @@ def kept_partners(
     similarity: NDArray[np.float64],
     most: int,
 ) -> NDArray[np.bool_]:
-    """Returns which pairs to keep so that each row has at most `most` partners before it.
+    """Returns flags of the pairs to keep, at most `most` earlier partners for each row.
 
     Half of them, rounded up, are the first rows of similarity `DENSE` or more; the others the
     closest of the rest, ties to the first row. Rows with fewer partners keep all.

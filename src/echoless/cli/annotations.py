@@ -49,7 +49,7 @@ def annotation_lines(store: Store, typed: str, report: Report) -> Iterator[str]:
 
 
 def _survivor(store: Store, id_: str, path: str, memories: Mapping[str, Memory]) -> str:
-    """Returns where the memory that stays stands, with its text."""
+    """Returns file and line of the survivor, then its text."""
     other, line = _place(store, id_, "")
     where = f"line {line}" if line and other == path else f"{other}:{line}" if line else id_
     memory = memories.get(id_)

@@ -171,10 +171,10 @@ class _Form:
     texts: bool
 
     def check(self) -> None:
-        """Checks that one form was chosen.
+        """Checks that at most one output form was chosen.
 
         Raises:
-            UsageError: Several were, or texts are asked for in another one than JSON.
+            UsageError: Several forms were chosen, or texts in another form than JSON.
         """
         check_texts(wanted=self.texts, as_json=self.as_json)
         if self.github and self.as_json:
@@ -189,7 +189,7 @@ class _Form:
 
     @property
     def page_alone(self) -> bool:
-        """Returns whether only a page is wanted, so that one sentence is printed beside it."""
+        """Checks whether the HTML page is the only output; one sentence is printed with it then."""
         return self.html_file is not None and not (self.as_json or self.format)
 
     @property
@@ -209,7 +209,7 @@ class _Scope:
     """What is audited.
 
     Attributes:
-        stores: As they were typed.
+        stores: Addresses of the stores, as typed.
         every_store: Whether all stores get one report, those below folders among them.
         across: Whether namespaces are compared with each other, too.
     """
@@ -395,7 +395,7 @@ def _audit_each(scope: _Scope, choices: Choices, limits: FailureLimits, form: _F
 def _audited(
     store: str, choices: Choices, form: _Form, scope: _Scope, earlier: EarlierAnswer | None
 ) -> _Audited:
-    """Reads one store and returns what is printed of it."""
+    """Audits one store and returns the results to print."""
     with open_store(store) as opened:
         settings = settings_for(opened, choices)
         second: ThresholdComparison | None = None

@@ -167,7 +167,7 @@ def _ask(asked: Asked) -> Reply:
 
 
 def _blocks(result: Calibrated, store: str, encoder: str) -> Iterator[Block]:
-    """Yields what was seen, what was learned, and what to do next."""
+    """Yields the evidence, the learned values, and the next commands."""
     yield Gap()
     yield Heading(f"Calibration of {result.model}")
     yield from _evidence(result)

@@ -133,7 +133,7 @@ def _share(share: MemoryShare, event: HookEvent) -> str:
 
 
 def _written_answer(event: HookEvent, named: Sequence[Path], choices: Choices) -> dict[str, Json]:
-    """Returns what the agent is told after it wrote a file."""
+    """Returns the message for an agent that has just written a file."""
     memory = None if event.file is None else memory_of(event.file, named)
     if event.file is None or memory is None or not event.file.is_file():
         return {}

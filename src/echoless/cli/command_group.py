@@ -33,7 +33,7 @@ SAYS_NO_TEXT: Final = frozenset(
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command when it is needed, so that `--help` is quick.
+    """A group that imports a command at its first use, so that `--help` is quick.
 
     The attribute of a command is `NAME_command` in its module, `-` written as `_`.
     """
@@ -177,7 +177,7 @@ def _report_failure(problem: BaseException, state: CommandState) -> int:
 
 
 def _interrupted(state: CommandState) -> str:
-    """Returns what an interruption left behind, and the command that mends it if one does."""
+    """Returns a sentence on the state after an interruption, with the command that repairs it."""
     if state.writing is not None:
         store = shlex.quote(without_password(state.writing))
         path = state.writing.partition(":///")[2] or state.writing

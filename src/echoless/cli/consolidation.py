@@ -447,7 +447,7 @@ def _plan_all(
 
 
 def _merge(opened: Store, request: _Request, pair: tuple[str, str]) -> int:
-    """Makes a plan that merges one pair, and carries it out if asked."""
+    """Plans the merge of one pair, and carries it out if requested."""
     plan = plan_merge(
         opened,
         *pair,
@@ -488,7 +488,7 @@ def _keep_both(opened: Store, request: _Request, pair: tuple[str, str]) -> int:
 
 
 def _carry_out(opened: Store, request: _Request, plan: Plan) -> Run | None:
-    """Writes a plan to its file, or carries it out at once, as it was asked."""
+    """Writes a plan to its file, or carries it out at once, depending on the request."""
     if request.plan_file:
         write_plan(plan, request.plan_file)
     if not request.now or not plan.actions:
@@ -500,7 +500,7 @@ def _carry_out(opened: Store, request: _Request, plan: Plan) -> Run | None:
 
 
 def _written(request: _Request, run: Run | None) -> dict[str, Json]:
-    """Returns what was written, as in `--json`."""
+    """Returns the written plan and run, as in `--json`."""
     return {
         "plan_file": None if request.plan_file is None else str(request.plan_file),
         "run": None if run is None else run_json(run, request.store),

@@ -272,7 +272,7 @@ def _origin(pair: PairApart) -> str:
 
 
 def _answer_blocks(given: AnswerGiven) -> Iterator[Block]:
-    """Yields one answer: its key, the memories, what becomes of them."""
+    """Yields one answer: its key, its memories, and their fate."""
     answer = given.answer
     yield say(strong(_short(answer.key)), f"  {answer.at}")
     keep = answer.survivor

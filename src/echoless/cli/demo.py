@@ -37,7 +37,7 @@ FOLDER: Final = "claude_memory"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One command that was run, with its exit code."""
+    """One command of the demo, with its exit code."""
 
     command: str
     exit_code: int
@@ -123,7 +123,7 @@ def _compared_by(encoder: Encoder | None, *, semantic: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Steps on one sample, with its digest before and after them."""
+    """Steps on one sample, with the digests of the sample before and after."""
 
     steps: tuple[Step, ...]
     before: str

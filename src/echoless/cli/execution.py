@@ -232,7 +232,7 @@ def _did(runs: list[PastRun]) -> str:
 
 
 def _run_blocks(run: PastRun, events: list[Event]) -> Iterator[Block]:
-    """Yields one run and all its events."""
+    """Yields one run with all events of the run."""
     yield Heading(run.id)
     interrupted = ""
     if run.status == "partly done":

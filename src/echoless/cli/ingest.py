@@ -170,12 +170,12 @@ def remember_command(
 def _elsewhere_blocks(
     answer: Remembered, missed: Sequence[Memory], store: str, text: str
 ) -> Iterator[Block]:
-    """Yields that memories of other namespaces say a text, and the commands to use one of them.
+    """Yields memories of other namespaces with the same text, and commands to use one.
 
     Args:
         answer: The guard's.
         missed: Memories of other namespaces that say the text.
-        store: As it was typed.
+        store: Address of the store, as typed.
         text: The text.
     """
     if not missed or not isinstance(answer, Admitted):

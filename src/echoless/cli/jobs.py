@@ -100,7 +100,7 @@ class _Request:
         choices: Settings that were chosen.
         action: What happens to duplicates, as a person named it, or None.
         engine: Name of the engine.
-        processes: How many work for it; as many as it likes if None.
+        processes: Number of worker processes; None lets the engine choose.
         address: Of its cluster; this machine if None.
         results: Place of the results; None for the user's own folder.
         now: Whether to carry the plans out at once.
@@ -159,7 +159,7 @@ def _name(opened: OpenJob) -> str:
 
 
 def _record(opened: OpenJob) -> tuple[Path, bytes]:
-    """Returns what identifies a job that this user made: its place, and all that it says."""
+    """Returns an identifier of a job of this user: its path and its content."""
     content = json.dumps(opened.job.to_json()).encode()
     return Path("/", opened.results.place, JOB_FILE), content
 
@@ -260,7 +260,7 @@ def _runs_blocks(opened: OpenJob, runs: JobRuns, named: Sequence[str]) -> Iterat
 
     Args:
         opened: The job.
-        runs: What became of them.
+        runs: Results of the plans.
         named: Words that name the store, where the job does not.
     """
     yield say(strong(f"Done: {achieved(runs.counts)}"))
@@ -275,7 +275,7 @@ def _runs_blocks(opened: OpenJob, runs: JobRuns, named: Sequence[str]) -> Iterat
 
 
 def _outcome_json(opened: OpenJob, outcome: JobOutcome) -> dict[str, Json]:
-    """Returns a job with what became of its partitions, as in `--json`."""
+    """Returns a job with the results of its partitions, as in `--json`."""
     return {
         **_job_json(opened),
         "finished": outcome.finished,

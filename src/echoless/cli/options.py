@@ -25,7 +25,7 @@ _DECISIONS: Final = frozenset({"--interactive", "-i", "--apply", "--json", "--sh
 
 
 def again(*words: str) -> str:
-    """Returns the command that runs, with words after its options, as a reader may copy it.
+    """Returns the running command with further words, as a reader may copy it.
 
     An option with a value takes the place of the same option. Flags that decide what becomes of a
     result are left out. What was typed behind `--`, where nothing is an option, stays at the end.
@@ -133,7 +133,7 @@ def count_option(
     """Returns an option that takes a whole number and shows its default.
 
     Args:
-        name: As it is written, such as `--top`.
+        name: Name of the option, such as `--top`.
         default: Without it.
         explained: Its line in the help, which calls the number N.
         least: Smallest number taken, inclusive.
@@ -380,7 +380,7 @@ def _with_set(args: Sequence[str], taken: Collection[str]) -> Iterator[str]:
     November 2026; scripts have them.
 
     Args:
-        args: As they were typed.
+        args: Words of the command line, as typed.
         taken: The options of the command.
     """
     words = iter(args)

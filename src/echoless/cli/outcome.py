@@ -51,7 +51,7 @@ def hidden_already(store: Store, typed: str, findings: Findings) -> str | None:
 
     Args:
         store: The store.
-        typed: Its name, as it was typed.
+        typed: Name of the store, as typed.
         findings: What was found in it.
     """
     if findings.settings.profile.action != "delete":
@@ -99,7 +99,7 @@ def preview_start(findings: Findings) -> Iterator[Block]:
 
 
 def preview_end(findings: Findings, plan: Plan, store: str) -> Iterator[Block]:
-    """Yields what a plan leaves out, what it would do in all, and what stays apart.
+    """Yields the exclusions of a plan, the sum of its actions, and the pairs kept apart.
 
     Args:
         findings: What the plan was made from.

@@ -89,7 +89,7 @@ def explain_command(
 
 
 def _blocks(pair: tuple[Memory, Memory], explanation: Explanation) -> Iterator[Block]:
-    """Yields the verdict, what it rests on, and what would change it."""
+    """Yields the verdict, its evidence, and the differences that would change the verdict."""
     verdict = explanation.verdict
     yield say(strong(quoted(sentence(verdict, "a", "b"))))
     yield say(_outcome(verdict), level=1)

@@ -201,7 +201,7 @@ def pace(
 
 
 def clock(seconds: float) -> str:
-    """Returns a span of time as minutes and seconds, such as `0:04`, with hours if there are."""
+    """Returns a span of time in minutes and seconds, such as `0:04`, with hours if needed."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -218,19 +218,19 @@ def show_command(*, store: str, ids: tuple[str, ...], as_json: bool) -> None:
 
 
 _HEADED: Final = frozenset({"id", "content"})
-"""Fields of a record that stand above the table of its other fields."""
+"""Fields of a record that are printed above the table of the remaining fields."""
 
 
 @dataclass(frozen=True, slots=True)
 class _MemoryView:
-    """One memory with what the ledger knows of it.
+    """One memory with its entries in the ledger.
 
     Attributes:
         record: The memory as JSON.
         survivor: The memory it is hidden behind, or None.
         hidden: Marks of the memories hidden behind it.
         links: Whether the store holds the target of each link.
-        history: Events that concern it, with its role in them.
+        history: Events about the memory, with the role of the memory in each.
     """
 
     record: Mapping[str, Json]

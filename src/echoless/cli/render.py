@@ -46,7 +46,7 @@ def print_lines(lines: Iterable[str]) -> None:
 
 
 def show_json(value: Json) -> None:
-    """Prints one JSON document, in ASCII so that no encoding can spoil it.
+    """Prints one JSON document, in ASCII, so that no encoding can damage the output.
 
     JSON has no form for infinity and NaN, which a record may hold: they are written as texts. An
     object in which secrets are masked gives their number as `masked`.

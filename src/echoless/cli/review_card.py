@@ -1,4 +1,4 @@
-"""One item of a review as blocks: the texts, where they differ, and what an answer would do."""
+"""One item of a review as blocks: its texts, their differences, and the effect of an answer."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NOUNS: Final[dict[ItemKind, str]] = {
 }
 
 _MEMBERS: Final = 20
-"""Memories of one item that are compared on its card."""
+"""Memories of one item that its card compares at most."""
 
 
 def card_blocks(
@@ -122,7 +122,7 @@ def _title(session: ReviewSession, item: ReviewItem, wanted: Filter) -> str:
 def _member_blocks(
     session: ReviewSession, item: ReviewItem, id_: str, shown: Memory, *, label: str
 ) -> Iterator[Block]:
-    """Yields a memory beside the one that is shown whole."""
+    """Yields a member of an item, with its differences from the memory that is shown whole."""
     memory = session.memory(id_)
     judged = item.verdicts.get(id_)
     verdict = None if judged is None else verdict_name(judged.verdict)

@@ -105,7 +105,7 @@ def _print_text(console: Console, text: Text, indent: int) -> None:
 
 
 def _breaks(text: str, width: int) -> list[int]:
-    """Returns the offsets at which lines begin that are at most so wide, where words allow it."""
+    """Returns the offsets of line breaks for lines of a width, at words where possible."""
     breaks: list[int] = []
     start = 0
     for word in _WORD.finditer(text):

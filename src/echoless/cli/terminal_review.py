@@ -132,7 +132,7 @@ class TerminalReview:
         wanted: What is shown.
         survivor: The memory of the present item that would stay.
         text: New text for it, if a person wrote one.
-        first: Key of an item to show before the others, such as one that was taken back.
+        first: Key of the item to show first, such as an item whose answer was taken back.
         seen: Number of the answer that the present item had when it was shown; 0 for none.
     """
 
@@ -190,7 +190,7 @@ class TerminalReview:
         return [*kinds[at:], *kinds[:at]]
 
     def _open(self, kind: ItemKind) -> ReviewItem | None:
-        """Returns the first open item of a kind; not one that other answers settle."""
+        """Returns the first open item of a kind, without items that other answers settle."""
         behind = self.session.survivors()
         for item in self.session.selection(replace(self.wanted, kind=kind)):
             if len({behind.get(id_, id_) for id_ in item.ids}) > 1:
@@ -244,7 +244,7 @@ class TerminalReview:
         return does(self, item)
 
     def accept(self, item: ReviewItem) -> After:
-        """Stores that the others go behind the survivor."""
+        """Records that the other memories go behind the survivor."""
         answer = self.session.accept(
             item.key, survivor=self.survivor or None, text=self.text, seen=self.seen
         )
@@ -269,7 +269,7 @@ class TerminalReview:
         return "show" if skipped else "ask"
 
     def take_back(self, _item: ReviewItem) -> After:
-        """Takes the last answer back, with those that were given at once with it."""
+        """Takes the last answer back, with all answers of the same key press."""
         keys = self.session.take_back()
         many = "" if len(keys) == 1 else f" with {count(len(keys) - 1, 'other')}"
         self.first = keys[0]
@@ -383,7 +383,7 @@ _KEYS: Final[dict[str, Callable[[TerminalReview, ReviewItem], After]]] = {
 
 
 def _edited(text: str) -> str | None:
-    """Returns a text as a person changed it, or None if they did not.
+    """Returns the text after a person edited it, or None if it is unchanged.
 
     In the editor of `VISUAL` or `EDITOR`; in one line where none is named.
 
@@ -443,7 +443,7 @@ def review_in_terminal(
 
 
 def _greeting(session: ReviewSession) -> Iterator[Block]:
-    """Yields what there is to decide, and how much of it was answered before."""
+    """Yields the counts of items and of earlier answers."""
     items = Counter(item.kind for item in session.items.values())
     whole = ", ".join(count(items[kind], *_PLURALS[kind]) for kind in KINDS if items[kind])
     answers, skipped = session.answered(), session.counts()["skip"]
@@ -456,7 +456,7 @@ def _greeting(session: ReviewSession) -> Iterator[Block]:
 
 
 def preview_blocks(session: ReviewSession, plan: Plan) -> Iterator[Block]:
-    """Yields what a plan would do, with what only the memories that go say."""
+    """Yields the actions of a plan, and facts that only the hidden memories have."""
     if not plan.actions:
         yield say("Nothing is accepted yet, so nothing would change.")
         return
@@ -509,7 +509,7 @@ def _counts(session: ReviewSession) -> str:
 
 
 def _next_steps(session: ReviewSession, typed: str, again: str) -> Iterator[Block]:
-    """Yields that the answers stay, and the commands that go on with them."""
+    """Yields the count of stored answers, and the commands to continue."""
     answers = session.answered()
     if not answers:
         yield say(f"Go on, with the same options, by: {again}")

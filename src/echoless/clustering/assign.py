@@ -24,7 +24,7 @@ class GroupingInput:
 
     Attributes:
         memories: By id.
-        copies: Members of each class of copies, by the one that stands for them.
+        copies: Members of each class of identical memories, by the representative.
         apart: Pairs a person decided to keep both of.
         prior: Survivors of earlier runs.
         protected: Why memories stay visible whatever they say, by id.
@@ -72,7 +72,7 @@ def best_first(
 
     Args:
         memories: By id.
-        copies: Classes by the one that stands for them; it stands where the best of them would.
+        copies: Classes of identical memories by the representative, which ranks as the best member.
         profile: Names the order.
         prior: Survivors of earlier runs.
     """
@@ -98,7 +98,7 @@ def make_groups(
     """Returns groups, largest first, and the reason for each survivor by its id.
 
     Args:
-        judged: Verdicts between those that stand for their copies.
+        judged: Verdicts between the representatives of identical memories.
         given: The memories, and what is known of them.
         settings: Have the profile.
         tally: Takes what stays visible, and why.

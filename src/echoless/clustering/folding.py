@@ -31,7 +31,7 @@ KEPT_SURVIVOR: Final = f"{PRIOR_SURVIVOR}, kept visible"
 BY_STORE: Final = "protected by its store"
 
 Classes: TypeAlias = Mapping[tuple[object, ...], Sequence[Memory]]
-"""Memories by what makes them one: partition, text and, where they count, vectors."""
+"""Memories by partition, text and, where vectors count, vector: one key for a class of copies."""
 
 
 def folded(

@@ -34,7 +34,7 @@ def joined_by_thirds(judged: Sequence[Judged]) -> list[Judged]:
     same, R holds C. Of 167 copies in stores about persons 15 were lost without this.
 
     Args:
-        judged: Verdicts between those that stand for their copies.
+        judged: Verdicts between the representatives of identical memories.
     """
     same: dict[str, set[str]] = {}
     held: dict[str, set[str]] = {}
@@ -50,7 +50,7 @@ def joined_by_thirds(judged: Sequence[Judged]) -> list[Judged]:
 def _by_third(
     pair: Judged, same: Mapping[str, AbstractSet[str]], held: Mapping[str, AbstractSet[str]]
 ) -> Judged:
-    """Returns an unsure pair as a merge if a third memory shows it; any other pair as it is."""
+    """Returns an unsure pair as a merge if a third memory joins both sides, else unchanged."""
     evidence, none = pair.verdict.evidence, frozenset[str]()
     if not isinstance(pair.verdict, Unsure) or evidence.rule != "similar-in-meaning":
         return pair
@@ -58,10 +58,10 @@ def _by_third(
     b_by = same.get(pair.a, none) & held.get(pair.b, none)
     if not a_by and not b_by:
         return pair
-    told = replace(evidence, rule="same-by-a-third", note=f"{min(a_by | b_by)} says the same")
+    inferred = replace(evidence, rule="same-by-a-third", note=f"{min(a_by | b_by)} says the same")
     if a_by and b_by:
-        return replace(pair, verdict=Duplicate(told))
-    return replace(pair, verdict=Subsumes(told, "a" if a_by else "b"))
+        return replace(pair, verdict=Duplicate(inferred))
+    return replace(pair, verdict=Subsumes(inferred, "a" if a_by else "b"))
 
 
 class Bonds:
@@ -119,10 +119,10 @@ class Bonds:
 
     def pairs(self) -> list[Judged]:
         """Returns merge verdicts between representatives that nobody keeps apart, by ids."""
-        return [each for pair, each in sorted(self._judged.items()) if not self.kept(*pair)]
+        return [each for pair, each in sorted(self._judged.items()) if not self.kept_apart(*pair)]
 
     def rep(self, id_: str) -> str:
-        """Returns the memory that was judged for this one and its copies."""
+        """Returns the representative that was judged for a memory and its copies."""
         return self._rep.get(id_, id_)
 
     def copies(self, rep: str) -> tuple[str, ...]:
@@ -136,15 +136,15 @@ class Bonds:
     def neighbours(self, id_: str) -> list[str]:
         """Returns memories with a merge verdict with this one, sorted."""
         near = (i for other in self.near(self.rep(id_)) for i in self.copies(other))
-        return sorted(i for i in near if i != id_ and not self.kept(i, id_))
+        return sorted(i for i in near if i != id_ and not self.kept_apart(i, id_))
 
-    def kept(self, one: str, other: str) -> bool:
+    def kept_apart(self, one: str, other: str) -> bool:
         """Checks whether a person decided to keep both of two memories."""
         return other in self._apart.get(one, ())
 
     def stays(self, id_: str, survivor: str) -> bool:
         """Checks whether a memory stays visible beside another one, whatever the two say."""
-        return self.kept(id_, survivor) or self.outlasts(id_, survivor)
+        return self.kept_apart(id_, survivor) or self.outlasts(id_, survivor)
 
     def keeps(self, id_: str) -> AbstractSet[str]:
         """Returns the memories a person decided to keep beside this one."""
@@ -174,7 +174,7 @@ class Bonds:
 
     def between(self, one: str, other: str) -> Judged | None:
         """Returns the merge verdict on two memories, or None."""
-        if self.kept(one, other):
+        if self.kept_apart(one, other):
             return None
         a, b = sorted((one, other))
         rep_a, rep_b = self.rep(a), self.rep(b)
@@ -205,7 +205,7 @@ class Bonds:
             self._subsets[rep] = any(
                 not self.covers(rep, other) and self.covers(other, rep)
                 for other in self._near.get(rep, ())
-                if not self.kept(other, rep)
+                if not self.kept_apart(other, rep)
             )
         return self._subsets[rep]
 
@@ -322,7 +322,7 @@ def _closest(bonds: Bonds, rank: Mapping[str, int], protected: AbstractSet[str])
     hidden: set[str] = set()
     for ids in bonds.classes():
         for best, others in _by_promise(bonds, sorted(ids, key=rank.__getitem__)):
-            taken = [i for i in others if i not in protected and not bonds.kept(i, best)]
+            taken = [i for i in others if i not in protected and not bonds.kept_apart(i, best)]
             if taken:
                 behind[best] = taken
                 hidden.update(taken)

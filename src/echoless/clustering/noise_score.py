@@ -58,7 +58,7 @@ class Carried(NamedTuple):
 
     Attributes:
         grade: The class.
-        found: Kinds of junk it carries, in the order of `Junk`.
+        found: Kinds of junk in the text, in the order of `Junk`.
         length: Characters of a text that carries junk, 0 of one that carries none: for ties only.
     """
 
@@ -73,19 +73,19 @@ def cleanliness(text: str, policy: JunkPolicy) -> Carried:
 
     Args:
         text: Any text; more than `MAX_LENGTH` characters are not looked at.
-        policy: What counts as junk.
+        policy: Kinds of junk, and the limits of the grades.
     """
     whole = text[:MAX_LENGTH]
-    body, found = peeled(whole, policy)
+    body, junk = peeled(whole, policy)
     if _is_cut(body):
-        found.add(Junk.CUT_OFF)
+        junk.add(Junk.CUT_OFF)
     if not (whole.isascii() and whole.isprintable()) and _BROKEN.search(whole):  # few texts are so
-        found.add(Junk.MOJIBAKE)
-    kinds = tuple(kind for kind in policy.kinds if kind in found)
+        junk.add(Junk.MOJIBAKE)
+    kinds = tuple(kind for kind in policy.kinds if kind in junk)
     if not kinds:
         return Carried(Grade.CLEAN, (), 0)
     says_little = count(body) < policy.floor * count(whole)
-    grade = Grade.NOISY if says_little or found & set(policy.damage) else Grade.DRESSED
+    grade = Grade.NOISY if says_little or junk & set(policy.damage) else Grade.DRESSED
     return Carried(grade, kinds, len(text))
 
 
@@ -94,7 +94,7 @@ def carried(texts: Iterable[str], policy: JunkPolicy, readings: Readings) -> dic
 
     Args:
         texts: Any texts.
-        policy: What counts as junk.
+        policy: Kinds of junk, and the limits of the grades.
         readings: Of this run and earlier ones.
     """
 
@@ -134,7 +134,7 @@ def levelled(
     Args:
         judged: Verdicts of a judge.
         memories: Their memories.
-        policy: What counts as junk.
+        policy: Kinds of junk, and the limits of the grades.
     """
     verdicts: list[Judged] = []
     for each in judged:
@@ -162,7 +162,7 @@ def adds_only(more: str, less: str, policy: JunkPolicy) -> tuple[Junk, ...]:
     Args:
         more: The text that seems to say more.
         less: The other.
-        policy: What counts as junk.
+        policy: Kinds of junk, and the limits of the grades.
     """
     if len(more) > MAX_LENGTH or len(less) > MAX_LENGTH:
         return ()
@@ -276,7 +276,7 @@ _CUT: Final = re.compile(
     r"(?:[,;(\[{、，—–]|\s-|\b(?:and|or|the|an|because|und|oder|weil|dass)|を)[.]?$", re.IGNORECASE
 )
 _CUT_LENGTH: Final = 16
-"""Characters from the end in which it begins: twice what its longest alternative takes."""
+"""Number of last characters in which the pattern must begin: twice its longest alternative."""
 
 _OPENED: Final = re.compile(r"(?<![:;])(?<![:;]-)\(")
 
@@ -292,26 +292,26 @@ def peeled(text: str, policy: JunkPolicy) -> tuple[str, set[Junk]]:
 
     Args:
         text: Any text.
-        policy: What counts as junk.
+        policy: Kinds of junk, and the limits of the grades.
     """
-    found: set[Junk] = set()
+    junk: set[Junk] = set()
     text = _BLANKS.sub(lambda run: "\n\n" if "\n" in run.group() else "  ", text.strip())
     steps = _steps(policy)
     for _ in range(_MAX_PEELS):
         for kind, take in steps:
             rest = take(text)
             if rest != text and count(rest) >= 2:  # otherwise the junk is all the memory there is
-                found.add(kind)
+                junk.add(kind)
                 text = rest
                 break
         else:
             break
-    return text, found
+    return text, junk
 
 
 @lru_cache(maxsize=64)
 def _steps(policy: JunkPolicy) -> tuple[tuple[Junk, Callable[[str], str]], ...]:
-    """Returns what takes junk off one end of a text, in the order in which it is tried."""
+    """Returns functions that remove junk from one end of a text, in the order of use."""
     fields = frozenset(field.casefold() for field in policy.fields)
     own: list[str] = []
     for phrase in policy.phrases:

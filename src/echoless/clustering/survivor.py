@@ -371,4 +371,4 @@ def why_first(group: Group, memories: Callable[[str], Memory], standing: Standin
             behind = [m for m in level if standing.differs(m, best, place)]
             return criterion.phrase(best, behind)
         level = [m for m in level if not standing.differs(m, best, place)]
-    return "equal in all that counts, and its id comes first"
+    return "all criteria equal; the smaller id wins"

@@ -1,1 +1,1 @@
-"""Base modules of echoless; they import no other package of it."""
+"""Base modules of echoless, which import no other package of echoless."""

@@ -268,7 +268,7 @@ class CacheFile:
         return False
 
     def remove(self) -> None:
-        """Deletes a file that echoless wrote as a cache, with its log."""
+        """Deletes the cache file and its log, if echoless wrote the file."""
         with suppress(FileNotFoundError, NotPrivate, InTheWay):
             insist_on_own(self._path.parent)
             for suffix in ("-wal", "-shm", "-journal", "") if self._is_ours() else ():
@@ -308,7 +308,7 @@ class EntryFile(CacheFile):
 
     Attributes:
         table: Name of its table.
-        things: What is kept in it, for a report.
+        things: Name of the entries in reports, such as `verdicts`.
         most: Bytes from which entries leave.
     """
 
@@ -365,7 +365,7 @@ class EntryFile(CacheFile):
         return entries
 
     def put(self, entries: Mapping[bytes, bytes], tally: Tally) -> None:
-        """Writes entries in one transaction; they replace earlier ones.
+        """Writes entries in one transaction; an entry replaces an earlier one of the same key.
 
         Args:
             entries: By key.

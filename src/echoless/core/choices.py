@@ -63,7 +63,7 @@ class Setting:
         least: Smallest number, inclusive.
         above: Number that every value must exceed; in place of `least`.
         most: Largest number, inclusive.
-        unit: What a number counts, such as `seconds`.
+        unit: Unit of a number, such as `seconds`.
         hint: Sentence after the error about a number that is too small.
         takes_numbers: Whether a text may stand as a bare number in a file.
         harmless: Whether it counts from any file. It then chooses among what is built in and what
@@ -111,7 +111,7 @@ class Setting:
 
         Args:
             written: As it was typed; several values with commas between them.
-            named: What the error calls it, such as the variable it comes from.
+            named: Name of the setting in errors, such as the variable that holds the value.
 
         Raises:
             UsageError: It is no number, where one is expected.
@@ -165,7 +165,7 @@ class Setting:
             raise UsageError(f"{self.flag} must be at most {self.most:g}, not {value}.")
 
     def unknown(self, value: object) -> UsageError:
-        """Returns the error that a word is not known; it lists those that are."""
+        """Returns the error for an unknown word; the message lists the known words."""
         return UsageError(
             f"Unknown {self.noun or self.name} {value!r}. Known: {', '.join(self.words)}."
         )

@@ -25,7 +25,7 @@ P = TypeVar("P", bound=_Pair)
 
 
 def connected(pairs: Iterable[P]) -> list[list[P]]:
-    """Returns pairs in sets: two are in one set if they share an id, or others connect them.
+    """Returns connected components of pairs: pairs that share ids directly or over other pairs.
 
     Args:
         pairs: Any, of ids.

@@ -92,7 +92,7 @@ class ServerAddress:
         """Returns the key that is sent there; empty for none.
 
         Args:
-            key: What there is.
+            key: The key of the user; empty if there is none.
             provider: Whose key it is.
             what: What needs the server, as a subject, for the message.
 
@@ -125,7 +125,7 @@ def read_server(url: str, *, what: str, example: str) -> ServerAddress:
 
     Args:
         url: A base URL, with or without a mark.
-        what: What needs it, as a subject ("The encoder 'openai'").
+        what: Subject of the error message ("The encoder 'openai'").
         example: How it is written.
 
     Raises:

@@ -56,7 +56,7 @@ class Paragraph:
     """Running text, or an item of a list; a line feed in it is shown as such.
 
     Attributes:
-        line: What it says.
+        line: Spans of the text.
         level: 0 for running text; deeper levels are indented, and items of a list in Markdown.
         whole: Whether a terminal gets it in one line: it is a command to copy.
     """
@@ -104,7 +104,7 @@ class Quote:
     Attributes:
         text: As it is in the memory; None for a memory that is gone.
         id: The memory.
-        facts: What a page shows beside the id, such as date and namespace.
+        facts: Facts that a page shows beside the id, such as date and namespace.
         level: As of a paragraph.
     """
 
@@ -142,7 +142,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Blocks about one thing, such as a group; a page draws a frame around them.
+    """Blocks about one thing, such as a group; a page draws a frame around the blocks.
 
     Attributes:
         blocks: In their order.
@@ -188,9 +188,9 @@ def legend(old: str, new: str, *, title: str = "Differences") -> Paragraph:
     """Returns what the marks of a difference mean.
 
     Args:
-        old: Where the words stand that are taken out.
-        new: Where those stand that are put in.
-        title: What stands before both.
+        old: Place of the removed words, such as `only there`.
+        new: Place of the added words, such as `only here`.
+        title: Words in front of the two places.
     """
     return say(f"{title}: ", Span(old, "old"), " ", Span(new, "new"), ".")
 
@@ -221,7 +221,7 @@ def quoted(text: str) -> str:
 
 
 def short_time(text: str) -> str:
-    """Returns a time without seconds, such as `2026-11-25 03:58`; other spellings as they are."""
+    """Returns an ISO time without seconds (`2026-11-25 03:58`); any other spelling unchanged."""
     return f"{text[:10]} {text[11:16]}" if _ISO.match(text) else text
 
 

@@ -46,7 +46,7 @@ def draft(target: Path) -> Iterator[Path]:
     """Makes a folder for the draft of a new file, and removes it at the end.
 
     Args:
-        target: The file to be; the draft lies beside it, so that both are on one file system.
+        target: Path of the new file; the draft lies in the same folder, so on the same file system.
 
     Yields:
         Where to make the file: the same name inside the draft's folder.

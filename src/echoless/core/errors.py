@@ -179,7 +179,7 @@ class MissingExtra(EcholessError):
         """Makes the message, which names what to install.
 
         Args:
-            what: The thing that needs it, as a subject ("The encoder 'openai'").
+            what: Subject of the error message ("The encoder 'openai'").
             extra: Name of the optional dependency group; empty for a package of the default
                 installation.
             package: That package, which may be missing on a platform that it has no wheel for.

@@ -29,7 +29,7 @@ else:
             return method
 
     def lazy_pattern(source: str, flags: int = 0) -> re.Pattern[str]:
-        """Returns a stand-in for a compiled expression that compiles it at its first use.
+        """Returns a stand-in for a regular expression, which is compiled at the first use.
 
         Args:
             source: The expression.

@@ -40,10 +40,10 @@ def uncollected() -> Iterator[None]:
 
 
 def note_cycles() -> None:
-    """Notes that other code left cycles behind, which hold memory, and what it was called with.
+    """Requests a collection at the next `give_back`, because a library left reference cycles.
 
-    A compiler of kernels does: after the first use of a kernel its arguments, half a gigabyte of
-    vectors, lived to the end of the run, beside 100 MB of its own.
+    A compiler of kernels leaves them: after the first use of a kernel its arguments, half a
+    gigabyte of vectors, lived to the end of the run, beside 100 MB of its own.
     """
     _cycles.set()
 

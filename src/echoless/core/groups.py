@@ -9,7 +9,7 @@ from echoless.core.model import Judged
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """One memory that may stand behind a survivor.
+    """One member of a group, which a plan may hide behind the survivor.
 
     Attributes:
         id: The memory.

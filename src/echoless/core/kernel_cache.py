@@ -46,7 +46,7 @@ _turn: Final = Lock()  # numba takes the folder from a setting of the whole proc
 
 
 def njit(**options: Any) -> Callable[[Function], Function]:
-    """Compiles a function as `numba.njit` does, and keeps what it compiled.
+    """Compiles a function as `numba.njit` does, and caches the compiled code.
 
     Args:
         options: Of `numba.njit`, without `cache`.
@@ -104,7 +104,7 @@ def _folder() -> Path | None:
 
 
 class _Checked:
-    """The cache of one kernel; it reads only files that are as they were written.
+    """The cache of one kernel, which reads only files that did not change since they were written.
 
     It replaces numba's own object, which has `load_overload`, `save_overload` and more.
     """
@@ -117,7 +117,7 @@ class _Checked:
             within: The folder that was named to it.
 
         Raises:
-            OSError: It chose another one, or one that is not private.
+            OSError: numba chose another folder, or a folder that is not private.
         """
         self._inner = inner
         self._folder = Path(inner.cache_path)

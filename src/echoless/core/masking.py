@@ -24,7 +24,7 @@ VARIABLE: Final = "ECHOLESS_SHOW_SECRETS"
 OPTION: Final = "--show-secrets"
 
 MARKED: Final = lazy_pattern(r"\[secret \d+(?:, \d+ characters)?\]")
-"""A mark with its number, as it stands in a text."""
+"""A mark of a masked secret with its number, as texts hold it."""
 
 _WORDS: Final = lazy_pattern(r"\[secret[^\]\n]{0,40}\]|[^\W_]+")
 MARK: Final = "[secret"

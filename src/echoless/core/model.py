@@ -98,7 +98,8 @@ class Promise:
     """How long, and for whom, a memory stays in force in the program that owns it.
 
     Attributes:
-        until: Time from which on its program drops it, as the store writes it; None for no end.
+        until: Time at which the owning program drops the memory, as the store writes it; None for
+            no end.
         retired: Why it is no longer in force, such as `struck out` or `archived`; empty if it is.
         readers: Agents that load it by themselves; None where all readers of the store do.
     """
@@ -109,7 +110,7 @@ class Promise:
 
     @property
     def rank(self) -> tuple[bool, int, int]:
-        """Returns a sort key that puts a promise before every other one it covers.
+        """Returns a sort key: a promise comes before every promise it covers.
 
         A time that cannot be read counts as one at which everything has ended.
         """
@@ -343,10 +344,10 @@ class DifferenceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One named difference: the tokens that stand on one side only.
+    """One named difference: the tokens that only one side has.
 
     Attributes:
-        kind: What they are.
+        kind: Kind of the tokens.
         a: Tokens only in a, as written there, in order.
         b: Tokens only in b.
     """
@@ -406,7 +407,7 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Subsumes:
-    """Verdict that one says all the other says, and more.
+    """Verdict that one text says all of the other and more.
 
     Attributes:
         superset: The side that says more and has to survive.
@@ -418,7 +419,7 @@ class Subsumes:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """Verdict that both state the same attribute with other values, one of them newer.
+    """Verdict that both texts give one attribute different values, and one value is newer.
 
     Attributes:
         newer: The side that holds now.
@@ -444,7 +445,7 @@ class Sibling:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Verdict that both have one topic but state other facts."""
+    """Verdict that both texts have one topic and state different facts."""
 
     evidence: Evidence
 

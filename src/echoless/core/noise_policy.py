@@ -25,11 +25,11 @@ class Junk(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JunkPolicy:
-    """Settings that say what counts as junk.
+    """Settings of the junk in texts: kinds and limits.
 
     Attributes:
-        kinds: What is looked for; what is left out counts as content. `FRAME` is what a
-            note-taking program writes around a text: labels, running numbers, times, tags.
+        kinds: Kinds of junk to look for; all other kinds count as content. `FRAME` is the text that
+            a note-taking program writes around a note: labels, running numbers, times, tags.
         damage: Of these, what makes a text noisy at once.
         floor: A text is noisy, too, if less than this share of its words says something.
         fields: Keys of metadata. A dump with any other key is content.

@@ -17,7 +17,7 @@ class _LazyModule(ModuleType):
 
 
 def lazy_module(name: str) -> ModuleType:
-    """Returns a stand-in that imports a module when one of its names is first used.
+    """Returns a stand-in for a module, which is imported at the first use of a name in it.
 
     For optional libraries, and for what would slow down the start of every command (numpy, numba).
     Type checkers and the check of layers read an `if TYPE_CHECKING` import beside it.
@@ -38,7 +38,7 @@ def require_module(module: str, what: str, extra: str = "", *, package: str = ""
 
     Args:
         module: Its import name.
-        what: What needs it, as a subject ("The encoder 'use'").
+        what: Subject of the error message ("The encoder 'use'").
         extra: The extra that brings it; empty where the default installation does.
         package: The package that has it, where no extra brings it.
 

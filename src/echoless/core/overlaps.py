@@ -1,4 +1,4 @@
-"""Notes of which one says most of the other, as values."""
+"""Notes that two long texts share passages, as values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class SharedPassage:
-    """A passage of one note and the one of the other note it was matched with.
+    """A passage of one note and the matching passage of the other note.
 
     Attributes:
         a: Offsets of its start and end in the text of a.

@@ -33,7 +33,7 @@ Kind = Literal["cache", "config", "data"]
 CACHE: Final = "ECHOLESS_CACHE_DIR"
 
 NOWHERE: Final = Path(os.devnull) / "echoless"
-"""Stands for a folder that cannot be told: nothing lies in it, and nothing can be written there."""
+"""Placeholder path for a user without a home folder; it never exists and cannot be made."""
 
 _UNDER_HOME: Final[Mapping[Kind, str]] = {
     "cache": ".cache",
@@ -70,7 +70,7 @@ def user_folder(kind: Kind) -> Path:
 
 @lru_cache(maxsize=16)
 def _of_variables(kind: Kind, home: str, chosen: str | None) -> Path:  # noqa: ARG001
-    """Returns `_looked_up`, kept by the variables that decide on it: it is asked for each text."""
+    """Returns `_looked_up`, cached by the variables that decide it, as each text asks for it."""
     return _looked_up(kind)
 
 
@@ -97,7 +97,7 @@ def cache_folder() -> Path:
 
 
 def expanded(text: str) -> Path:
-    """Returns a path with `~` replaced by the home folder; as it stands for a user without one."""
+    """Returns a path with `~` replaced by the home folder; unchanged for a user without one."""
     return Path(os.path.expanduser(text))  # noqa: PTH111 - Path.expanduser raises without a home
 
 
@@ -105,7 +105,7 @@ def insist_on_own(folder: Path) -> None:
     """Checks that a folder is this user's, and that nobody else may write to it.
 
     Raises:
-        FileNotFoundError: It is not there.
+        FileNotFoundError: The folder does not exist.
         NotPrivate: It is another user's, open to others, or not named by an absolute path.
         OSError: It cannot be looked at.
     """
@@ -156,7 +156,7 @@ def set_aside(path: Path) -> Path:
     """Renames what lies in the way of a cache; it may be another program's, so it is not deleted.
 
     Returns:
-        Its new path, beside the old one.
+        The new path, in the same folder.
 
     Raises:
         OSError: It cannot be renamed.

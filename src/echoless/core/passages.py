@@ -21,7 +21,8 @@ together, 126 of each where they are alike; nine in ten real notes have at least
 each estimated token. So two longer texts do not fit, and shorter ones are read whole."""
 
 MOST_PASSAGES: Final = 256
-"""Passages of one text. What follows is one more passage that only an equal one matches."""
+"""Number of passages of one text that are compared; the rest of the text is one more passage,
+which only an equal passage matches."""
 
 _LEAD: Final = 200
 """Characters of a paragraph that is taken for the lead of a list, at most."""
@@ -120,7 +121,7 @@ class _Splitter:
 
     Attributes:
         text: The whole text.
-        passages: Those that are closed.
+        passages: Finished passages.
         headings: Level and normal form of the headings that hold here.
         lead: Paragraph that introduces what follows: a line in bold up to the next one, a line that
             ends no sentence for the list or block after it. Empty if there is none.
@@ -225,7 +226,7 @@ class _Splitter:
             self.items.pop()
 
     def _heading(self, level: int, line: str, start: int) -> None:
-        """Begins a heading, which ends those of its level and below."""
+        """Begins a heading, which ends all headings of the same or a lower level."""
         self._finish(start)
         self.lead, self.items = "", []
         while self.headings and self.headings[-1][0] >= level:

@@ -152,7 +152,7 @@ def refuse_argument(one: str, name: str, argument: str) -> None:
     """Refuses an argument of a plug-in that takes none; a blank one is none.
 
     Args:
-        one: What it is, such as `encoder`.
+        one: Kind of the plug-in, such as `encoder`.
         name: Of the plug-in.
         argument: What was given after the colon.
 

@@ -44,7 +44,7 @@ class Profile:
 
     Attributes:
         name: The word for `--profile`.
-        summary: One line on what it is for.
+        summary: Purpose of the profile, in one line.
         detectors: What looks for candidates.
         judge: `full`, `guards` (similarity decides unless a number, a negation or a value differs),
             `guards+containment` (and unless one text holds the other whole), `bare`.

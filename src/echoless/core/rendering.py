@@ -205,7 +205,7 @@ def _table(table: Table) -> str:
 
 
 def styled(line: Line) -> str:
-    """Returns a line as HTML, isolated from the direction of what stands around it."""
+    """Returns a line as HTML, isolated from the writing direction of its neighbours."""
     spans = (_ELEMENTS.get(s.style, "{}").format(html.escape(readable(s.text))) for s in line)
     return f"<bdi>{''.join(spans)}</bdi>"
 
@@ -217,7 +217,7 @@ def _command(line: Line) -> str:
 
 
 def escaped(text: str) -> str:
-    """Returns a text on one line as HTML, isolated from the direction of what is around it."""
+    """Returns a text on one line as HTML, isolated from the writing direction of its neighbours."""
     return f"<bdi>{html.escape(readable(text))}</bdi>"
 
 

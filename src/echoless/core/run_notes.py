@@ -11,7 +11,7 @@ LOG: Final = logging.getLogger("echoless.run")
 """Takes, at level `debug`, the stages of a run and the sentences about it."""
 
 Progress: TypeAlias = Callable[[str, int, int], None]
-"""Called with the stage, what is done and what there is in all, which is 0 where not known."""
+"""Called with the stage, the steps done, and the number of all steps; 0 if unknown."""
 
 
 def logged(tell: Progress) -> Progress:
@@ -44,7 +44,7 @@ class Tally:
         self._ids.setdefault(reason, []).extend(ids)
 
     def note(self, sentence: str, *, passing: bool = False) -> None:
-        """Adds a sentence about the run as a whole, such as a fallback that was used.
+        """Adds a sentence about the whole run, such as the use of a fallback.
 
         Args:
             sentence: Complete, with its full stop.

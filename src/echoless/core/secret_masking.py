@@ -1,4 +1,4 @@
-"""Registration of the secrets in memories, so that reasons that quote them are masked."""
+"""Registers the secrets in memories, so that quotes of memories are masked."""
 
 from __future__ import annotations
 

@@ -232,7 +232,7 @@ def _all(text: str) -> Iterator[Secret]:
 
 
 def _beside_words(text: str) -> Iterator[Secret]:
-    """Yields the values that a word before them, or the place they stand in, makes a secret."""
+    """Yields secrets that a word before them or their place in the text reveals."""
     for pattern in (_ASSIGNED, _SAID, _TYPED):
         yield from _named(pattern, text)
     spans = [header.span("pairs") for header in _COOKIE.finditer(text)]
@@ -302,7 +302,7 @@ def _keys(text: str) -> Iterator[Secret]:
 
 
 def _named(pattern: re.Pattern[str], text: str) -> Iterator[Secret]:
-    """Yields values that follow a word such as "password" or "api key"."""
+    """Yields values after a word such as "password" or "api key"."""
     at = 0
     while (match := pattern.search(text, at)) is not None:
         start, value = match.start("value"), match["value"]

@@ -128,7 +128,7 @@ def check_private(file: SettingsFile, *, beside: Collection[str] = ()) -> None:
 
     Args:
         file: The user's own.
-        beside: As for `SettingsFile.obeyed`.
+        beside: Keys that another source sets, as for `SettingsFile.obeyed`.
 
     Raises:
         InputError: Such a key counts, and others own the file or its folder or may write there.

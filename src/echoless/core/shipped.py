@@ -62,15 +62,15 @@ def first_changed(files: Mapping[Path, str]) -> str | None:
     """Returns what is wrong with the first of some files by name; None if all are as shipped.
 
     Args:
-        files: SHA-256 of each in hexadecimal digits, as a manifest beside it lists them.
+        files: SHA-256 of each file in hexadecimal digits, as the manifest lists them.
     """
     for path, expected in sorted(files.items()):
         try:
             with path.open("rb") as file:
-                found = hashlib.file_digest(file, "sha256").hexdigest()
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError:
             return f"{path.name} is missing"
-        if found != expected:
+        if digest != expected:
             return f"{path.name} is not as it was shipped"
     return None
 
@@ -110,7 +110,7 @@ def _digests(package: str) -> dict[str, str]:
 
 
 def _own_record() -> str:
-    """Returns the list of the files of echoless, which lies beside them.
+    """Returns the list of the files of echoless in the installed package.
 
     `importlib.metadata` would find it too, and takes a twentieth of the time of a short command.
     """

@@ -265,7 +265,7 @@ class Database:
         return self.connection.in_transaction
 
     def table(self, name: str) -> str:
-        """Returns a table as statements name it."""
+        """Returns the name of a table for statements."""
         return name
 
     def has_table(self, name: str) -> bool:

@@ -166,28 +166,28 @@ def _struck_spans(text: str) -> list[tuple[int, int, str]]:
     """Returns start, end and words of what is struck out, in order; in one pass."""
     spans: list[tuple[int, int, str]] = []
     opened, mark = -1, ""
-    for found in _STRIKE.finditer(text):
-        sign = (found["tag"] or found["two"] or found["one"] or "").casefold()
-        start, end = found.span()
+    for match in _STRIKE.finditer(text):
+        sign = (match["tag"] or match["two"] or match["one"] or "").casefold()
+        start, end = match.span()
         if opened < 0:
-            if sign and not found["ends"] and (found["tag"] or not text[end : end + 1].isspace()):
+            if sign and not match["ends"] and (match["tag"] or not text[end : end + 1].isspace()):
                 opened, mark, begins = end, sign, start
         elif not sign:
             if text[start] == "\n" and mark.startswith("~"):
                 opened = -1  # no emphasis goes across a blank line
-        elif sign == mark and _closes(text, opened, found):
+        elif sign == mark and _closes(text, opened, match):
             spans.append((begins, end, text[opened:start]))
             opened = -1
     return spans
 
 
-def _closes(text: str, opened: int, found: re.Match[str]) -> bool:
+def _closes(text: str, opened: int, match: re.Match[str]) -> bool:
     """Returns whether a mark ends the words behind an opened one; in `~` there are two at least."""
-    start = found.start()
-    if found["tag"]:
-        return bool(found["ends"])
+    start = match.start()
+    if match["tag"]:
+        return bool(match["ends"])
     words = start > opened and not text[start - 1].isspace()
-    return words and (bool(found["two"]) or text.find(" ", opened, start) >= 0)
+    return words and (bool(match["two"]) or text.find(" ", opened, start) >= 0)
 
 
 def retired(text: str) -> str:
@@ -242,7 +242,7 @@ def normalise(text: str, *, fold_case: bool = False) -> str:
 
 
 def _dressed(text: str, *, fold_case: bool) -> str:
-    """Returns what `normalise` returns, by all its steps."""
+    """Returns the result of `normalise`, by all its steps."""
     text = undress(text)
     if text.isascii():  # of all that follows only this changes ASCII
         text = _strip_frame(_SPACE.sub(" ", text.replace("`", "'")).strip())

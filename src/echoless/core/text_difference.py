@@ -71,7 +71,7 @@ class ChangedRanges:
 
 
 def word_difference(old: str, new: str) -> tuple[DifferencePart, ...]:
-    """Returns what was taken out (`old`), what was put in (`new`), and what agrees around it.
+    """Returns removed words (`old`), added words (`new`), and common words around them.
 
     White space is not compared. Scripts without spaces are compared character by character. Long
     stretches that agree are shortened.
@@ -109,7 +109,7 @@ def changed_ranges(old: str, new: str) -> ChangedRanges:
 
 
 def _steps(before: list[_Word], after: list[_Word]) -> list[tuple[str, int, int, int, int]]:
-    """Returns the steps that make one list of words of the other."""
+    """Returns edit steps from one list of words to the other."""
     one, other = [word.text for word in before], [word.text for word in after]
     often = Counter(other)
     if sum(often[text] for text in one) <= _MOST_EQUAL:

@@ -43,7 +43,7 @@ class Readings:
 
         Args:
             file: Where they are kept; None keeps none.
-            tally: Told if they cannot be read or kept.
+            tally: Receives a note if the cache cannot be read or written.
         """
         self._file = file
         self._tally = tally
@@ -77,7 +77,7 @@ def open_readings(tally: Tally, *, enabled: bool = True) -> Readings:
     """Returns the facts of this user; touches no file yet.
 
     Args:
-        tally: Told if they cannot be read or kept.
+        tally: Receives a note if the cache cannot be read or written.
         enabled: Whether caches are to be used.
     """
     return Readings(ReadingFile(cache_folder() / FILE_NAME) if enabled else None, tally)

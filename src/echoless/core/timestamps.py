@@ -60,7 +60,7 @@ def iso(moment: int) -> str:
 
 
 def spelled(text: str | None) -> str:
-    """Returns a time as ISO 8601 where it is written as a number, else as it is written."""
+    """Returns a time that is written as a number in ISO 8601; any other text unchanged."""
     moment = instant(text) if text and _EPOCH.match(text.strip()) else None
     with suppress(OverflowError):
         return iso(moment) if moment is not None else text or ""

@@ -50,7 +50,7 @@ def config_folder() -> Path:
 
 
 def place_of(path: Path) -> Path:
-    """Returns the path of a file with its folder resolved and its own name as it is.
+    """Returns the path of a file with the folder resolved and the last name unchanged.
 
     A link in a stranger's folder to a trusted file is not trusted: relative names in that file
     would name files in the stranger's folder.

@@ -218,13 +218,13 @@ def _one_sided(differences: Sequence[Difference], names: tuple[str, str]) -> str
 
 
 def _only(differences: Iterable[Difference], side: Side) -> tuple[str, ...]:
-    """Returns the words that one side has and nothing stands against, of all kinds, each once."""
+    """Returns the words that only one side has, without repetition."""
     own = ((one.a, one.b) if side == "a" else (one.b, one.a) for one in differences)
     return tuple(dict.fromkeys(word for words, others in own if not others for word in words))
 
 
 def _not(words: Sequence[str], others: Sequence[str]) -> str:
-    """Returns the words of one side, and those of the other side that they stand against."""
+    """Returns a clause with the words of one side and the opposed words of the other side."""
     one, other = _apart(words, others)
     return f"{_series(one)}, not {_series(other)}"
 

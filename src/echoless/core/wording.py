@@ -14,5 +14,5 @@ def percent(share: float) -> str:
 
 
 def count(amount: int, one: str, many: str | None = None) -> str:
-    """Returns an amount with its noun, such as `1 group` or `2 groups`."""
+    """Returns an amount with a noun, such as `1 group` or `2 groups`."""
     return f"{number(amount)} {one if amount == 1 else many or one + 's'}"

@@ -27,7 +27,7 @@ class Engine(Protocol):
     def run(
         self, task: Task, partitions: Iterable[Partition], *, alone: bool = False
     ) -> Iterator[Finished | Failed]:
-        """Yields what became of each partition, as they end.
+        """Yields the result of each partition, in the order in which the partitions end.
 
         Args:
             task: For every worker.

@@ -35,7 +35,7 @@ NAMESPACES: Final = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """Namespaces that one worker looks at together.
+    """Namespaces that one worker searches together.
 
     Attributes:
         number: Its place in the job, from 0.

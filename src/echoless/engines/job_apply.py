@@ -101,7 +101,7 @@ def _check_store(store: Store, opened: OpenJob) -> None:
     """Refuses a store that is not the one of the job.
 
     Raises:
-        UsageError: It is another one.
+        UsageError: The store is not the store of the job.
     """
     if store.identity != opened.job.identity:
         raise UsageError(

@@ -73,7 +73,7 @@ class JobOutcome:
         finished: Partitions looked at.
         unchanged: Partitions known from an earlier run.
         failed: Those that failed each time.
-        attempts: Attempts that failed, those that went well later included.
+        attempts: Failed attempts, with those of partitions that succeeded later.
         memories: Memories of finished and unchanged partitions.
         groups: Their groups.
         redundant: Memories their plans hide or remove.
@@ -92,7 +92,7 @@ class JobOutcome:
     notes: Counter[str] = field(default_factory=Counter)
 
     def add(self, outcome: Finished) -> None:
-        """Adds a partition that has its result."""
+        """Counts a partition with its result."""
         self.unchanged += outcome.unchanged
         self.finished += not outcome.unchanged
         self.memories += outcome.memories
@@ -138,7 +138,7 @@ def open_job(
 
 
 def _check_same(known: Job, new: Job, place: str) -> None:
-    """Checks that a job goes on with what lies at its place.
+    """Checks that a new job may continue the job at the same place.
 
     Raises:
         UsageError: Another job lies there.

@@ -40,7 +40,7 @@ class LocalEngine:
     def run(
         self, task: Task, partitions: Iterable[Partition], *, alone: bool = False
     ) -> Iterator[Finished | Failed]:
-        """Yields what became of each partition, as they end; see `Engine.run`."""
+        """Yields the result of each partition, in the order of their ends; see `Engine.run`."""
         self._resize(1 if alone else self._count)
         waiting = iter(partitions)
         running: dict[Future[Finished | Failed], Partition] = {}
@@ -93,5 +93,5 @@ class LocalEngine:
 
 
 def _start() -> None:
-    """Prepares a process: it leaves Ctrl-C to the one that started it."""
+    """Makes a worker process ignore SIGINT; the parent process handles it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -148,7 +148,7 @@ def report_file(finished: Finished, pages: Sequence[Page]) -> bytes:
 
 
 def _encodable(name: str) -> str:
-    """Returns a name that UTF-8 can hold; the page has it as it is."""
+    """Returns a name in valid UTF-8, for the name of a file; the page itself has the exact name."""
     return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -173,7 +173,7 @@ def finished_of(data: bytes, place: str) -> Finished:
 
 
 def finished_from_json(fields: dict[str, Any]) -> Finished:
-    """Returns the outcome of its fields as JSON gives them.
+    """Returns the result of a partition from its JSON fields.
 
     Raises:
         KeyError: A list is missing.

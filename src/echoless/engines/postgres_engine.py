@@ -29,7 +29,7 @@ from echoless.engines.workers import ONE_THREAD, Workers
 LOG: Final = logging.getLogger("echoless.job")
 
 _POLL: Final = 0.5
-"""Seconds after which it looks at its workers; an outcome wakes it at once."""
+"""Seconds between two looks at the workers; a finished partition ends the wait at once."""
 
 _ENDING: Final = 5.0
 """Seconds a worker has to give back its partition when it is told to end."""
@@ -61,7 +61,7 @@ class PostgresEngine:
         *,
         alone: bool = False,  # noqa: ARG002 - a claim tells which partition a worker was lost to
     ) -> Iterator[Finished | Failed]:
-        """Yields what became of each partition, as they end; see `Engine.run`.
+        """Yields the result of each partition, in the order of their ends; see `Engine.run`.
 
         A partition that is lost goes to another worker at once, and has ended as `lasting` after
         `ATTEMPTS` times.
@@ -162,7 +162,7 @@ class _LocalWorkers:
             )
 
     def close(self) -> None:
-        """Ends the processes; one that is at a partition gives it back."""
+        """Ends the processes; a process in the middle of a partition gives it back."""
         for process in self._running:
             process.terminate()
         for process in self._running:

@@ -114,7 +114,7 @@ class Queue:
     # -------------------------------------------------------------- the process that runs the job
 
     def lock(self) -> None:
-        """Makes this session the one that runs the job, until it ends.
+        """Takes the lock of the job for this session, until the session ends.
 
         Raises:
             StoreLocked: Another one does.
@@ -145,17 +145,17 @@ class Queue:
                 (self._job,),
             ).fetchall()
             alive = _alive(connection)
-            kept = {at for at, state, worker in locked if state == "claimed" and worker in alive}
+            claimed = {at for at, state, worker in locked if state == "claimed" and worker in alive}
             connection.execute(
                 "DELETE FROM echoless_jobs.queue WHERE job = %s AND number <> ALL(%s)",
-                (self._job, list(kept)),
+                (self._job, list(claimed)),
             )
             columns = "job, number, memories, namespaces"
             writing = connection.cursor().copy(f"COPY echoless_jobs.queue ({columns}) FROM STDIN")
             with writing as copy:
                 for each in partitions:
                     numbers.add(each.number)
-                    if each.number not in kept:
+                    if each.number not in claimed:
                         names = json.dumps(each.namespaces)
                         copy.write_row((self._job, each.number, each.memories, names))
             _notify(connection, _work_channel(self._job))
@@ -267,7 +267,7 @@ def _alive(connection: psycopg.Connection[TupleRow]) -> set[int]:
 
 
 def _work_channel(job: str) -> str:
-    """Returns the channel on which workers hear that there is work."""
+    """Returns the channel that tells workers about new partitions."""
     return f"{job} work"
 
 

@@ -64,7 +64,7 @@ class PostgresResults:
                 connection.execute(_WRITE, (self._session.name, name, data))
 
     def remove(self, name: str) -> None:
-        """Removes a file, if it is there."""
+        """Removes a file if it exists."""
         with self._session.connected() as connection:
             connection.execute(_REMOVE, (self._session.name, name))
 

@@ -34,7 +34,7 @@ POLL: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class WorkDone:
-    """What one worker did.
+    """Counts of the partitions of one worker.
 
     Attributes:
         finished: Partitions it looked at.
@@ -72,7 +72,7 @@ def work(
         address: Of the results of the job, `postgresql://USER@HOST/DB#NAME`.
         url: Of the store, where it has a password or lies elsewhere than where the job was made.
         stopped: Asked between partitions, whether to end.
-        progress: Told after each partition what was done so far.
+        progress: Receives the counts so far after each partition.
 
     Raises:
         InputError: There is no job, or no such store, or only the job names a store elsewhere.

@@ -114,7 +114,7 @@ class RayEngine:
     def run(
         self, task: Task, partitions: Iterable[Partition], *, alone: bool = False
     ) -> Iterator[Finished | Failed]:
-        """Yields what became of each partition, as they end; see `Engine.run`."""
+        """Yields the result of each partition, in the order of their ends; see `Engine.run`."""
         waiting, unread = deque[Partition](), iter(partitions)
         limit = 1 if alone else self._count
         try:
@@ -164,7 +164,8 @@ class RayEngine:
         """Takes an actor that has started into service.
 
         Raises:
-            UsageError: It has another echoless, or actors end as soon as they start.
+            UsageError: The cluster has another version of echoless, or actors end as soon as they
+                start.
         """
         actor = self._starting.pop(ref)
         try:
@@ -187,7 +188,7 @@ class RayEngine:
         self._idle.append(actor)
 
     def _outcome(self, ref: ray.ObjectRef) -> Finished | Failed:
-        """Returns what an actor answered; one that is lost is given up."""
+        """Returns the answer of an actor; a lost actor is given up."""
         actor, partition = self._busy.pop(ref)
         try:
             made: Finished | Failed = ray.get(ref)

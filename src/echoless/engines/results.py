@@ -35,7 +35,7 @@ class Results(Protocol):
 
     @property
     def address(self) -> str:
-        """Returns what `open_results` takes, for other processes; it is written nowhere."""
+        """Returns the address that other processes give to `open_results`; no file holds it."""
         ...
 
     def read(self, name: str) -> bytes | None:
@@ -55,7 +55,7 @@ class Results(Protocol):
         ...
 
     def remove(self, name: str) -> None:
-        """Removes a file, if it is there."""
+        """Removes a file if it exists."""
         ...
 
     def names(self) -> set[str]:
@@ -114,14 +114,14 @@ class LocalFolder:
             return None
 
     def write(self, name: str, data: bytes) -> None:
-        """Writes or replaces a file: beside it, then renamed over it."""
+        """Writes or replaces a file by a temporary file that is renamed."""
         path = self._folder / name
         with speaking_of(self._folder):
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         replace_bytes(path, data, Snapshot.of(path))
 
     def remove(self, name: str) -> None:
-        """Removes a file, if it is there."""
+        """Removes a file if it exists."""
         path = self._folder / name
         with speaking_of(path):
             path.unlink(missing_ok=True)
@@ -178,7 +178,7 @@ class ObjectFolder:
             raise self._failed("write", name, problem) from problem
 
     def remove(self, name: str) -> None:
-        """Removes an object, if it is there."""
+        """Removes an object if it exists."""
         try:
             self._files.rm_file(f"{self._root}/{name}")
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Actions of a plan: what it does to one group, as values and as JSON."""
+"""Actions of a plan, each on one group, as values and as JSON."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def promise(counts: Mapping[str, int]) -> str:
 
 
 def achieved(counts: Mapping[str, int]) -> str:
-    """Returns what a run did, in one sentence."""
+    """Returns the changes of a run, in one sentence."""
     parts = [
         f"{count(counts[kind], 'memory', 'memories')} {done}"
         for kind, done in _DONE.items()

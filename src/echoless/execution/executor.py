@@ -80,7 +80,7 @@ class Run:
         return rendering.notebook(self.blocks(f"undo(store, {self.id!r})"))
 
     def blocks(self, undo: str) -> Iterator[Block]:
-        """Yields what the run did, what it refused, and how to take it back.
+        """Yields the changes of the run, its refusals, and the command that takes the run back.
 
         Args:
             undo: What a reader types to take it back.

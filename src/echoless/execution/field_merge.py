@@ -32,7 +32,7 @@ class Conflict:
 
     @property
     def key(self) -> str:
-        """Returns field and part as the ledger writes them, such as `metadata.KEY`."""
+        """Returns field and part in the spelling of the ledger, such as `metadata.KEY`."""
         return f"{self.field}.{self.part}" if self.part else self.field
 
 
@@ -57,9 +57,9 @@ def united(survivor: Memory, members: Sequence[Memory]) -> tuple[Memory, tuple[C
         conflicts += _fill(metadata, member.metadata, member.id, "metadata")
         conflicts += _fill(extra, member.extra, member.id, "extra")
         for name in ("type", "provenance"):
-            kept, lost = field_to_json(survivor, name), field_to_json(member, name)
-            if kept != lost:
-                conflicts.append(Conflict(member.id, name, "", kept, lost))
+            own, lost = field_to_json(survivor, name), field_to_json(member, name)
+            if own != lost:
+                conflicts.append(Conflict(member.id, name, "", own, lost))
     links = _links((link for m in everyone for link in m.links), group)
     conflicts += _lost_links(everyone, links, group)
     tags = {tag for m in members for tag in m.tags} - set(survivor.tags)
@@ -93,12 +93,12 @@ def merged(
     """Returns what `united` does, by the rules of a store and as a plan asks for it.
 
     Args:
-        survivor: As it is.
+        survivor: The survivor before the merge.
         members: In the order of the plan.
         rules: The store's own, where it has some.
         at: Time of the merge; None in a preview.
         removed: Whether the members will be removed.
-        untouched: Fields of the survivor that stay as they are.
+        untouched: Fields of the survivor that do not change.
     """
     new, conflicts = united(survivor, members)
     if rules is not None:
@@ -106,8 +106,8 @@ def merged(
         if ruled is not new:
             new, conflicts = ruled, tuple(c for c in conflicts if not _is_settled(c, ruled))
     if untouched:
-        kept = {name: getattr(survivor, name) for name in untouched}
-        new = replace(new, **kept)
+        unchanged = {name: getattr(survivor, name) for name in untouched}
+        new = replace(new, **unchanged)
     return new, conflicts
 
 
@@ -116,8 +116,8 @@ def _is_settled(conflict: Conflict, new: Memory) -> bool:
     if conflict.field != "extra":
         return False
     items = _items(new.extra.get(conflict.part))
-    kept, lost = _items(conflict.kept), _items(conflict.lost)
-    return items is not None and kept is not None and lost is not None and {*kept, *lost} <= items
+    own, lost = _items(conflict.kept), _items(conflict.lost)
+    return items is not None and own is not None and lost is not None and {*own, *lost} <= items
 
 
 def _items(value: Json) -> set[str] | None:

@@ -1,4 +1,4 @@
-"""Steps that follow an addition within the same run; one that fails leaves the others.
+"""Further steps of the run of an addition; the failure of one step leaves the other steps.
 
 A step is a deletion as plans have them, with all their refusals, or a change of records that are
 there. Either is announced before it is carried out, and rolled back by itself.
@@ -38,7 +38,8 @@ class Change:
 
     Attributes:
         ids: The records.
-        becomes: From the records as they are, by id, to those that change, as they are to be. Pure.
+        becomes: Pure function from the current records, by id, to the new versions of changed
+            records.
         why: One line, for the history.
     """
 

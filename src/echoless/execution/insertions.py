@@ -33,7 +33,7 @@ __all__ = ["Added", "add", "add_with", "witness"]
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """An addition and what followed it.
+    """Result of an addition with its further steps.
 
     Attributes:
         run: For `undo`.
@@ -62,7 +62,7 @@ def add(
         memories: Whole records with ids that are free; not empty unless `changed` is given.
         profile: Name of the profile, for the history.
         why: Why they were added, one line, for the history.
-        changed: Records that are there, as they are to be after it.
+        changed: New versions of existing records.
         said: What else the event is to tell, by name.
 
     Returns:
@@ -93,7 +93,7 @@ def add_with(
     why: str,
     said: JsonObject | None = None,
 ) -> Added:
-    """Writes new memories, then what follows from them, in one run that `undo` takes back whole.
+    """Writes new memories and takes further steps in one run, which `undo` takes back whole.
 
     The addition stands once it is read back; a step that fails is rolled back by itself and told,
     and the next one is tried.
@@ -105,7 +105,7 @@ def add_with(
             take the place of.
         profile: Name of the profile, for the history.
         why: As for `add`.
-        said: As for `add`.
+        said: Data of the event, as for `add`.
 
     Raises:
         EcholessError: As `add`; then nothing was added and no step tried.
@@ -189,7 +189,7 @@ def witness(
     why: str,
     said: JsonObject | None = None,
 ) -> str:
-    """Records as a run what another program did to memories, so that it can be undone.
+    """Records another program's changes of memories as a run, so that `undo` can take them back.
 
     Nothing but the lineage is written.
 
@@ -199,7 +199,7 @@ def witness(
         after: How the same records are now; None for those that are gone.
         profile: As in `add`.
         why: As in `add`.
-        said: As in `add`.
+        said: Data of the event, as for `add`.
 
     Returns:
         Id of the run; empty where no record changed.

@@ -33,7 +33,7 @@ class Problem:
         kind: `unfinished`, `interrupted`, `conflict`, `draft`, `orphan`, `outdated`, `chain`,
             `missing`, `ledger`, `record` or `file`.
         ids: Runs or memories concerned.
-        says: What it is, in one sentence.
+        says: Description of the fault, in one sentence.
         mended: Whether `check` put it right.
     """
 
@@ -240,7 +240,7 @@ def _projection(ledger: Ledger) -> list[Problem]:
 
 
 def _reviews(store: Store, *, mend: bool) -> list[Problem]:
-    """Checks that the answers of reviews are what the events say, from which they can be remade."""
+    """Checks that the answers of reviews agree with the events, from which they can be rebuilt."""
     try:
         agree = store.ledger.reviews() == store.ledger.reviews_by_events()
     except LedgerDamaged:
@@ -260,7 +260,7 @@ def _missing(store: Store, reported: AbstractSet[str], *, mend: bool) -> list[Pr
 
     Args:
         store: The store.
-        reported: Those that other problems name already.
+        reported: Ids that other problems name already.
         mend: Whether to remember that they were reported.
     """
     unexplained = sorted(set(store.gone()) - _removed(store.ledger))

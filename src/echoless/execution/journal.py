@@ -21,7 +21,7 @@ ROLLED_BACK: Final = "Everything was rolled back; nothing was lost."
 """What becomes of a plan of which a record did not read back as written."""
 
 TAKEN_BACK: Final = "It was taken back; nothing was changed."
-"""What becomes of an addition, or a step after one, that did not read back as written."""
+"""Fate of an addition or a later step that did not read back as written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Entry:
 
     Attributes:
         event: Data of `action_started`; its `action` is the number of the action within the run.
-        before: Records as they are, by id; None for those that are not there yet.
+        before: Current records, by id; None for records to be added.
         after: Records as they will be, by id; None for those that will be gone.
     """
 
@@ -96,7 +96,7 @@ def write(
 
 
 def read_back(store: Store, expected: Mapping[str, Memory | None], outcome: str) -> None:
-    """Checks that records read back as they were written.
+    """Checks that records read back with the content that was written.
 
     Args:
         store: Where they were written.
@@ -163,7 +163,7 @@ def shares_transaction(store: Store) -> bool:
 
 
 def restore(store: Store, memories: Sequence[Memory], added: Sequence[str]) -> None:
-    """Writes records back as they were, then removes those that a run had added."""
+    """Writes the former records back, then removes the records that a run added."""
     if memories:
         store.put(memories)
     if added:
@@ -175,7 +175,7 @@ def put_back(store: Store, before: Mapping[str, Memory | None]) -> None:
 
     Args:
         store: Inside `store.writing()`.
-        before: Records as they were, by id; None for those that were not there.
+        before: Former records, by id; None for records that did not exist.
     """
     current = store.get(before)
     store.remove([i for i, old in before.items() if old is None and i in current])
@@ -185,7 +185,7 @@ def put_back(store: Store, before: Mapping[str, Memory | None]) -> None:
 
 
 def confirm_undo(store: Store, run: str, shown: Iterable[str], data: JsonObject) -> None:
-    """Records that a run was undone: its marks go, and marks it had lifted stand again.
+    """Records that a run was undone, removes its marks, and restores the marks it had lifted.
 
     Args:
         store: Whose records were put back.

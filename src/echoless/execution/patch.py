@@ -25,7 +25,7 @@ from echoless.stores.registry import open_store
 from echoless.stores.sidecar import SUFFIX
 
 _EXACT: Final = "iso-8859-1"
-"""Encoding in which every byte is one character, so that a diff of texts is one of bytes."""
+"""Encoding with one character for each byte: a diff of such texts is a diff of bytes."""
 
 _OWN: Final = re.compile(rf".*{re.escape(SUFFIX)}(-[a-z]+)?|\..+\.lock", re.DOTALL)
 """Names of the files echoless lays beside a store: ledger, its journals, records and locks."""

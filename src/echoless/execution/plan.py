@@ -236,7 +236,7 @@ def _parts(
 def removals(
     marks: Iterable[ledger.Mark], memories: Mapping[str, Memory], rules: Store | None = None
 ) -> list[Delete]:
-    """Returns deletions of memories that stand hidden already, one for each survivor, by its id.
+    """Returns deletions of hidden memories, one for each survivor, by the id of the survivor.
 
     Args:
         marks: The marks; both memories of each must be in `memories`.
@@ -297,11 +297,11 @@ def gains(
     """Returns the fields of the survivor that an action would change, with the new value.
 
     Args:
-        survivor: As it is.
-        duplicates: Those that stand behind it.
+        survivor: The survivor before the action.
+        duplicates: The members that go behind the survivor.
         kind: `mark` changes none.
         rules: The store's own rules of merging, where it has some.
-        untouched: Fields that stay as they are.
+        untouched: Fields of the survivor that do not change.
     """
     if kind == "mark":
         return {}

@@ -27,8 +27,8 @@ class _State:
 
     Attributes:
         records: By id.
-        marks: Marks that name one of them and stand, by hidden id.
-        survivors: Those that others stand behind, or stood behind before they were removed.
+        marks: Marks in force that name one of the records, by hidden id.
+        survivors: Survivors of other memories, hidden or removed ones.
         retained: Why members of deletions may not be removed, by id.
     """
 
@@ -40,11 +40,11 @@ class _State:
 
 @dataclass(frozen=True, slots=True)
 class _Removals:
-    """Memories that some actions remove, and the memories that link to them.
+    """Memories that the actions remove, and the memories with a link to a removed one.
 
     Attributes:
         moved: The survivor each of them goes into, over all these actions.
-        linking: Memories that stay and link to one of them, by it.
+        linking: Remaining memories with a link to a removed memory, by the id of the removed one.
     """
 
     moved: dict[str, str]

@@ -39,11 +39,10 @@ class Recovered:
 
     Attributes:
         run: Its id.
-        outcome: What became of the groups under way: `finished`, `rolled back`, or `conflict` where
-            records were edited since.
-        ids: Records concerned; for a conflict those that were left alone.
-        what: `groups`, `addition` or `undo`: what was interrupted.
-        stand: Groups of the run that stand now.
+        outcome: `finished`, `rolled back`, or `conflict` where records were edited since.
+        ids: Records of the run; for a conflict the records that were left unchanged.
+        what: Interrupted part of the run: `groups`, `addition` or `undo`.
+        stand: Groups of the run that are in force now.
         under_way: Groups that were announced and not confirmed.
         planned: Groups the plan had; None for a run of an older version.
     """
@@ -138,7 +137,7 @@ def settle(store: Store, run: str, actions: Iterable[int]) -> Outcome:
 def _recover_actions(
     store: Store, run: str, pending: Sequence[Event]
 ) -> tuple[Outcome, tuple[str, ...]]:
-    """Ends what was announced and not confirmed, as one: it was to become visible as one."""
+    """Completes or rolls back all unconfirmed actions of a run together."""
     numbers = {event.data["action"] for event in pending}
     images = [image for image in store.ledger.images(run) if image.action in numbers]
     before, after = first_images(images), last_images(images)
@@ -167,7 +166,7 @@ def _recover_actions(
 
 
 def _hidden_by(store: Store, run: str, pending: Sequence[Event]) -> list[str]:
-    """Returns the memories a run may have hidden: those it announced and no other one hides."""
+    """Returns the memories that a run announced and no other run hides."""
     announced = [m.duplicate for event in pending for m in marks_of(event.data, run)]
     standing = store.ledger.marks_of(announced)
     return [i for i in announced if i not in standing or standing[i].run == run]

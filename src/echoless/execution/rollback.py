@@ -74,7 +74,7 @@ class PastRun:
     Attributes:
         id: Of the run.
         started_at: When, ISO 8601 UTC.
-        status: What became of it.
+        status: State of the run, such as `done` or `undone`.
         profile: The profile it followed.
         plan: Id of its plan; empty for an addition.
         marked: Memories hidden.
@@ -101,7 +101,7 @@ class PastRun:
 
     @property
     def only_adds(self) -> bool:
-        """Returns whether it added memories and touched nothing that was there."""
+        """Checks whether the run only added memories."""
         return self.added > 0 and not (self.marked or self.merged or self.deleted)
 
 
@@ -261,22 +261,22 @@ def _carry_out(
     ledger = store.ledger
     shown = tuple(ledger.marks(run))
     pairs, narrowed = _pairs_apart(ledger, run, keep_both=keep_both)
-    kept: list[Kept] = []
+    apart: list[Kept] = []
     if pairs:  # by their texts as they will be; none of a memory that goes
         current = dict(store.get({i for pair in pairs for i in pair}))
         current |= {i: m for i, m in first_images(ledger.images(run)).items() if m}
         staying = current.keys() - set(added)
-        kept = [kept_pair(current[a], current[b]) for a, b in pairs if {a, b} <= staying]
+        apart = [kept_pair(current[a], current[b]) for a, b in pairs if {a, b} <= staying]
     with ledger.transaction():
         ledger.record("undo_started", run)
-        ledger.keep(kept)  # already here: an undo that is cut off is finished by `check`
+        ledger.keep(apart)  # already here: an undo that is cut off is finished by `check`
     if old or added:
         with store.transaction():
             restore(store, old, added)
-    confirm_undo(store, run, shown, {"kept_both": len(kept)})
+    confirm_undo(store, run, shown, {"kept_both": len(apart)})
     unrestored = store.unrestored if old else ""
     restored = tuple(sorted(m.id for m in old))
-    return Undone(run, shown, restored, len(kept), unrestored, tuple(added), narrowed)
+    return Undone(run, shown, restored, len(apart), unrestored, tuple(added), narrowed)
 
 
 def _pairs_apart(
@@ -305,7 +305,7 @@ def _pairs_apart(
 
 
 def kept_pair(one: Memory, other: Memory) -> Kept:
-    """Returns the record that two memories, as they are, are different."""
+    """Returns the record that two memories with their present texts are different."""
     a, b = sorted((one, other), key=lambda m: m.id)
     return Kept(a.id, b.id, content_key(a.content), content_key(b.content))
 
@@ -324,12 +324,12 @@ def keep_both(store: Store, pairs: list[tuple[str, str]], *, by: str = "library"
     with store.writing(), together_with_ledger(store):
         memories = store.get({i for pair in pairs for i in pair})
         known = [(a, b) for a, b in pairs if a != b and {a, b} <= memories.keys()]
-        kept = [kept_pair(memories[a], memories[b]) for a, b in known]
+        apart = [kept_pair(memories[a], memories[b]) for a, b in known]
         with store.ledger.transaction():
-            store.ledger.keep(kept)
-            for each in kept:
+            store.ledger.keep(apart)
+            for each in apart:
                 store.ledger.record("kept_both", data={"a": each.a, "b": each.b, "by": by})
-    return len(kept)
+    return len(apart)
 
 
 def keep_both_no_more(store: Store, pairs: list[tuple[str, str]]) -> int:

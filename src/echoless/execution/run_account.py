@@ -1,4 +1,4 @@
-"""Account of a run: what it left out and why, and what it changed itself."""
+"""Account of a run: memories left out, with the reason, and the changes of the run itself."""
 
 from __future__ import annotations
 

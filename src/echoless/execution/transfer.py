@@ -213,7 +213,7 @@ class _WrittenMeanwhile(StoreError):
 
 
 def _undisturbed(store: Store, copy: Callable[[Store], Transferred]) -> Transferred:
-    """Copies a store, again if it was written to meanwhile, as long as others wait for a lock."""
+    """Copies a store, again if another program wrote meanwhile, within the time of a lock."""
     end = monotonic() + BUSY_TIMEOUT_SECONDS
     try:
         return copy(store)
@@ -257,7 +257,7 @@ def _one_state(store: Store) -> AbstractContextManager[None]:
 
 @contextmanager
 def _as_it_is_now(store: Store) -> Iterator[Store]:
-    """Yields the store opened again, so that files are read anew, unless no one can change it."""
+    """Yields the store opened anew, which reads the files again, unless no one can change it."""
     known = store.url.partition("://")[0] in plugins.names("stores")
     if store.capabilities.exclusive or shares_transaction(store) or not known:
         yield store
@@ -316,7 +316,7 @@ def _compare(
     *,
     without: Iterable[str] = (),
 ) -> None:
-    """Compares a copy with its store as it is now.
+    """Compares a copy with the present state of its store.
 
     Where records and lineage lie in two files, they were read one after the other: only what both
     still are belongs together.

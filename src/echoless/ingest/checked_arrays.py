@@ -29,7 +29,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 class DamagedIndex(Exception):
-    """Error for a kept index that is not as it was written."""
+    """Error for a stored index whose bytes changed since it was written."""
 
 
 def _check_of(data: memoryview | bytes) -> bytes:
@@ -114,7 +114,7 @@ Part: TypeAlias = "NDArray[Scalar] | CheckedArray[Scalar]"
 
 
 def whole(part: Part[Scalar]) -> NDArray[Scalar]:
-    """Returns the whole array; raises `DamagedIndex` where it is not as it was written."""
+    """Returns the whole array; raises `DamagedIndex` if its bytes changed."""
     return part.all() if isinstance(part, CheckedArray) else part
 
 
@@ -125,7 +125,7 @@ Contents = dict[str, list[Any]]
 
 
 def write_arrays(file: BinaryIO, arrays: Mapping[str, NDArray[np.generic]]) -> Contents:
-    """Writes arrays one after the other, and returns where they lie."""
+    """Writes arrays one after the other, and returns their places in the file."""
     contents: Contents = {}
     place = 0
     for name, array in arrays.items():

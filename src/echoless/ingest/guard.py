@@ -279,7 +279,7 @@ class Guard:
     def _together(
         self, some: Sequence[tuple[str, Details]]
     ) -> list[Remembered | InputError | UsageError]:
-        """Remembers texts in one transaction; each sees what was stored before it."""
+        """Remembers texts in one transaction; each text meets the texts stored before it."""
         with self._lock:
             try:
                 ready = [self._ready_or_not(*each) for each in some]
@@ -506,7 +506,7 @@ def remember(
         **details: See `Details`.
 
     Returns:
-        As `Guard.remember`, which also tells what is raised.
+        The answer of `Guard.remember`, which documents the errors too.
     """
     with Guard(store, settings, boot=boot, recalled=recalled, wait=wait) as guard:
         return guard.remember(text, **details)

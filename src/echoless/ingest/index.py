@@ -50,13 +50,13 @@ def key_of(text: str) -> int:
 
 
 def forms(text: str) -> tuple[int, int, int]:
-    """Returns keys of a text as it is, in its case-folded normal form and in its loose form."""
+    """Returns keys of a text: exact, in case-folded normal form, and in loose form."""
     return key_of(text), key_of(normalise(text, fold_case=True)), key_of(loose(text))
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Places of one scope, or of all others, told for those that are asked about.
+    """Filter on index rows: inside one scope or outside it, evaluated for requested rows only.
 
     A mask of 100,000 places takes 40 microseconds, and a query asks about some hundred.
 
@@ -213,7 +213,7 @@ class MemoryIndex:
         return int.from_bytes(digest.digest(), "little")
 
     def _take(self, current: Mapping[str, Memory], ids: Iterable[str], tally: Tally) -> int:
-        """Takes in memories as they are now; ids without one are gone."""
+        """Updates the index with the present memories; ids without a memory are removed."""
         fresh, done = [], 0
         for id_ in sorted(set(ids)):
             memory = current.get(id_)
@@ -286,10 +286,10 @@ class MemoryIndex:
     # ------------------------------------------------------------------ asking
 
     def check(self) -> None:
-        """Reads and checks all that was kept, so that no question has to.
+        """Reads and checks all files of the index, so that no query has to.
 
         Raises:
-            DamagedIndex: It is not as it was written.
+            DamagedIndex: A file changed since it was written.
         """
         self.wording.check()
         for vectors in self.vectors.values():

@@ -68,7 +68,7 @@ _CONTENTS: Final = "index.json"
 def open_index(
     store: Store, settings: Settings, vectoriser: MemoryVectoriser | None
 ) -> MemoryIndex:
-    """Returns the index of a store as it was kept, or an empty one; either is to be refreshed."""
+    """Returns the cached index of a store, or an empty one; the caller must refresh it."""
     index = MemoryIndex(settings.profile, vectoriser)
     if not settings.cache:
         return index

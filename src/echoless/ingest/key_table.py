@@ -49,7 +49,7 @@ def ordered(keys: Keys) -> tuple[Keys, Places]:
 
 
 class TextTable(Sequence[str]):
-    """Texts by place: in one block of UTF-8 where they were kept, and a list of later ones."""
+    """Texts by place: stored texts in one block of UTF-8, later texts in a list."""
 
     def __init__(
         self, data: NDArray[np.uint8] | None = None, ends: NDArray[np.int64] | None = None
@@ -57,7 +57,7 @@ class TextTable(Sequence[str]):
         """Begins with texts.
 
         Args:
-            data: All of them, one after the other.
+            data: UTF-8 bytes of all texts, one text after the other.
             ends: Shape (texts,): where each ends.
         """
         self._data = np.empty(0, dtype=np.uint8) if data is None else data
@@ -76,9 +76,9 @@ class TextTable(Sequence[str]):
         """Returns the text at a place, or at some."""
         if isinstance(place, slice):
             return [self[each] for each in range(*place.indices(len(self)))]
-        kept = len(self._ends)
-        if place >= kept:
-            return self._later[place - kept]
+        stored = len(self._ends)
+        if place >= stored:
+            return self._later[place - stored]
         start = int(self._ends[place - 1]) if place else 0
         return str(self._bytes[start : int(self._ends[place])], "utf-8", "surrogatepass")
 

@@ -98,7 +98,7 @@ class Question:
         self._matrices, self._texts, self._tally = matrices, texts, tally
         self._allowed = index.beyond(memory) if elsewhere else index.allowed(memory)
         self._forms = forms(memory.content)
-        self._found: dict[str, list[int]] = {}
+        self._matches: dict[str, list[int]] = {}
         self._wording: Ranked | None = None
 
     def of_the_same_text(self) -> list[Named]:
@@ -153,10 +153,10 @@ class Question:
 
     def _same(self, form: str) -> list[int]:
         """Returns places of the memories that are the same text in one of its forms."""
-        if form not in self._found:
+        if form not in self._matches:
             key = self._forms[KEYS.index(form)]
-            self._found[form] = self._index.same(form, key, self._allowed)
-        return self._found[form]
+            self._matches[form] = self._index.same(form, key, self._allowed)
+        return self._matches[form]
 
     def _keyed(self, form: str, similarity: float) -> Ranked:
         return self._ordered((place, similarity) for place in self._same(form))
@@ -227,7 +227,7 @@ def vectors_of(memory: Memory, vectoriser: Vectoriser | None, tally: Tally) -> S
 
 
 def _as_said_later(verdict: Verdict, new: Memory, old: Memory) -> Verdict:
-    """Returns a verdict in which the text that was said later is the newer one.
+    """Returns a verdict in which the new text is the newer side if its time is later.
 
     The judge goes by words such as `now` first; in a memory they were true when it was written.
     """

@@ -154,10 +154,10 @@ class Segment:
         return len(self.owners)
 
     def check(self) -> None:
-        """Reads all of the large arrays, so that no query has to check what it reads.
+        """Reads all large arrays, so that no query has to check its part.
 
         Raises:
-            DamagedIndex: They are not as they were written.
+            DamagedIndex: An array changed since it was written.
         """
         self.terms, self.counts = whole(self.terms), whole(self.counts)
         self.posts = whole(self.posts)
@@ -241,7 +241,7 @@ def segment_of(rows: Sequence[Numbered]) -> Segment:
 
 
 def join(one: Segment, other: Segment) -> Segment:
-    """Returns two segments as one."""
+    """Joins two segments."""
     starts = np.concatenate([one.starts, other.starts[1:] + one.starts[-1]])
     return _segment(
         np.concatenate([one.owners, other.owners]),
@@ -325,7 +325,7 @@ class WordingIndex:
         self._take(rows)
 
     def check(self) -> None:
-        """Reads all that was kept; raises `DamagedIndex` where it is not as it was written."""
+        """Reads all stored segments; raises `DamagedIndex` if one changed since it was written."""
         for segment in self._segments:
             segment.check()
 

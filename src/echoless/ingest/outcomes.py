@@ -71,7 +71,7 @@ class Admitted:
         return f"To take it back: undo {self.run}." if self.run else "Nothing was written."
 
     def to_json(self) -> dict[str, Json]:
-        """Returns the answer as `remember --json` prints it."""
+        """Returns the answer in the form of `remember --json`."""
         return {"answer": "admitted", "id": self.id, "run": self.run, **_more(self.linked, self)}
 
 
@@ -103,7 +103,7 @@ class AlreadyKnown:
         return _FORCE
 
     def to_json(self) -> dict[str, Json]:
-        """Returns the answer as `remember --json` prints it."""
+        """Returns the answer in the form of `remember --json`."""
         return {
             "answer": "already_known",
             "survivor": self.survivor,
@@ -149,7 +149,7 @@ class Updates:
         return f"To hide the older one: supersede. To take the new one back: undo {self.run}."
 
     def to_json(self) -> dict[str, Json]:
-        """Returns the answer as `remember --json` prints it."""
+        """Returns the answer in the form of `remember --json`."""
         return {
             "answer": "updates",
             "old": self.old,
@@ -182,7 +182,7 @@ class NeedsReview:
         return _FORCE
 
     def to_json(self) -> dict[str, Json]:
-        """Returns the answer as `remember --json` prints it."""
+        """Returns the answer in the form of `remember --json`."""
         return {"answer": "needs_review", "why": self.why, **_more(self.candidates, self)}
 
 
@@ -212,7 +212,7 @@ def answer_from_json(data: JsonObject, texts: Mapping[str, str]) -> Remembered:
     """Returns an answer from what `answer_to_keep` gave.
 
     Args:
-        data: What it gave.
+        data: Result of `answer_to_keep`.
         texts: Texts of the matches by id, of those that are still there.
     """
     matches = tuple(_match(m, texts) for m in _list(data, "matches") if isinstance(m, Mapping))

@@ -48,7 +48,7 @@ class Compared:
     Attributes:
         memory: The memory.
         verdict: With the new text on side a.
-        shown: Id of the memory that is visible for it: itself, or the one it stands hidden behind.
+        shown: Id of the visible memory: the memory itself, or its survivor.
     """
 
     memory: Memory
@@ -57,7 +57,7 @@ class Compared:
 
     @property
     def match(self) -> Match:
-        """Returns the memory as an answer shows it."""
+        """Returns the memory in the form for an answer."""
         evidence = self.verdict.evidence
         return Match(
             self.memory.id,
@@ -87,7 +87,7 @@ class Decided:
 
     Attributes:
         kind: `known`, `updates`, `review` or `new`.
-        first: The memory it is about; None for what is new.
+        first: The memory of the decision; None for a new text.
         others: For `review` all that are in doubt, for `new` what it is related to, for `updates`
             the other memories that hold older values of the same.
     """
@@ -98,7 +98,7 @@ class Decided:
 
     @property
     def about(self) -> tuple[Compared, ...]:
-        """Returns `first`, if there is one."""
+        """Returns the memory of the decision in a tuple; an empty one for a new text."""
         return () if self.first is None else (self.first,)
 
 

@@ -50,14 +50,14 @@ class Broken:
 
     Attributes:
         line: Its number, from 1.
-        why: One sentence: what is wrong, and what to do.
+        why: Cause of the error and remedy, in one sentence.
     """
 
     line: int
     why: str
 
     def to_json(self) -> dict[str, Json]:
-        """Returns the line as `hook` prints it."""
+        """Returns the line in the form that `hook` prints."""
         return {"answer": "failed", "error": self.why}
 
 
@@ -176,7 +176,7 @@ def take_in(
 
     Args:
         guard: An open guard.
-        entries: As `read_entries` gives them.
+        entries: Result of `read_entries`.
         details: What holds for every line that does not say otherwise.
         batch: A name for this input. What was answered under it is answered again, and counts
             nothing, so that an interrupted run can be repeated.

@@ -96,7 +96,7 @@ class VectorIndex:
         self.model, self.dimensions = model, rows.shape[1]
         random = np.random.default_rng(SEED)
         self._planes = random.standard_normal((self.dimensions, BITS)).astype(np.float32)
-        self._kept: Part[np.float32] = _unit(whole(rows)) if signatures is None else rows
+        self._stored: Part[np.float32] = _unit(whole(rows)) if signatures is None else rows
         self._fresh = Rows(np.empty((0, self.dimensions), dtype=np.float32))
         self._owners = Rows(owners)
         self._mean = np.zeros(self.dimensions, np.float32) if mean is None else mean
@@ -110,8 +110,8 @@ class VectorIndex:
         return len(self._owners)
 
     def check(self) -> None:
-        """Reads all that was kept; raises `DamagedIndex` where it is not as it was written."""
-        whole(self._kept)
+        """Reads all stored vectors; raises `DamagedIndex` if one changed since it was written."""
+        whole(self._stored)
 
     def add(self, owners: Ints, rows: Floats) -> None:
         """Adds vectors: shape (n,) and (n, dimensions); owners not below those already added."""
@@ -181,7 +181,7 @@ class VectorIndex:
         if signed is None:
             # Without BLAS, whose threads wait for each other: of 3,000 vectors .1 ms on an idle
             # machine, but 15 ms beside other programs, against .3 ms this way.
-            parts = (whole(self._kept), self._fresh.all)
+            parts = (whole(self._stored), self._fresh.all)
             cosines = np.concatenate([np.einsum("ij,j->i", part, row) for part in parts])
             near = np.flatnonzero(allowed[self._owners.all])
             apart = -cosines
@@ -195,13 +195,13 @@ class VectorIndex:
         return chosen
 
     def _rows(self, numbers: Ints) -> Floats:
-        kept = len(self._kept)
-        if not len(numbers) or numbers.max() < kept:
-            return self._kept[numbers]
+        stored = len(self._stored)
+        if not len(numbers) or numbers.max() < stored:
+            return self._stored[numbers]
         rows = np.empty((len(numbers), self.dimensions), dtype=np.float32)
-        old = numbers < kept
-        rows[old] = self._kept[numbers[old]]
-        rows[~old] = self._fresh.all[numbers[~old] - kept]
+        old = numbers < stored
+        rows[old] = self._stored[numbers[old]]
+        rows[~old] = self._fresh.all[numbers[~old] - stored]
         return rows
 
     def _signed(self, unit: Floats) -> Words:
@@ -215,7 +215,7 @@ class VectorIndex:
             signatures = np.stack([column.all for column in self._columns])
         return {
             "owners": self._owners.all,
-            "rows": np.concatenate([whole(self._kept), self._fresh.all]),
+            "rows": np.concatenate([whole(self._stored), self._fresh.all]),
             "mean": self._mean,
             "signatures": signatures,
         }

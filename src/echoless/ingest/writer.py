@@ -34,7 +34,7 @@ else:  # what a text that is only added, or has no vector, does without
 
 
 def vectors_for(settings: Settings, tally: Tally) -> tuple[MemoryVectoriser | None, Encoder | None]:
-    """Returns what gives vectors of memories, and what makes those of new records.
+    """Returns the vectoriser of memories, and the encoder of new records.
 
     Where a profile compares stored vectors they are all that is compared: an encoder that is named
     makes the vector of a new record, and none of those that are stored.
@@ -57,7 +57,7 @@ def with_vector(
         store: Where it is to go.
         memory: The record.
         encoder: Makes its vector, see `vectors_for`.
-        others: Vectors of the store it needs one beside; None where it needs none.
+        others: Vectors of the store; None if a record needs no vector.
 
     Raises:
         UsageError: It needs a vector and there is none, or it is of another length.
@@ -107,7 +107,7 @@ def update(
     settings: Settings,
     tally: Tally,
 ) -> Updates:
-    """Stores a text beside the older ones it updates, and hides those if it is asked for.
+    """Stores a text that updates older memories; hides the older ones if the request says so.
 
     Args:
         store: Takes the text.
@@ -175,17 +175,17 @@ def _hide(
 
 
 def confirm(store: Store, request: Request, shown: str, match: Match, *, counted: bool) -> int:
-    """Counts that a memory was said again; its record stays as it is.
+    """Counts a repetition of a memory; the record stays unchanged.
 
     Args:
         store: Holds the count.
-        request: What said it again.
+        request: The repeated text, with its details.
         shown: Id of the memory that is visible for it.
         match: The memory it was compared with.
         counted: Whether it counts; if not, nothing is written.
 
     Returns:
-        How often it was said again so far.
+        Number of repetitions so far.
     """
     if request.dry_run or not counted:
         return store.ledger.confirmations(shown)

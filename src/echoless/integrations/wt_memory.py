@@ -63,7 +63,7 @@ NO_PREVIEW: Final[Mapping[str, Json]] = {
     "would_delete": 0,
     "top_clusters": [],
 }
-"""What `dedup --dry-run` prints where it fails."""
+"""Answer of `dedup --dry-run` after an error."""
 
 NO_AUDIT: Final[Mapping[str, Json]] = {
     "total": 0,
@@ -268,7 +268,7 @@ class DedupJob:
         }
 
     def done_json(self, done: Done) -> dict[str, Json]:
-        """Returns what `dedup` prints when it has executed."""
+        """Returns the answer of `dedup` after its execution."""
         errors: dict[str, Json] = {"errors": list(done.errors)} if done.errors else {}
         counts = {"deleted_count": done.deleted, "merged_count": done.merged}
         return {**counts, **self.remarks, **errors}
@@ -282,7 +282,7 @@ class DedupJob:
         *,
         progress: Callable[[int, int], None] | None = None,
     ) -> Done:
-        """Merges each cluster into its survivor and removes the others, as one run.
+        """Merges each cluster into its survivor and removes the other members, as one run.
 
         A cluster that changed since the look, or fails on the way, is left as it was and listed;
         the others go on.
@@ -334,7 +334,7 @@ def find_clusters(store: Store, options: Options) -> DedupJob:
 
 
 def _returned(ledger: Ledger, memories: Iterable[Memory]) -> dict[str, int]:
-    """Counts notes that an earlier run removed and that are there again, by that run, latest first.
+    """Counts removed notes that are in the store again, by the run that removed them, latest first.
 
     The `import` of wt-memory knows a note by the id it was exported with. Of a cluster that was
     reduced since, only the survivor's is in the store: the others come back under new ids, with the

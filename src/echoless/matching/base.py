@@ -43,7 +43,7 @@ class Repeatable(Judge, Protocol):
 
 @runtime_checkable
 class Layered(Judge, Protocol):
-    """A judge that asks a model after its rules, which can decide alone."""
+    """A judge with rules, which can decide alone, and a model after them."""
 
     @property
     def rules(self) -> Judge:

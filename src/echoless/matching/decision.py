@@ -56,7 +56,7 @@ class Decision:
     Attributes:
         prior: Whether the two say the same or conflict, without what the pair model says: it
             chooses whom to ask about.
-        same: Whether one text holds all that the other says.
+        same: Whether one text contains all statements of the other.
         conflict: Whether the two tell another value or state of one thing.
         ask: Probability of `prior` from which the pair model is asked.
         merge: Probability of `same` from which two memories are merged, as `Profile.use` says.
@@ -118,7 +118,7 @@ def rule_features(a: str, b: str, verdict: Verdict) -> dict[str, float]:
     held = evidence.rule in HOLDING
     differences = () if held else evidence.differences
     left = sorted((sum(len(d.a) for d in differences), sum(len(d.b) for d in differences)))
-    found = {
+    values = {
         "letters": fuzz.ratio(one, other) / 100,
         "words": fuzz.token_set_ratio(one, other) / 100,
         "length": math.log(lengths[1] / max(1, lengths[0])),
@@ -135,8 +135,8 @@ def rule_features(a: str, b: str, verdict: Verdict) -> dict[str, float]:
     }
     for difference in differences:
         sides = "both" if difference.a and difference.b else "one"
-        found[f"{difference.kind.value}_{sides}"] = 1.0
-    return found
+        values[f"{difference.kind.value}_{sides}"] = 1.0
+    return values
 
 
 def features(plain: Mapping[str, float], scores: Scores) -> dict[str, float]:

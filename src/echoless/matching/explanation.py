@@ -1,4 +1,4 @@
-"""Says why a verdict fell as it did, and what would change it."""
+"""Explains a verdict: its reasons, and the changes of words that would change it."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class ComparedKind:
     """The values of one kind in two texts.
 
     Attributes:
-        kind: What they are.
-        relation: How they stand to each other.
-        a: Those of a, as written.
-        b: Those of b.
+        kind: Kind of the values.
+        relation: Relation of the values of the two texts.
+        a: Values of a, as written.
+        b: Values of b, as written.
     """
 
     kind: Kind
@@ -95,11 +95,11 @@ class Explanation:
     """A verdict with all it rests on.
 
     Attributes:
-        verdict: As the judge gives it.
+        verdict: Verdict of the judge.
         shared: Words and values of a with a counterpart in b, in order.
         only_a: Words and values of a without a counterpart.
         only_b: Words and values of b without a counterpart.
-        values: Values of each kind that one of the texts has, and how they stand to each other.
+        values: Values of each kind that occurs in one of the texts, with their relation.
         against: Rule and difference of what forbids a merge, the most telling first.
         would_change: What would change the verdict, as sentences.
         reading: What the pair model says; None where it was not asked.
@@ -124,31 +124,31 @@ def explain(judge: Judge, pair: Pair) -> Explanation:
     """
     verdict, rules = judge.judge(pair), RuleJudge().judge(pair)
     read = replace(rules.evidence, chance=verdict.evidence.chance)
-    found = compared(pair.a, pair.b)
-    told = findings(found)
+    comparison = compared(pair.a, pair.b)
+    fired = findings(comparison)
     plain = rule_features(pair.a.content, pair.b.content, rules)
     against = tuple(
         (each.rule.name, each.difference)
-        for each in told
+        for each in fired
         if not merges(rules) and _forbids(read, each, plain["letters"], judge)
     )
     reading = _read(judge, pair, plain) if isinstance(judge, LearnedJudge) else None
-    left = {token.index for token in found.only_a}
+    left = {token.index for token in comparison.only_a}
     return Explanation(
         verdict=verdict,
-        shared=tuple(token.text for token in found.a.tokens if token.index not in left),
-        only_a=tuple(token.text for token in found.only_a),
-        only_b=tuple(token.text for token in found.only_b),
-        values=tuple(_values(found)),
+        shared=tuple(token.text for token in comparison.a.tokens if token.index not in left),
+        only_a=tuple(token.text for token in comparison.only_a),
+        only_b=tuple(token.text for token in comparison.only_b),
+        values=tuple(_values(comparison)),
         against=against,
         would_change=tuple(_would_change(verdict, against, reading)),
         reading=reading,
     )
 
 
-def _forbids(evidence: Evidence, found: Finding, letters: float, judge: Judge) -> bool:
+def _forbids(evidence: Evidence, finding: Finding, letters: float, judge: Judge) -> bool:
     """Checks whether a difference forbids the merge; without a model all but other words do."""
-    rule, difference = found
+    rule, difference = finding
     if isinstance(judge, LearnedJudge):
         decides = rule.name if evidence.rule == rule.name else ""
         return forbidden(replace(evidence, rule=decides, differences=(difference,)), letters)
@@ -157,14 +157,14 @@ def _forbids(evidence: Evidence, found: Finding, letters: float, judge: Judge) -
     return rule.force >= Force.HOLDS and (both or not needs_both)
 
 
-def _values(found: Comparison) -> Iterator[ComparedKind]:
+def _values(comparison: Comparison) -> Iterator[ComparedKind]:
     for kind in _VALUES:
         a, b = (
             tuple(token.text for token in facts.tokens if token.kind is kind)
-            for facts in (found.a, found.b)
+            for facts in (comparison.a, comparison.b)
         )
         if a or b:
-            yield ComparedKind(kind, found.relation(kind), a, b)
+            yield ComparedKind(kind, comparison.relation(kind), a, b)
 
 
 def _read(judge: LearnedJudge, pair: Pair, plain: dict[str, float]) -> Reading | None:
@@ -177,9 +177,9 @@ def _read(judge: LearnedJudge, pair: Pair, plain: dict[str, float]) -> Reading |
     decision = judge.decision
     same = decision.same.probability(features(plain, whole))
     words = [
-        LeftOut(side, word, decision.same.probability(features(plain, told)))
-        for (side, word, _, _), told in zip(without, parts, strict=True)
-        if told is not None
+        LeftOut(side, word, decision.same.probability(features(plain, scores)))
+        for (side, word, _, _), scores in zip(without, parts, strict=True)
+        if scores is not None
     ]
     words.sort(key=lambda left: (-abs(left.same - same), left.side, left.word))
     ab, ba, _ = whole.probabilities
@@ -198,10 +198,10 @@ def _without_words(pair: Pair) -> Iterator[tuple[str, str, str, str]]:
     """Yields side, word, and both texts without that word."""
     a, b = pair.a.content, pair.b.content
     for side, text in (("a", a), ("b", b)):
-        for found in islice(_WORD.finditer(text), MOST_WORDS // 2):
-            rest = text[: found.start()] + text[found.end() :]
+        for match in islice(_WORD.finditer(text), MOST_WORDS // 2):
+            rest = text[: match.start()] + text[match.end() :]
             if rest.strip():
-                yield side, found.group(), *((rest, b) if side == "a" else (a, rest))
+                yield side, match.group(), *((rest, b) if side == "a" else (a, rest))
 
 
 def _would_change(
@@ -215,7 +215,7 @@ def _would_change(
                 yield f"So would {left.side} without `{left.word}`."
         return
     for rule, difference in against:
-        yield f"They are kept apart as long as {_told(rule, difference)}."
+        yield f"They are kept apart as long as {_opposition(rule, difference)}."
     if reading is None:
         if not against:
             yield f"The rule `{verdict.evidence.rule}` decides; a person may judge otherwise."
@@ -227,7 +227,7 @@ def _would_change(
 
 
 def _missing(reading: Reading) -> str:
-    """Returns what a merge lacks that no rule forbids."""
+    """Returns the reason why a pair is not merged although no rule forbids it."""
     if reading.same >= reading.merge and reading.conflict >= DOUBTED:
         return (
             f"They would be merged if the probability of a conflict, {reading.conflict:.2f}, were "
@@ -242,7 +242,7 @@ def _missing(reading: Reading) -> str:
     )
 
 
-def _told(rule: str, difference: Difference) -> str:
+def _opposition(rule: str, difference: Difference) -> str:
     one, other = (
         " ".join(f"`{word}`" for word in side[:4]) or "nothing"
         for side in (difference.a, difference.b)

@@ -98,7 +98,7 @@ _LONGEST_HEAD: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """A note as its sentence and what stands around it.
+    """A note, divided into its sentence and its marks: list, status, date.
 
     Attributes:
         sentence: The text without list marks, status marks, a leading date and markup.
@@ -128,30 +128,30 @@ def fields_of(text: str) -> Fields:
     rest, gone = struck(text)
     rest = rest.strip()
     for _ in range(_LONGEST_HEAD):
-        if found := _BULLET.match(rest):
+        if match := _BULLET.match(rest):
             pass
-        elif found := BOX.match(rest):
-            state = BOXES.get(found["inside"], found["inside"])
+        elif match := BOX.match(rest):
+            state = BOXES.get(match["inside"], match["inside"])
             status = status or _STATES.get(state, state)
-        elif found := _SIGN.match(rest):
-            status = status or _MARKS[found["sign"]]
-        elif not date and (found := _DATE.match(rest)):
-            date = "-".join(f"{int(part):02}" for part in re.split(r"[-/.]", found["date"]))
-        elif (found := _WORD.match(_plain(rest))) and (word := _known(found)) is not None:
+        elif match := _SIGN.match(rest):
+            status = status or _MARKS[match["sign"]]
+        elif not date and (match := _DATE.match(rest)):
+            date = "-".join(f"{int(part):02}" for part in re.split(r"[-/.]", match["date"]))
+        elif (match := _WORD.match(_plain(rest))) and (word := _known(match)) is not None:
             status = status or _WORDS[word]
             rest = _plain(rest)
         else:
             break
-        if found.end() >= len(rest):
+        if match.end() >= len(rest):
             break
-        rest = rest[found.end() :]
+        rest = rest[match.end() :]
     sentence = _MARKUP.sub("", rest).translate(_SIGNS).strip()
-    if found := _TAIL.search(sentence):
-        word = (found["word"] or "").casefold()
-        if found["sign"] or word in _WORDS:
-            told = _MARKS[found["sign"]] if found["sign"] else _WORDS[word]
-            status = status or told
-            sentence = sentence[: found.start()].strip() or sentence
+    if match := _TAIL.search(sentence):
+        word = (match["word"] or "").casefold()
+        if match["sign"] or word in _WORDS:
+            tail_status = _MARKS[match["sign"]] if match["sign"] else _WORDS[word]
+            status = status or tail_status
+            sentence = sentence[: match.start()].strip() or sentence
     return Fields(sentence or text, status, date, normalise(gone, fold_case=True))
 
 
@@ -161,7 +161,7 @@ def _plain(text: str) -> str:
     return _MARKUP.sub("", head) + tail
 
 
-def _known(found: re.Match[str]) -> str | None:
-    """Returns the word of a match if it is one of the known ones."""
-    word = (found["inside"] or found["upper"] or found["before"] or "").strip().casefold()
+def _known(match: re.Match[str]) -> str | None:
+    """Returns the word of a match if it is a status word."""
+    word = (match["inside"] or match["upper"] or match["before"] or "").strip().casefold()
     return word if word in _WORDS else None

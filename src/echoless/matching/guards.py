@@ -89,9 +89,9 @@ class GuardJudge:
             held = _held(pair, how, similarity)
             if held is not None:
                 return held
-            told = self._rules.judge(pair)
-            if isinstance(told, Update | Contradiction | Sibling):
-                return told
+            verdict = self._rules.judge(pair)
+            if isinstance(verdict, Update | Contradiction | Sibling):
+                return verdict
         rule = "same-text" if pair.a.content == pair.b.content else "similar-enough"
         return Duplicate(Evidence(rule, how, similarity))
 
@@ -168,7 +168,7 @@ def judge_named(name: str) -> Judge:
             text contains the other whole) or `bare` (trusts the similarity).
 
     Raises:
-        UsageError: There is no such judge.
+        UsageError: No judge has this name.
     """
     match name:
         case "full":

@@ -65,12 +65,14 @@ _SIDES_APART: Final = 1.0
 """Difference of the two logits from which one side says more than the other. Of merged notes the
 richer one was not told in 4.5 %; at 1.5 in 5.6 % (labels of the decision's notes)."""
 CONFLICTS: Final = 4
-"""For so many pairs that may be merged the model is asked about one that the rules call a conflict,
-which it can only confirm. Without limits of their own, pairs that cannot be merged took most
-questions (ADR 0027)."""
+"""The model is asked about one conflict pair of the rules for every so many mergeable pairs.
+
+It can only confirm such a conflict. Without limits of their own, pairs that cannot be merged took
+most questions (ADR 0027)."""
 OTHER_VALUES: Final = 16
-"""The same for pairs with other values that the rules call no conflict; of 9,200 such pairs that it
-was asked about, 62 proved to be one (ADR 0027)."""
+"""The same for pairs with different values that the rules call no conflict.
+
+Of 9,200 such pairs that the model was asked about, 62 proved to be a conflict (ADR 0027)."""
 _LEAST_HELD: Final = -1.0
 """Logit below which the model finds neither text in the other; only the rules merge then."""
 DOUBTED: Final = 0.3
@@ -153,7 +155,7 @@ class LearnedJudge:
         *,
         questions: Questions | None = None,
     ) -> None:
-        """Takes what it decides with.
+        """Takes the rules, the pair model and the thresholds.
 
         Args:
             rules: Gives the first verdict.
@@ -180,11 +182,11 @@ class LearnedJudge:
         verdict = self.rules.judge(pair)
         if verdict.evidence.rule in SETTLED:
             return None
-        told = self.scorer.score([(pair.a.content, pair.b.content)], self._tally)[0]
-        if told is None:
+        scores = self.scorer.score([(pair.a.content, pair.b.content)], self._tally)[0]
+        if scores is None:
             return None
         plain = rule_features(pair.a.content, pair.b.content, verdict)
-        return self.decision.same.logit(features(plain, told))
+        return self.decision.same.logit(features(plain, scores))
 
     def judge_all(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """Returns the verdicts on many pairs, in their order."""
@@ -229,12 +231,12 @@ class LearnedJudge:
             progress,
             threads=workers(),
         )
-        for asked, told in zip(chosen, scores, strict=True):
+        for asked, pair_scores in zip(chosen, scores, strict=True):
             pair, verdict = pairs[asked.place], verdicts[asked.place]
-            if told is None:
+            if pair_scores is None:
                 self._tally.skip(NO_SCORE, pair.a.id, pair.b.id)
             else:
-                settled[asked.place] = self.decide(pair, verdict, asked.plain, told)
+                settled[asked.place] = self.decide(pair, verdict, asked.plain, pair_scores)
         return settled
 
     def merge_from(self, pair: Pair) -> float:
@@ -258,8 +260,8 @@ class LearnedJudge:
         evidence = replace(verdict.evidence, chance=same)
         barred = not merges(verdict) and forbidden(evidence, plain["letters"])
         agreed = merges(verdict) or richer(verdict) is not None
-        found = agreed or max(scores.a_holds_b, scores.b_holds_a) >= _LEAST_HELD
-        if conflict < DOUBTED and found and not barred and same >= self.merge_from(pair):
+        supported = agreed or max(scores.a_holds_b, scores.b_holds_a) >= _LEAST_HELD
+        if conflict < DOUBTED and supported and not barred and same >= self.merge_from(pair):
             return with_status(pair, _merged(verdict, evidence, scores))
         if conflict >= self.decision.alarm and conflict > same:
             if verdict.evidence.rule in FIRM:
@@ -289,7 +291,7 @@ class LearnedJudge:
 
 
 def _part(verdict: Verdict, letters: float) -> int:
-    """Returns the part of the budget that a pair belongs to: so many to one of what it may ask.
+    """Returns how many pairs the budget needs for one question about this kind of pair.
 
     Args:
         verdict: Of the rules.
@@ -309,25 +311,25 @@ def _merged(verdict: Verdict, evidence: Evidence, scores: Scores) -> Verdict:
     """Returns Duplicate or Subsumes, with the side that says more."""
     if merges(verdict):
         return replace(verdict, evidence=evidence)
-    told = replace(evidence, veto=False)
+    cleared = replace(evidence, veto=False)
     side = richer(verdict)
     if side is not None:
-        return Subsumes(told, side)
+        return Subsumes(cleared, side)
     gap = scores.a_holds_b - scores.b_holds_a
     if abs(gap) < _SIDES_APART:
-        return Duplicate(replace(told, rule="same-in-other-words"))
+        return Duplicate(replace(cleared, rule="same-in-other-words"))
     side = "a" if gap > 0 else "b"
-    return Subsumes(replace(told, rule="adds-in-other-words"), side)
+    return Subsumes(replace(cleared, rule="adds-in-other-words"), side)
 
 
 def _conflict(pair: Pair, verdict: Verdict, evidence: Evidence) -> Verdict:
     """Returns Update where a text or the times say which is newer, else Contradiction."""
     if isinstance(verdict, Update | Contradiction):
         return replace(verdict, evidence=evidence)
-    told = evidence if evidence.veto else replace(evidence, rule="cannot-both-hold")
+    opposing = evidence if evidence.veto else replace(evidence, rule="cannot-both-hold")
     newer = newer_of(pair)
-    told = replace(told, veto=True)
-    return Contradiction(told) if newer is None else Update(told, newer)
+    opposing = replace(opposing, veto=True)
+    return Contradiction(opposing) if newer is None else Update(opposing, newer)
 
 
 def open_learned(

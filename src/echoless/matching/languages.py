@@ -1,4 +1,4 @@
-"""Languages as data: what the judge knows about the words of one language.
+"""Languages as data: the lexicon that the judge reads for one language.
 
 Each language is one JSON file in `lexicon/`. A word that stands in none of the lists is a content
 word. Adding a language means adding a file and a line to `LANGUAGES`.
@@ -57,8 +57,8 @@ def fold(word: str, language: str) -> str:
         word = word.replace("ä", "ae").replace("ö", "oe").replace("ü", "ue")
     flat = unicodedata.normalize("NFD", word)
     marks = {c for c in set(flat) if unicodedata.combining(c) > _LAST_NATIVE}
-    kept = flat.translate(dict.fromkeys(map(ord, marks))) if marks else flat
-    return unicodedata.normalize("NFC", kept).replace("ı", "i").replace("ł", "l").replace("ø", "o")
+    bare = flat.translate(dict.fromkeys(map(ord, marks))) if marks else flat
+    return unicodedata.normalize("NFC", bare).replace("ı", "i").replace("ł", "l").replace("ø", "o")
 
 
 @cache
@@ -170,11 +170,11 @@ class Lexicon:
         return stem(other, self.language) in stems.get(stem(one, self.language), ())
 
     def opposites(self, word: str) -> frozenset[str]:
-        """Returns what a folded word looks for among what others offer, see `opposable`."""
+        """Returns keys of the opposites of a folded word, see `opposable`."""
         return _opposites(self, word)
 
     def opposable(self, word: str) -> frozenset[str]:
-        """Returns what a folded word offers to those that look for their opposite.
+        """Returns keys by which other words find a folded word as their opposite.
 
         Of two words that are `opposed`, the first looks for something that the second offers; so
         thousands of words of two texts need not be compared one by one. Not the other way round:
@@ -265,12 +265,12 @@ SEVERAL: Final = "several"
 
 @cache
 def _relations() -> Mapping[str, re.Pattern[str]]:
-    """Returns what tells each relation that has one value at a time, and `SEVERAL`."""
+    """Returns patterns of relations with one value at a time, and of `SEVERAL`."""
     raw: dict[str, list[str]] = shipped_json("matching/lexicon/relations.json")
     made = {}
     for name, words in raw.items():
-        told = (re.escape(w) if _EAST.search(w) else rf"\b{re.escape(w)}\b" for w in words)
-        made[name] = re.compile("|".join(told), re.IGNORECASE)
+        patterns = (re.escape(w) if _EAST.search(w) else rf"\b{re.escape(w)}\b" for w in words)
+        made[name] = re.compile("|".join(patterns), re.IGNORECASE)
     return made
 
 
@@ -340,11 +340,11 @@ def _without_prefix(lex: Lexicon, word: str) -> list[str]:
 
 
 def _both_ways(pairs: Iterable[Sequence[str]]) -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
+    partners: dict[str, set[str]] = {}
     for one, other in pairs:
-        found.setdefault(one, set()).add(other)
-        found.setdefault(other, set()).add(one)
-    return {word: frozenset(others) for word, others in found.items()}
+        partners.setdefault(one, set()).add(other)
+        partners.setdefault(other, set()).add(one)
+    return {word: frozenset(others) for word, others in partners.items()}
 
 
 @cache

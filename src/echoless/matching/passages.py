@@ -1,4 +1,4 @@
-"""Compares long notes by their passages: what of one note the other says too.
+"""Compares long notes by their passages: which passages of one note the other note repeats.
 
 The judge reads two short texts. A pair with a long side (`core/passages.py`) is cut up, each
 passage is judged with the closest ones of the other side, and the notes get a verdict from that:
@@ -107,8 +107,8 @@ class PassageMatch(NamedTuple):
         a: Place among the passages of side a.
         b: Place among those of side b.
         verdict: On the two passages alone.
-        in_context: On the two with what stands above only one of them; None where both stand under
-            something else, so that neither covers the other.
+        in_context: Verdict on the two passages with the headings of one side only; None where both
+            have headings of their own, so that neither covers the other.
     """
 
     a: int
@@ -124,7 +124,7 @@ class PassageMatch(NamedTuple):
 
     @property
     def b_holds_a(self) -> bool:
-        """Checks whether b says all that a says, whatever stands above them."""
+        """Checks whether b says all that a says, without the headings above the two."""
         return _b_holds_a(self.verdict)
 
     @property
@@ -154,7 +154,7 @@ def _b_holds_a(verdict: Verdict) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteComparison:
-    """What the passages of two notes are to each other.
+    """The comparison of the passages of two notes.
 
     Attributes:
         a: Passages of one side.
@@ -218,8 +218,8 @@ class NoteComparison:
         if all_a and all_b:
             return Duplicate(replace(plain, note=f"{_passages(self.a)} of each are in the other"))
         inside, side = (self.a, "b") if all_a else (self.b, "a")
-        told = replace(plain, note=f"{_passages(inside)} of one are in the other")
-        return Subsumes(told, "b" if side == "b" else "a")
+        noted = replace(plain, note=f"{_passages(inside)} of one are in the other")
+        return Subsumes(noted, "b" if side == "b" else "a")
 
 
 def _passages(note: Note) -> str:
@@ -329,8 +329,8 @@ class _Work:
     Attributes:
         one: The memory on side a.
         other: The memory on side b.
-        a: Its passages.
-        b: Those of the other.
+        a: Passages of side a.
+        b: Passages of side b.
         matches: Passages of one text in one context, and what was judged, by place.
     """
 
@@ -366,14 +366,14 @@ class _Work:
         return sorted(wanted - self.matches.keys())
 
     def bare(self, at: tuple[int, int]) -> Pair:
-        """Returns two passages as a pair of memories, without what stands above them."""
+        """Returns two passages as a pair of memories, without the headings above them."""
         return self._pair(self.a.texts[at[0]], self.b.texts[at[1]])
 
     def headed(self) -> Iterator[tuple[tuple[int, int], Pair]]:
         """Yields places of matches where one side lacks a heading, to be judged with it."""
-        for (a, b), found in self.matches.items():
+        for (a, b), match in self.matches.items():
             above, beneath = self._above(a, b)
-            if not merges(found.verdict) or found.in_context is not None or (above and beneath):
+            if not merges(match.verdict) or match.in_context is not None or (above and beneath):
                 continue
             note, at, excess = (self.a, a, above) if above else (self.b, b, beneath)
             if len(excess) <= note.passages[at].headings and _is_plain(excess, note.texts[at]):
@@ -386,7 +386,7 @@ class _Work:
         return Pair(one, other, {"lexical": fuzz.token_set_ratio(a, b) / 100})
 
     def _above(self, a: int, b: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Returns what stands above each of two passages and not above the other."""
+        """Returns the headings above each of two passages, without the common ones."""
         one, other = list(self.a.passages[a].context), list(self.b.passages[b].context)
         while one and other and one[-1] == other[-1]:
             one.pop()
@@ -395,12 +395,12 @@ class _Work:
 
     def answer(self, at: tuple[int, int], verdict: Verdict) -> None:
         """Takes the verdict on two passages; the second one on a match is that with headings."""
-        found = self.matches.get(at)
-        if found is None:
+        match = self.matches.get(at)
+        if match is None:
             alike = self._above(*at) == ((), ())
             self.matches[at] = PassageMatch(*at, verdict, verdict if alike else None)
         else:
-            self.matches[at] = found._replace(in_context=verdict)
+            self.matches[at] = match._replace(in_context=verdict)
 
     def comparison(self) -> NoteComparison:
         """Returns what was found."""
@@ -428,7 +428,7 @@ _PLAIN: Final = frozenset(
 
 
 def _is_plain(headings: Sequence[str], text: str) -> bool:
-    """Returns whether headings leave what is under them as it is: no `TODO`, `Not`, `Staging`."""
+    """Checks whether headings keep the meaning of the text below: no `TODO`, `Not`, `Staging`."""
     headed = ": ".join((*headings, text))
     if fields_of(headed).status != fields_of(text).status:
         return False

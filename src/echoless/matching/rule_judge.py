@@ -94,7 +94,7 @@ _TOPIC_SHARED: Final = 0.4
 Of 45 alarms among 2,541 observations about persons 41 were false; 28 of these share less, and 9 of
 250 true conflicts of the labelled persons do."""
 _STATED: Final = 3
-"""Words that two texts have in common from which they make one statement, inclusive."""
+"""Smallest number of common words with which two texts count as one statement, inclusive."""
 _PART: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]|[^\W_](?:[\w'’-]*\w)?")
 """Words, and characters of scripts that do not part them."""
 _COUNTED: Final = frozenset({DifferenceKind.NUMBER, DifferenceKind.UNIT, DifferenceKind.VERSION})
@@ -145,19 +145,19 @@ def _judged(pair: Pair) -> Verdict:
     settled = _without_comparison(pair, a, b)
     if settled is not None:
         return settled
-    found = compare(a, b)
-    told = findings(found)
-    differences = [each.difference for each in told]
-    if not found.only_a and not found.only_b:
-        held = next((each for each in told if each.rule.force >= Force.HOLDS), None)
+    comparison = compare(a, b)
+    fired = findings(comparison)
+    differences = [each.difference for each in fired]
+    if not comparison.only_a and not comparison.only_b:
+        held = next((each for each in fired if each.rule.force >= Force.HOLDS), None)
         if held is not None:
             return Unsure(_evidence(pair, held.rule.name, *differences))
-        if found.superset is not None:
-            return Subsumes(_evidence(pair, "more-exact"), found.superset)
+        if comparison.superset is not None:
+            return Subsumes(_evidence(pair, "more-exact"), comparison.superset)
         return Duplicate(_evidence(pair, "same-facts"))
-    if found.superset is not None:
+    if comparison.superset is not None:
         return Unsure(_evidence(pair, ADDS, *differences))
-    return _apart(pair, found, told)
+    return _apart(pair, comparison, fired)
 
 
 def _evidence(pair: Pair, rule: str, *differences: Difference, veto: bool = False) -> Evidence:
@@ -178,16 +178,16 @@ def _without_comparison(pair: Pair, a: Facts, b: Facts) -> Verdict | None:
     return None
 
 
-def _apart(pair: Pair, found: Comparison, told: Sequence[Finding]) -> Verdict:
-    """Returns what two texts are to each other that do not say the same."""
-    differences = [each.difference for each in told]
-    if told[0].rule.name in FIRM:
-        return Unsure(_evidence(pair, told[0].rule.name, *differences))
+def _apart(pair: Pair, comparison: Comparison, fired: Sequence[Finding]) -> Verdict:
+    """Returns the verdict on two texts with differences."""
+    differences = [each.difference for each in fired]
+    if fired[0].rule.name in FIRM:
+        return Unsure(_evidence(pair, fired[0].rule.name, *differences))
     one, other = _sentences(pair)
-    kind, opposed = told[0].rule.kind, _opposed(found, told[0])
+    kind, opposed = fired[0].rule.kind, _opposed(comparison, fired[0])
     if (opposed or kind is DifferenceKind.NAME) and fuzz.ratio(one, other) >= 100 * ALIKE:
         veto = kind in VALUES or opposed
-        vetoing = _evidence(pair, told[0].rule.name, *differences, veto=veto)
+        vetoing = _evidence(pair, fired[0].rule.name, *differences, veto=veto)
         if in_one_slot(pair, differences):
             newer = newer_of(pair)
             return Contradiction(vetoing) if newer is None else Update(vetoing, newer)
@@ -197,12 +197,12 @@ def _apart(pair: Pair, found: Comparison, told: Sequence[Finding]) -> Verdict:
     return Distinct(_evidence(pair, "little-in-common", *differences))
 
 
-def _opposed(found: Comparison, first: Finding) -> bool:
+def _opposed(comparison: Comparison, first: Finding) -> bool:
     """Returns whether the deciding difference is another value or state, not another wording."""
     kind, difference = first.rule.kind, first.difference
     if first.rule.force < Force.IN_ONE_WORDING:
         return False
-    if kind in VALUES and found.a.update != found.b.update:
+    if kind in VALUES and comparison.a.update != comparison.b.update:
         return True  # `now 5433 instead of 5432`: the old value stands on both sides
     return bool(difference.a and difference.b) or kind is DifferenceKind.NEGATION
 
@@ -250,12 +250,12 @@ def may_conflict(pair: Pair, differences: Sequence[Difference], *, sure: bool = 
         sure: Whether the model is so sure that a subject in common is enough of a topic.
     """
     a, b = _facts(pair.a, pair.b)
-    told = relations_of(a.body) & relations_of(b.body)
+    relations = relations_of(a.body) & relations_of(b.body)
     one, other = (_PART.findall(each.body.casefold()) for each in (a, b))
     least = min(len(one), len(other))
     shared = len(a.counts.keys() & b.counts.keys())
     alike = len({*one} & {*other})
-    related = bool(alike and told - {SEVERAL})
+    related = bool(alike and relations - {SEVERAL})
     topic = shared >= _TOPIC_SHARED * min(len(a.counts), len(b.counts)) or 2 * alike >= least
     if not (sure or related or topic):
         return False
@@ -263,7 +263,7 @@ def may_conflict(pair: Pair, differences: Sequence[Difference], *, sure: bool = 
         return True
     if differences and differences[0].kind is DifferenceKind.ORDER:
         return False  # the same words in another order: no value differs
-    if told == {SEVERAL} and not (a.update or b.update or a.outdated or b.outdated):
+    if relations == {SEVERAL} and not (a.update or b.update or a.outdated or b.outdated):
         return False  # whoever speaks English may speak French
     stated = alike >= _STATED and 2 * alike > least
     if shared < _SUBJECT_AND_MORE and not stated and not related:
@@ -348,7 +348,7 @@ def newer_of(pair: Pair) -> Side | None:
         if one != other:
             return "a" if one > other else "b"
     dates = [fields_of(memory.content).date for memory in (pair.a, pair.b)]
-    told = later(pair.a, pair.b)
-    if told is None and all(dates) and dates[0] != dates[1]:
+    side = later(pair.a, pair.b)
+    if side is None and all(dates) and dates[0] != dates[1]:
         return "a" if dates[0] > dates[1] else "b"
-    return told
+    return side

@@ -32,7 +32,7 @@ class Force(IntEnum):
     """What a difference forbids, from nothing to everything."""
 
     NAMES = 0
-    """Nothing: it says what differs."""
+    """Nothing: the rule only names the difference."""
     HOLDS = 1
     """A merge by rules alone; the pair model may know better."""
     IN_ONE_WORDING = 2
@@ -45,13 +45,14 @@ class Rule(NamedTuple):
     """A row of the table.
 
     Attributes:
-        name: As evidence tells it.
-        kind: What the difference is.
+        name: Name of the rule in evidence.
+        kind: Kind of the difference.
         force: What the difference forbids.
         find: Returns the difference, or None where there is none.
-        between: Whether it looks between the words: only where neither text has a word of its own.
-        languages: Those it reads, of which one of the texts has to be; empty for all.
-        by_token: Whether it tells the tokens of its kind that one text has and the other has not.
+        between: Whether the rule reads the signs between words: only if neither text has an extra
+            word.
+        languages: Languages of the rule, one of which a text must have; empty for all.
+        by_token: Whether the rule names the tokens of its kind that only one text has.
     """
 
     name: str
@@ -62,17 +63,17 @@ class Rule(NamedTuple):
     languages: frozenset[str] = frozenset()
     by_token: bool = False
 
-    def reads(self, found: Comparison) -> bool:
+    def reads(self, texts: Comparison) -> bool:
         """Checks whether the rule has anything to say of two texts, by place and language."""
-        if self.between != (not found.only_a and not found.only_b):
+        if self.between != (not texts.only_a and not texts.only_b):
             return False
         return not self.languages or not self.languages.isdisjoint(
-            (found.a.language, found.b.language)
+            (texts.a.language, texts.b.language)
         )
 
 
 class Finding(NamedTuple):
-    """A difference with the rule that found it."""
+    """A difference with its rule."""
 
     rule: Rule
     difference: Difference
@@ -129,36 +130,36 @@ def _texts(tokens: Sequence[Token]) -> tuple[str, ...]:
 
 
 def _left_over(kind: DifferenceKind) -> Callable[[Comparison], Difference | None]:
-    """Returns a rule that tells what of one kind stands on one side only."""
+    """Returns a rule that finds tokens of one kind on one side only."""
 
     # interned: the verdicts on a million pairs keep what they name, mostly the same words
-    def find(found: Comparison) -> Difference | None:
-        kinds, kinds_too = _kinds(found.a), _kinds(found.b)
-        a = tuple([intern(token.text) for token in found.only_a if kinds[token.index] is kind])
-        b = tuple([intern(t.text) for t in found.only_b if kinds_too[t.index] is kind])
+    def find(texts: Comparison) -> Difference | None:
+        kinds, kinds_too = _kinds(texts.a), _kinds(texts.b)
+        a = tuple([intern(token.text) for token in texts.only_a if kinds[token.index] is kind])
+        b = tuple([intern(t.text) for t in texts.only_b if kinds_too[t.index] is kind])
         return Difference(kind, a, b) if a or b else None
 
     return find
 
 
-def _opposites(found: Comparison) -> Difference | None:
+def _opposites(texts: Comparison) -> Difference | None:
     """Finds `open` against `closed`."""
-    if not found.opposites:
+    if not texts.opposites:
         return None
-    left, right = zip(*found.opposites, strict=True)
+    left, right = zip(*texts.opposites, strict=True)
     return Difference(DifferenceKind.POLARITY, left, right)
 
 
-def _order(found: Comparison) -> Difference | None:
+def _order(texts: Comparison) -> Difference | None:
     """Finds `from S3 to Postgres` against `from Postgres to S3`."""
-    if found.ordered:
+    if texts.ordered:
         return None
-    return Difference(DifferenceKind.ORDER, _texts(found.a.tokens), _texts(found.b.tokens))
+    return Difference(DifferenceKind.ORDER, _texts(texts.a.tokens), _texts(texts.b.tokens))
 
 
-def _small_words(found: Comparison) -> Difference | None:
+def _small_words(texts: Comparison) -> Difference | None:
     """Finds `to Bob` against `from Bob`, `is down` against `was down`."""
-    a, b = small_words(found.a), small_words(found.b)
+    a, b = small_words(texts.a), small_words(texts.b)
     if a == b:
         return None
     one, other = (Counter(word for some in said for word in some) for said in (a, b))
@@ -166,28 +167,28 @@ def _small_words(found: Comparison) -> Difference | None:
     return Difference(DifferenceKind.DETAIL, left, right)
 
 
-def _signs(found: Comparison) -> Difference | None:
+def _signs(texts: Comparison) -> Difference | None:
     """Finds `Ready?` against `Ready.`, `A & B` against `A % B`."""
-    a, b = signs(found.a), signs(found.b)
+    a, b = signs(texts.a), signs(texts.b)
     if a == b:
         return None
     one, other = (tuple(sign for _, sign in side) for side in (a, b))
     return Difference(DifferenceKind.DETAIL, one, other)
 
 
-def _capitals(found: Comparison) -> Difference | None:
+def _capitals(texts: Comparison) -> Difference | None:
     """Finds `TLS` against `tls`, where both texts write some words with a capital."""
-    if not (has_case(found.a) and has_case(found.b)):
+    if not (has_case(texts.a) and has_case(texts.b)):
         return None
-    a, b = capitals(found.a), capitals(found.b)
-    only_a, only_b = _in_other_case(a, words(found.b)), _in_other_case(b, words(found.a))
+    a, b = capitals(texts.a), capitals(texts.b)
+    only_a, only_b = _in_other_case(a, words(texts.b)), _in_other_case(b, words(texts.a))
     if not only_a and not only_b:
         return None
     return Difference(DifferenceKind.NAME, only_a, only_b)
 
 
 def _in_other_case(capitals: frozenset[str], others: frozenset[str]) -> tuple[str, ...]:
-    """Words with a capital that the other text writes small only; short ones in any other case.
+    """Returns words with a capital that the other text writes in small letters or other case.
 
     `PIOTR` and `Piotr` are one name, `Mb` and `MB` are two units.
     """
@@ -195,25 +196,25 @@ def _in_other_case(capitals: frozenset[str], others: frozenset[str]) -> tuple[st
     return tuple(sorted(w for w in capitals - others if w.casefold() in small))
 
 
-def _hidden(found: Comparison) -> Difference | None:
+def _hidden(texts: Comparison) -> Difference | None:
     """Characters that nobody sees: `no\u200bw` is read as `now`, and was written as two words."""
-    a, b = found.a.hidden, found.b.hidden
+    a, b = texts.a.hidden, texts.b.hidden
     if a == b:
         return None
     return Difference(DifferenceKind.DETAIL, tuple(map(ascii, a)), tuple(map(ascii, b)))
 
 
-def _vowels(found: Comparison) -> Difference | None:
+def _vowels(texts: Comparison) -> Difference | None:
     """Finds other vowel signs in words of the same letters, where both texts have some."""
-    words = zip(found.a.tokens, found.b.tokens, strict=False)
+    words = zip(texts.a.tokens, texts.b.tokens, strict=False)
     marked = ((x, y) for x, y in words if x.text != y.text)
     pair = next(((x, y) for x, y in marked if _MARK.search(x.text) and _MARK.search(y.text)), None)
     return Difference(DifferenceKind.DETAIL, *map(_texts, zip(pair))) if pair else None
 
 
-def _tense(found: Comparison) -> Difference | None:
+def _tense(texts: Comparison) -> Difference | None:
     """Finds `Deployed the gateway` reports, `Deploy the gateway` instructs."""
-    a, b = past(found.a), past(found.b)
+    a, b = past(texts.a), past(texts.b)
     if a == b:
         return None
     return Difference(DifferenceKind.MODALITY, tuple(sorted(a - b)), tuple(sorted(b - a)))
@@ -228,15 +229,15 @@ _LEAST_SLIPPED: Final = 5
 _SPELLED: Final = frozenset({Kind.WORD, Kind.IDENTIFIER})
 
 
-def _near_words(found: Comparison) -> Difference | None:
+def _near_words(texts: Comparison) -> Difference | None:
     """Finds `Use prisma here` against `Use prism here`: two names, or a typo of a rare word.
 
     No list has the names of all tools and packages, so a person decides where one word is all that
     differs. A slip of the pen in an ordinary word is none.
     """
-    a, b, lex = found.a.tokens, found.b.tokens, found.a.lexicon
-    left = [*zip(found.only_a, found.only_b, strict=False)]
-    alone = len(found.only_a) == len(found.only_b) == 1
+    a, b, lex = texts.a.tokens, texts.b.tokens, texts.a.lexicon
+    left = [*zip(texts.only_a, texts.only_b, strict=False)]
+    alone = len(texts.only_a) == len(texts.only_b) == 1
     pairs = left if left else [(x, y) for x, y in zip(a, b, strict=False) if x.text != y.text]
     if len(pairs) != 1 or not (alone or pairs[0][0].text.islower()):
         return None
@@ -269,9 +270,9 @@ def _slipped(one: str, other: str, lex: Lexicon) -> bool:
     return slip and len(short) >= _LEAST_SLIPPED and lex.knows(one) != lex.knows(other)
 
 
-def _captured(found: Comparison) -> Difference | None:
+def _captured(texts: Comparison) -> Difference | None:
     """Returns the same event noted at two times may be two events; a lasting state is one."""
-    a, b = found.a, found.b
+    a, b = texts.a, texts.b
     lasting = a.stative and b.stative and not a.relative
     if lasting or not a.stamps or not b.stamps or a.stamps == b.stamps:
         return None
@@ -349,7 +350,7 @@ SLIP: Final = 0.9
 FIRM_IN_ONE_WORDING: Final = frozenset(
     rule.name for rule in RULES if rule.between and rule.force is Force.IN_ONE_WORDING
 )
-"""Those that no model overrules in nearly one wording."""
+"""Rules that no model overrules if the two wordings are nearly equal."""
 _OPEN: Final = {DifferenceKind.NAME: (False,), DifferenceKind.NEGATION: (True,)}
 """Differences that forbid no merge in one wording, by whether both sides have one."""
 ONE_WORDING: Final = 0.85
@@ -357,14 +358,14 @@ ONE_WORDING: Final = 0.85
 wording, inclusive."""
 
 
-def findings(found: Comparison) -> list[Finding]:
-    """Returns all differences of two texts: those that stand on both sides first."""
-    kinds, kinds_too = _kinds(found.a), _kinds(found.b)
-    left = {kinds[token.index] for token in found.only_a}
-    left |= {kinds_too[token.index] for token in found.only_b}
+def findings(texts: Comparison) -> list[Finding]:
+    """Returns all differences of two texts: differences with words on both sides first."""
+    kinds, kinds_too = _kinds(texts.a), _kinds(texts.b)
+    left = {kinds[token.index] for token in texts.only_a}
+    left |= {kinds_too[token.index] for token in texts.only_b}
     # Most pairs differ in a few kinds of token: the other eleven rules would find nothing.
-    rules = (r for r in RULES if (r.kind in left if r.by_token else r.reads(found)))
-    made = [Finding(rule, told) for rule in rules if (told := rule.find(found)) is not None]
+    rules = (r for r in RULES if (r.kind in left if r.by_token else r.reads(texts)))
+    made = [Finding(rule, named) for rule in rules if (named := rule.find(texts)) is not None]
     # A denial on one side is told as if both sides had one.
     made.sort(
         key=lambda each: (
@@ -389,9 +390,9 @@ def _exchanged(evidence: Evidence) -> bool:
     """Returns whether two words changed places and nothing else: `A, not B` and `B, not A`."""
     if len(evidence.differences) != 1 or evidence.rule not in FIRM_IN_ONE_WORDING:
         return False
-    (told,) = evidence.differences
-    moved = [(x, y) for x, y in zip(told.a, told.b, strict=False) if x != y]
-    return len(told.a) > len(moved) == 2 and moved[0] == moved[1][::-1]
+    (difference,) = evidence.differences
+    moved = [(x, y) for x, y in zip(difference.a, difference.b, strict=False) if x != y]
+    return len(difference.a) > len(moved) == 2 and moved[0] == moved[1][::-1]
 
 
 def forbidden(evidence: Evidence, letters: float) -> bool:

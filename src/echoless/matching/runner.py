@@ -79,12 +79,12 @@ def open_judge(
     if profile.judge != "full" or vectors is None or vectors.encoder is None:
         return guards.judge_named(profile.judge)
     shift = calibration.decision_shift(vectors.encoder.model)
-    kept = vectors.cache is not None
-    return road.open_learned(tally, cache=kept, questions=questions, shift=shift, use=profile.use)
+    cached = vectors.cache is not None
+    return road.open_learned(tally, cache=cached, questions=questions, shift=shift, use=profile.use)
 
 
 def left_off(settings: Settings) -> str:
-    """Returns what a run does without, as a sentence; empty where it does all that it can.
+    """Returns a sentence on the parts of matching that a run lacks; empty if it has all.
 
     A report begins with it: without the pair model an answer looks complete and is not.
 
@@ -106,7 +106,7 @@ def open_cached_verdicts(judge: Judge, tally: Tally, *, enabled: bool) -> Cached
 
     Args:
         judge: The judge of the run.
-        tally: Told if they cannot be read or kept.
+        tally: Receives a note if the cache cannot be read or written.
         enabled: Whether caches are to be used.
     """
     judge = judge.rules if isinstance(judge, road.LearnedJudge) else judge
@@ -150,7 +150,7 @@ def judge_all(
     apart: AbstractSet[tuple[str, str]],
     tell: Progress,
     tally: Tally,
-    kept: CachedVerdicts | None = None,
+    past: CachedVerdicts | None = None,
 ) -> list[Judged]:
     """Returns the verdict on every pair but those kept apart, by ids.
 
@@ -159,52 +159,52 @@ def judge_all(
         memories: By id.
         signals: Similarity by detector, by pair of ids (smaller first).
         apart: Pairs nobody is to be asked about again.
-        tell: Told how far it is.
+        tell: Receives the progress.
         tally: Told if a process that helped failed.
-        kept: Verdicts of earlier runs; taken over, and added to, where there are pairs enough.
+        past: Verdicts of earlier runs; taken over, and added to, where there are pairs enough.
     """
     measured = _Measured(signals, apart)
     wanted = measured.pairs
-    kept = kept if kept is not None and (kept.used or len(wanted) >= KEPT_FROM) else None
+    past = past if past is not None and (past.used or len(wanted) >= KEPT_FROM) else None
     learned = judge if isinstance(judge, road.LearnedJudge) else None
     rules = judge if learned is None else learned.rules
 
     def pairs_at(places: Sequence[int]) -> list[Pair]:
         some = ((wanted[at], measured.at(at)) for at in places)
-        return [Pair(memories[a], memories[b], told) for (a, b), told in some]
+        return [Pair(memories[a], memories[b], values) for (a, b), values in some]
 
-    told: list[Verdict | None] = [None] * len(wanted)
+    verdicts: list[Verdict | None] = [None] * len(wanted)
     for places in _batches(range(len(wanted))):
-        if kept is not None:
-            told[places[0] : places[-1] + 1] = kept.recall(pairs_at(places))
-    left = _together(wanted, [at for at, verdict in enumerate(told) if verdict is None])
+        if past is not None:
+            verdicts[places[0] : places[-1] + 1] = past.recall(pairs_at(places))
+    left = _together(wanted, [at for at, verdict in enumerate(verdicts) if verdict is None])
     done = len(wanted) - len(left)
     waiting = map(pairs_at, _batches(left))
-    ruling = batches.rulings(rules, waiting, pairs=len(left), keeping=kept is not None, tally=tally)
+    ruling = batches.rulings(rules, waiting, pairs=len(left), keeping=past is not None, tally=tally)
     with closing(ruling):
         tell(JUDGING, done, len(wanted))
         for places, ruled in zip(_batches(left), ruling, strict=True):
-            if kept is not None:
-                kept.keep(pairs_at(places), ruled.data)
+            if past is not None:
+                past.keep(pairs_at(places), ruled.data)
             for at, verdict in zip(places, ruled.verdicts, strict=True):
-                told[at] = verdict
+                verdicts[at] = verdict
             done += len(places)
             tell(JUDGING, done, len(wanted))
-    verdicts = [verdict for verdict in told if verdict is not None]
+    settled = [verdict for verdict in verdicts if verdict is not None]
     if learned is not None:
-        verdicts = learned.settle(
+        settled = learned.settle(
             pairs_at(range(len(wanted))),
-            verdicts,
+            settled,
             lambda done, whole: tell("asking the pair model", done, whole),
         )
-    return [Judged(a, b, v) for (a, b), v in zip(wanted, verdicts, strict=True)]
+    return [Judged(a, b, v) for (a, b), v in zip(wanted, settled, strict=True)]
 
 
 class _Measured:
     """The pairs of a run by ids, and what was measured of each, in a tenth of the room of mappings.
 
     Attributes:
-        pairs: Those that are not kept apart, in order.
+        pairs: Pairs of ids in order, without the pairs kept apart.
     """
 
     def __init__(
@@ -218,17 +218,17 @@ class _Measured:
             signals: Similarity by detector, by pair of ids.
             apart: Pairs to leave out.
         """
-        found: list[tuple[str, str]] = []
+        pairs: list[tuple[str, str]] = []
         starts, kinds, numbers = array("q"), array("q"), dict[tuple[str, ...], int]()
         self._values = array("d")
-        for pair, told in signals.items():
+        for pair, measured in signals.items():
             if pair not in apart:
-                found.append(pair)
+                pairs.append(pair)
                 starts.append(len(self._values))
-                kinds.append(numbers.setdefault(tuple(told), len(numbers)))
-                self._values.extend(told.values())
-        order = sorted(range(len(found)), key=found.__getitem__)
-        self.pairs = [found[at] for at in order]
+                kinds.append(numbers.setdefault(tuple(measured), len(numbers)))
+                self._values.extend(measured.values())
+        order = sorted(range(len(pairs)), key=pairs.__getitem__)
+        self.pairs = [pairs[at] for at in order]
         self._starts = array("q", [starts[at] for at in order])
         self._kinds = array("q", [kinds[at] for at in order])
         self._names = list(numbers)

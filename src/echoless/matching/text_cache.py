@@ -1,4 +1,4 @@
-"""What is known of a text is kept while it is needed, in memory that has a bound."""
+"""Cache of results for texts, within a limit of memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _T = TypeVar("_T")
 
 
 class ByText(Generic[_T]):
-    """A function of one text that remembers its results.
+    """A function of one text with a cache of its results.
 
     Results are kept in two generations. What is asked for again moves into the younger one; when
     that is full the elder goes. So a text is forgotten only after as much as `MOST` of others, and
@@ -34,18 +34,18 @@ class ByText(Generic[_T]):
 
     def __call__(self, text: str) -> _T:
         """Returns the result for a text."""
-        found = self._young.get(text)
-        if found is not None:
-            return found
-        found = self._elder.get(text)
-        if found is None:
-            found = self._read(text)
+        result = self._young.get(text)
+        if result is not None:
+            return result
+        result = self._elder.get(text)
+        if result is None:
+            result = self._read(text)
         if self._room < 0:
             self._young, self._elder = {}, self._young
             self._room = self._most
         self._room -= len(text)
-        self._young[text] = found
-        return found
+        self._young[text] = result
+        return result
 
     def forget(self) -> None:
         """Begins anew."""

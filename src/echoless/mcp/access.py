@@ -24,7 +24,7 @@ _LOCAL_HOST: Final = re.compile(
 _SESSION: Final = "mcp-session-id"
 _COOKIE: Final = "echoless-client"
 _HANDSHAKE: Final = 3
-"""Requests of a client until it has made its connection: the greeting, and two that follow it."""
+"""Number of requests of a handshake: the greeting, and two requests after it."""
 
 
 class SingleTokenVerifier(TokenVerifier):

@@ -76,7 +76,7 @@ class GuardThread:
             thread.shutdown()
 
     def _current(self) -> Guard:
-        """Returns the guard, after it was told of everything that was read since."""
+        """Returns the guard, updated with all texts that were read meanwhile."""
         if self._guard is None:
             store = self._opened()
             try:

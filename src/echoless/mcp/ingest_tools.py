@@ -39,7 +39,7 @@ class _Replacement:
 
     Attributes:
         text: The new text.
-        details: What is stored with it.
+        details: Details to store with the text.
         olds: Ids and texts of the older memories, the value in force first.
     """
 

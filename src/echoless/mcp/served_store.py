@@ -84,8 +84,8 @@ class Plans:
 
         Args:
             plan_id: Its id.
-            tool: The tool that made it, the only one that may use it.
-            client: The client it was shown, the only one that may use it.
+            tool: Name of the tool that made the plan and alone may use it.
+            client: The client that saw the plan and alone may use it.
             content: The data the tool needs to carry it out.
 
         Returns:
@@ -143,10 +143,10 @@ class ServedStore:
     itself; that also shows it what others wrote meanwhile.
 
     Attributes:
-        url: The store, as it was named.
+        url: Address of the store, as typed.
         choices: Settings of the server, over environment and file, which are read once: what is
             told at the start about where texts go holds until the end.
-        boot: Files an agent reads at its start; what stands in them is known.
+        boot: Files that an agent reads at its start; their texts count as known.
         read_only: Whether nothing may be written.
         tools: Names of the tools that are offered; all by default.
         plans: Previews that wait for their second call.

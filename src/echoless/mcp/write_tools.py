@@ -518,7 +518,7 @@ def left_behind(store: Store, run: Run | None = None) -> list[str]:
 
     Args:
         store: The store that was written to.
-        run: The run, where there was one.
+        run: The run, or None.
     """
     recovered = () if run is None else run.recovered
     notes = [f"An interrupted run was brought to an end first: {each}." for each in recovered]

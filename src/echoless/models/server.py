@@ -62,7 +62,7 @@ Hooks: TypeAlias = dict[str, list[Callable[[HttpRequest], None]]]
 
 
 class ProviderServer:
-    """One model of one server that speaks as a provider does; nothing is sent by itself.
+    """One model of one server with the API of a provider; sends nothing by itself.
 
     Attributes:
         provider: Whose API it is, and whose key may be sent.
@@ -153,13 +153,13 @@ class ProviderServer:
         return {"request": [] if self.key else [without_credentials]}
 
     def shortened(self, message: object) -> str:
-        """Returns what the server said of an error: one line, cut, without the key."""
+        """Returns the server's message about an error: one line, cut, without the key."""
         line = " ".join(str(message).split())
         return (line.replace(self.key, "[key]") if self.key else line)[:_MESSAGE]
 
 
 class OpenAIServer(ProviderServer):
-    """One model of one server with OpenAI's API.
+    """One model of one server with the API of OpenAI.
 
     Where the SDK tries again it does so after connection errors, 408, 409, 429 and 5xx, and honours
     Retry-After.

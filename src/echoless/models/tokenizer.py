@@ -66,10 +66,10 @@ class Tokenizer:
         for start in range(size):
             score = best[start]
             for end in range(start + 1, min(size, start + self._longest) + 1):
-                found = self._pieces.get(word[start:end])
-                if found is not None and score + found[1] > best[end]:
-                    best[end], came[end] = score + found[1], (start, found[0])
-                elif found is None and end == start + 1 and score + self._unknown > best[end]:
+                piece = self._pieces.get(word[start:end])
+                if piece is not None and score + piece[1] > best[end]:
+                    best[end], came[end] = score + piece[1], (start, piece[0])
+                elif piece is None and end == start + 1 and score + self._unknown > best[end]:
                     best[end], came[end] = score + self._unknown, (start, UNKNOWN)
         numbers: list[int] = []
         end = size

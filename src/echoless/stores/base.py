@@ -175,13 +175,13 @@ class Store(ABC):
         return None
 
     def remarks(self) -> Sequence[str]:
-        """Returns what the last complete `scan` found odd and left as it is, one sentence each."""
+        """Returns oddities that the last complete `scan` left unchanged, one sentence each."""
         return ()
 
     # ------------------------------------------------------------------ judging and merging
 
     def context(self, memory: Memory) -> str:
-        """Returns what a memory is about where its text does not say it, such as an entity's name.
+        """Returns the subject of a memory that its text does not name, such as an entity's name.
 
         The judge reads it before the text (`in_context`). Findings, plans, fingerprints and reports
         show the text alone. It depends on the fields of the memory alone, so that a memory that is
@@ -220,11 +220,11 @@ class Store(ABC):
         """Returns the survivor as this store wants it; nothing is read or written.
 
         Args:
-            old: The survivor as it is.
+            old: The survivor before the merge.
             members: Its duplicates, in the order of the plan.
             new: The survivor as the common rules make it.
             at: Time of the merge; None in a preview, which leaves out what depends on it.
-            removed: Whether the members will be removed, so that what belongs to them moves.
+            removed: Whether the members will be removed, so that their parts move to the survivor.
         """
         return new
 
@@ -357,11 +357,11 @@ class StoreKind(ABC):
     @classmethod
     @abstractmethod
     def open(cls, location: str) -> Store:
-        """Opens the store at what stands after `scheme://`; it must exist.
+        """Opens an existing store at a location, the part of the address behind `scheme://`.
 
         Raises:
-            StoreNotFound: Nothing is there.
-            ForeignStore: Something else is there.
+            StoreNotFound: There is nothing at the location.
+            ForeignStore: The location holds something else.
         """
 
     @classmethod
@@ -384,7 +384,7 @@ class StoreKind(ABC):
         """Returns the locations of the stores at a path, as `open` takes them; reads only.
 
         Args:
-            path: One that `recognises` accepts.
+            path: Path that `recognises` accepts.
 
         Returns:
             Empty where a path holds one store at most.
@@ -401,7 +401,7 @@ class StoreKind(ABC):
         Called where the kind `takes_map`.
 
         Args:
-            location: What stands after `scheme:///`.
+            location: Part of the address behind `scheme:///`.
             field_map: Field of a memory to the store's column or metadata key.
         """
         return location
@@ -425,7 +425,7 @@ class Prints:
 
 @runtime_checkable
 class Printed(Protocol):
-    """Store that digests what it holds in far less time than it takes to read it."""
+    """Store that computes digests of its content in far less time than a scan takes."""
 
     def prints(
         self, namespaces: Collection[str] | None = None, homes_of: Collection[str] | None = ()
@@ -434,8 +434,8 @@ class Printed(Protocol):
 
         Args:
             namespaces: Only these; all by default.
-            homes_of: Ids whose namespace is wanted, as far as they are in those namespaces; None
-                for those of all memories in them.
+            homes_of: Ids whose namespace the caller needs, within `namespaces`; None for all
+                memories of `namespaces`.
         """
         ...
 
@@ -462,7 +462,7 @@ class TextSearch(Protocol):
 
 @runtime_checkable
 class TextFiles(Protocol):
-    """Store that is one text file or a folder of text files, so that a change of it is a patch."""
+    """Store in one text file or a folder of text files, so that a change is a patch."""
 
     @property
     def root(self) -> Path:
@@ -491,7 +491,7 @@ def check_namespace(store: Store, namespace: str | None) -> None:
     """Refuses a namespace the store does not have; None stands for all and is always accepted.
 
     Raises:
-        UsageError: There is no such namespace; the message lists those there are.
+        UsageError: The store has no such namespace; the message lists its namespaces.
     """
     if namespace is not None and namespace not in (known := store.namespaces()):
         raise UsageError(

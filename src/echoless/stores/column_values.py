@@ -46,7 +46,7 @@ def read(name: str, value: Json) -> object:
     Empty texts and None are the field's default.
 
     Raises:
-        BadRecord: It cannot be read as that field.
+        BadRecord: The value does not fit the field.
     """
     if value is None or (value == "" and name != "content"):
         return default(name)
@@ -272,7 +272,7 @@ def texts_in(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     The first rows decide: a text has several words, and is no JSON.
     """
     query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'create virtual%'"
-    found = []
+    candidates = []
     for (table,) in connection.execute(query).fetchall():
         for (column,) in connection.execute("SELECT name FROM pragma_table_info(?)", (table,)):
             name, home = (each.replace('"', '""') for each in (column, table))
@@ -281,9 +281,9 @@ def texts_in(connection: sqlite3.Connection) -> list[tuple[str, str]]:
                 f" LIMIT {_LOOKED_AT})"
                 " WHERE typeof(t) = 'text' AND t LIKE '% %' AND substr(t, 1, 1) NOT IN ('{', '[')"
             )
-            found.append((-(length or 0), table, column))
+            candidates.append((-(length or 0), table, column))
     best: dict[str, str] = {}
-    for length, table, column in sorted(found):
+    for length, table, column in sorted(candidates):
         if length:
             best.setdefault(table, column)
     return list(best.items())

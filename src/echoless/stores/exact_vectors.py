@@ -27,7 +27,7 @@ _KEY: Final = "vector:"
 
 
 class ExactVectors:
-    """Vectors as they were written, where other ones are read back."""
+    """Original bytes of vectors, for stores that normalise or round vectors."""
 
     def __init__(self, sidecar: Sidecar) -> None:
         """Keeps them in a sidecar."""
@@ -35,7 +35,7 @@ class ExactVectors:
         self.needed = False
 
     def original(self, id_: str, read: bytes | None) -> bytes | None:
-        """Returns the vector as written, if it belongs to the one read; else the one read."""
+        """Returns the original vector if the vector read belongs to it, else the vector read."""
         if not self.needed or read is None:
             return read
         text = self._sidecar.ledger.fact(_KEY + id_)
@@ -73,7 +73,7 @@ class ExactVectors:
         self._store(changed)
 
     def _store(self, vectors: Mapping[str, tuple[bytes, str]]) -> None:
-        """Writes vectors with the digests of those that are read for them."""
+        """Writes vectors with the digests of the vectors that a reader gets."""
         if not vectors:
             return
         ledger = self._sidecar.ledger
@@ -84,7 +84,7 @@ class ExactVectors:
 
 
 def _is_unit(vector: bytes) -> bool:
-    """Checks whether the length of a vector is 0 or 1, so that an index leaves it as it is.
+    """Checks whether the length of a vector is 0 or 1, so that an index does not change it.
 
     The tolerance is that of Qdrant (`lib/segment/src/spaces/tools.rs`).
     """

@@ -35,7 +35,7 @@ SHOWN: Final = frozenset({"", "0", "false", "f", "no"})
 """Values of a field that do not put a record away, in lower case."""
 
 _NEVER: Final = SHOWN | {"never", "infinity", "none", "null", "-1"}
-"""Values of an end that stand for none."""
+"""Values of an expiration field that mean no end."""
 
 _KINDS: Final = lazy_pattern(
     r"(?P<end>expir(?:e|es|y|ation)(?:at|on|date|time)?|expiredat|valid(?:until|to)|invalidat)"
@@ -81,32 +81,32 @@ def promised(memory: Memory, more: Mapping[str, Json] = EMPTY) -> Memory:
     """Returns a memory with the promise that the marks of its text and its fields make.
 
     Args:
-        memory: As its adapter read it.
+        memory: Memory from the adapter.
         more: Fields of the record that the memory does not carry.
     """
-    found = [
+    marks = [
         (*_kind(key), value)
         for fields in (memory.metadata, memory.extra, more)
         for key, value in fields.items()
         if _kind(key)[0] and value is not None
     ]
     own = retired(memory.content)
-    if not found and not own:
+    if not marks and not own:
         return memory
-    times = [str(value).strip() for kind, _, value in found if kind == "end"]
-    times = [end for end in times if end.lower() not in _NEVER] or list(_lives(memory, found))
+    times = [str(value).strip() for kind, _, value in marks if kind == "end"]
+    times = [end for end in times if end.lower() not in _NEVER] or list(_lives(memory, marks))
     until = min(times, key=lambda end: (Promise(end).rank[1] * -1, end), default=None)
-    why = min(filter(None, (own, *(_away(*each) for each in found))), default="")
+    why = min(filter(None, (own, *(_away(*each) for each in marks))), default="")
     if until is None and not why:
         return memory
     return replace(memory, promise=Promise(until, why, memory.promise.readers))
 
 
-def _lives(memory: Memory, found: Iterable[tuple[str, str, Json]]) -> Iterator[str]:
-    """Yields the times at which a record ends that lives so long after it was last touched."""
+def _lives(memory: Memory, marks: Iterable[tuple[str, str, Json]]) -> Iterator[str]:
+    """Yields the end of a record for each field with a lifetime, counted from its last use."""
     times = (memory.created_at, memory.updated_at, memory.last_accessed)
     touched = max((moment for each in times if (moment := instant(each)) is not None), default=None)
-    for kind, unit, value in found:
+    for kind, unit, value in marks:
         if kind != "life" or str(value).strip().lower() in _NEVER:
             continue
         try:
@@ -134,10 +134,10 @@ def is_hidden(record: Mapping[str, Json]) -> bool:
 
 
 def hiding(record: Mapping[str, Json], key: str) -> dict[str, Json]:
-    """Returns the fields that hide a record and keep what stood there.
+    """Returns the fields that hide a record, with the former value saved.
 
     Args:
-        record: As it is.
+        record: The record before hiding.
         key: Of the day.
     """
     before = {key: record[key]} if key in record else {}
@@ -145,12 +145,12 @@ def hiding(record: Mapping[str, Json], key: str) -> dict[str, Json]:
 
 
 def shown(record: Mapping[str, Json], key: str) -> dict[str, Json]:
-    """Returns a record as it was before echoless hid it; any other as it is.
+    """Returns a record with its former expiration date if echoless hid it; else unchanged.
 
     A day that someone set since stays.
 
     Args:
-        record: As it is.
+        record: Fields of the record.
         key: Of the day; empty for a program without one.
     """
     plain = dict(record)

@@ -40,7 +40,7 @@ _FORMS: Final = {"map": "map=FIELD:COLUMN", "hide": "hide=move"}
 _HIDINGS: Final[Mapping[str, Hiding]] = {"mark": "mark", "move": "move", "expire": "expire"}
 
 _SAFE: Final = "/ :.,@+-_>"
-"""Characters of a column's name that may stand in a query as they are."""
+"""Characters of column names that need no escape in a query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +87,14 @@ class FieldMap:
         return FieldMap({**lower.columns, **self.columns})
 
     def only(self, fields: Iterable[str], store: str) -> FieldMap:
-        """Returns the map itself, if it names no other fields than these.
+        """Returns the map unchanged if it names no other fields than these.
 
         Args:
             fields: Those the kind of store can take from a column.
             store: For the message, such as `a Chroma collection`.
 
         Raises:
-            UsageError: It names another one.
+            UsageError: The map names another field.
         """
         known = tuple(fields)
         for name in self.columns:
@@ -223,14 +223,14 @@ def read_path(location: str, *, way: Hiding = "move") -> MappedUrl:
     """Splits `PATH?hide=move`, for a store without maps and parts; any other `?` is of the path.
 
     Args:
-        location: What stands behind `scheme:///`.
+        location: Part of the address behind `scheme:///`.
         way: As for `read_hiding`.
 
     Raises:
         UsageError: As `read_hiding`.
     """
-    path, found, value = location.rpartition("?hide=")
-    if not found or Path(location).exists():
+    path, separator, value = location.rpartition("?hide=")
+    if not separator or Path(location).exists():
         return MappedUrl(Path(location))
     return MappedUrl(Path(path), hide=read_hiding(value, way=way))
 
@@ -239,7 +239,7 @@ def read_location(location: str, *, takes: Iterable[str] = ("map",)) -> MappedUr
     """Splits `PATH?map=field:column&map=…#PART`; a `?` or `#` may belong to an existing path.
 
     Args:
-        location: What stands behind `scheme:///`.
+        location: Part of the address behind `scheme:///`.
         takes: Parts the query may have: `map`, `hide`.
 
     Raises:

@@ -46,19 +46,19 @@ class Snapshot:
         """
         with speaking_of(path):
             try:
-                found = path.stat(follow_symlinks=linked)
+                status = path.stat(follow_symlinks=linked)
             except (FileNotFoundError, NotADirectoryError):
                 return None
-        return cls(found.st_size, found.st_mtime_ns, found.st_ino)
+        return cls(status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 def file_number(path: Path) -> tuple[int, int] | None:
     """Returns device and inode, which differ for a file put in its place; None if it is missing."""
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def database_state(path: Path) -> str:
@@ -141,7 +141,7 @@ def is_text(name: str) -> bool:
 
 
 def shown(name: str) -> str:
-    """Returns a name of a file as text, also one that is not UTF-8."""
+    """Returns the name of a file as text, even if it is no UTF-8."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
@@ -184,7 +184,7 @@ def place_in(root: Path, name: str) -> Path:
 
 
 def make_folders(folder: Path) -> None:
-    """Makes a folder and those above it, each no more open than the one it is made in."""
+    """Makes a folder and its parents, each with at most the rights of its own parent."""
     if not folder.is_dir():
         make_folders(folder.parent)
         with speaking_of(folder):
@@ -192,11 +192,11 @@ def make_folders(folder: Path) -> None:
 
 
 def check_new(path: Path, what: str) -> None:
-    """Checks that a file could be written with `write_new`, such as before the work it takes.
+    """Checks that `write_new` could write a file, such as before long work.
 
     Args:
         path: The file to be.
-        what: What it holds, as a noun for the error.
+        what: Noun for the file in the error, such as `report`.
 
     Raises:
         UsageError: The file exists, or its folder does not.
@@ -246,7 +246,7 @@ def make_file(path: Path) -> None:
 
 
 def replace_bytes(path: Path, data: bytes, expected: Snapshot | None) -> None:
-    """Replaces a file atomically: writes beside it, synchronises, renames over it.
+    """Replaces a file atomically: writes a temporary file, synchronises it, renames it.
 
     Args:
         path: The file; its permissions and owner are kept.
@@ -331,7 +331,7 @@ def _copy_attributes(handle: int, path: Path) -> None:
     """Gives an open file the extended attributes of another: lists of access, labels, notes.
 
     Raises:
-        OSError: One of them cannot be kept; those of the system itself may be refused.
+        OSError: An attribute cannot be copied; attributes of the system itself may be refused.
     """
     try:
         names = os.listxattr(path)

@@ -36,9 +36,10 @@ class HiddenRecord:
     """A memory that was moved out of its store.
 
     Attributes:
-        memory: As it was when it left, with its `native`.
+        memory: The memory before it was moved, with its `native`.
         place: Where it belongs, for a store with an order of its own; 0 elsewhere.
-        after: What it stood behind, for a store that finds a place again by that; else empty.
+        after: Key of its former predecessor, for a store that restores places by neighbours; else
+            empty.
     """
 
     memory: Memory
@@ -180,7 +181,7 @@ class HidesOnRequest(BesideSidecar):
         )
 
     def _seen_view(self, sentence: str) -> OwnerView:
-        """Returns what is said, and how it changes, while the owner's program sees all."""
+        """Returns the view of an owner's program that sees all, with the way to change it."""
         return OwnerView(sentence, self._moving_url())
 
     def _moving_url(self) -> str:
@@ -246,7 +247,7 @@ class MovesHidden(HidesOnRequest):
         raise NotImplementedError
 
     def as_scanned(self, memory: Memory) -> Memory:
-        """Returns a memory of `own_get` as `own_scan` yields it, which may read less."""
+        """Returns a memory of `own_get` in the form of `own_scan`, which may read less."""
         return memory
 
     def conceal(self, memories: Sequence[Memory]) -> None:
@@ -339,7 +340,7 @@ class MovesHidden(HidesOnRequest):
             self.own_put(stay)
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Removes memories, those that were moved too."""
+        """Removes memories, moved ones too."""
         wanted = set(ids)
         aside = wanted & self._aside().keys()
         self.own_remove(wanted)

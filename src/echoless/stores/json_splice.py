@@ -55,7 +55,7 @@ def splice(text: str, changes: Mapping[str, str | None]) -> str:
     members = _members(text)
     last = {member.key: member for member in members}
     gone = {key for key, value in changes.items() if value is None}
-    kept = [member for member in members if member.key not in gone]
+    left = [member for member in members if member.key not in gone]
     style = ": " if re.search(r'"\s*:\s', text) else ":"
     comma = ", " if re.search(r",\s", text) or len(last) < 2 else ","
     edits = [(last[k].value, last[k].end, v) for k, v in changes.items() if v and k in last]
@@ -64,11 +64,11 @@ def splice(text: str, changes: Mapping[str, str | None]) -> str:
         f"{json.dumps(k, ensure_ascii=False)}{style}{v}" for k, v in new_ones.items()
     )
     # what is dropped goes with the comma behind it, and at the end with that before it
-    behind = kept[-1].end if kept else members[0].start if members else text.index("{") + 1
+    behind = left[-1].end if left else members[0].start if members else text.index("{") + 1
     end = members[-1].end if members else behind
     dropped = (each for each in members if each.key in gone and each.start < behind)
     edits += [(each.start, each.comma or each.end, "") for each in dropped]
-    edits.append((behind, end, comma * bool(kept and added) + added))
+    edits.append((behind, end, comma * bool(left and added) + added))
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
     return text
@@ -79,7 +79,7 @@ def array_of(text: str, key: str) -> str | None:
 
     Args:
         text: One JSON object.
-        key: Of the array; one that stands twice counts in its last place.
+        key: Key of the array; if it occurs twice, the last one counts.
 
     Raises:
         ValueError: The text is not a JSON object.
@@ -112,8 +112,8 @@ def records_in(text: str, is_record: Callable[[object], bool]) -> tuple[str, lis
     elif isinstance(value, dict) and not is_record(value):
         last = {member.key: member for member in _members(text)}
         lists = {key: each for key, each in value.items() if isinstance(each, list)}
-        found = [key for key, each in lists.items() if any(map(is_record, each))]
-        arrays = [(last[key].value, last[key].end) for key in found or _KNOWN & lists.keys()]
+        keys = [key for key, each in lists.items() if any(map(is_record, each))]
+        arrays = [(last[key].value, last[key].end) for key in keys or _KNOWN & lists.keys()]
     if len(arrays) != 1:
         return None
     ((start, end),) = arrays

@@ -133,14 +133,14 @@ class JsonlStore(StoreKind, HidesOnRequest):
         self._add_moved()
 
     def _read_document(self, text: str) -> None:
-        """Reads a file that is one JSON document; other files stay lines.
+        """Reads a file that is one JSON document; any other file stays a list of lines.
 
         Raises:
-            BadRecord: It is a document, and it is not plain where its memories stand.
+            BadRecord: The file is a document, and its memories have no simple place in it.
         """
-        found = records_in(text, records.is_record)
-        if found is not None:
-            self._head, self._lines, self._tail = found
+        document = records_in(text, records.is_record)
+        if document is not None:
+            self._head, self._lines, self._tail = document
             self._between = ","
         elif len(self._lines) > 1 and (advice := as_lines(text, self._path)):
             raise BadRecord(advice)
@@ -295,7 +295,7 @@ class JsonlStore(StoreKind, HidesOnRequest):
         """Replaces the file, and brings what was moved out of it up to date around that.
 
         Args:
-            before: All lines as they were.
+            before: All lines before the change.
         """
         table = HiddenRecords(self.ledger)
         rows = table.read().keys()  # a damaged ledger refuses before anything changes

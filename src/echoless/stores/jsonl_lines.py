@@ -26,7 +26,7 @@ def digest(lines: Iterable[str]) -> str:
 
 
 def joined(present: Sequence[str], moved: Sequence[HiddenRecord], known: str) -> list[str]:
-    """Returns the lines of a file with those that were moved out of it.
+    """Returns the lines of a file together with the moved lines.
 
     Args:
         present: Lines of the file, each with its end.
@@ -40,7 +40,7 @@ def joined(present: Sequence[str], moved: Sequence[HiddenRecord], known: str) ->
 
 
 def _after_an_edit(present: Sequence[str], moved: Sequence[HiddenRecord]) -> list[str]:
-    """Returns the lines with each moved one behind the line it stood behind."""
+    """Returns all lines, each moved line behind its former neighbour."""
     at: dict[str, list[int]] = {}
     for number, line in enumerate(present):
         at.setdefault(_print(line), []).append(number)
@@ -61,7 +61,7 @@ def _after_an_edit(present: Sequence[str], moved: Sequence[HiddenRecord]) -> lis
 def parted(
     whole: Sequence[str], places: Mapping[int, str], memory: Callable[[str], Memory]
 ) -> Iterator[HiddenRecord]:
-    """Yields the lines that lie outside of the file as the ledger keeps them.
+    """Yields the moved lines as records of the ledger.
 
     Args:
         whole: All lines.

@@ -217,7 +217,7 @@ def written(new: Memory) -> str:
 
 
 def _json_field(value: Memory, name: str) -> Json:
-    """Returns a field as JSON; vectors as numbers that people can read."""
+    """Returns a field as JSON, with vectors as readable numbers."""
     if name == "vectors":
         return {v.model: codec.bytes_to_floats(v.data) for v in value.vectors}
     return codec.field_to_json(value, name)

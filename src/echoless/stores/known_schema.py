@@ -28,7 +28,7 @@ class Oddity:
 
     Attributes:
         name: Of the table, trigger or view.
-        says: What it is, as a sentence without its full stop.
+        says: Description of the object, a sentence without its full stop.
         hinders_reading: Whether the file must not even be read.
     """
 
@@ -78,7 +78,7 @@ class KnownSchema:
         return odd
 
     def _odd(self, kind: str, name: str, on: str, sql: str) -> Oddity | None:
-        """Returns what is odd about one object, or None."""
+        """Returns the oddity of one object of the database, or None."""
         made = {known.casefold(): known for known in self._made}
         known = made.get(name.casefold())
         if kind == "trigger":
@@ -147,5 +147,5 @@ def refusal(path: Path | None, oddities: Iterable[Oddity]) -> EcholessError:
 
 
 def _plain(sql: str) -> str:
-    """Returns a statement without its spaces and quotes, which other programs write otherwise."""
+    """Returns a statement without spaces and quotes, which differ between programs."""
     return _SPACE.sub(" ", sql.replace('"', "").strip())

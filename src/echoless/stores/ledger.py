@@ -59,7 +59,7 @@ _OF_REVIEWS: Final = ("reviewed", "review_withdrawn")
 """Kinds of event about answers of a person."""
 
 _BATCH: Final = 500
-"""Rows that `load` writes at once, and ids that one statement names."""
+"""Number of rows in one write of `load`, and of ids in one statement."""
 
 
 class Ledger:
@@ -82,7 +82,7 @@ class Ledger:
         return self.database.transaction()
 
     def _table(self, name: str) -> str:
-        """Returns a table as statements name it."""
+        """Returns the name of a table for statements."""
         return self.database.table(name)
 
     def _rows(
@@ -107,7 +107,7 @@ class Ledger:
             raise unreadable(problem, self.database, table) from problem
 
     def _write(self, statement: str, values: Sequence[Cell] = ()) -> int:
-        """Executes one statement that changes rows, and returns how many it changed."""
+        """Executes one statement that changes rows, and returns the number of changed rows."""
         with self.database.speaking():
             return self.database.change(statement, values)
 
@@ -279,7 +279,7 @@ class Ledger:
         return self._marks_where("duplicate", ids)
 
     def marks_about(self, ids: Collection[str]) -> dict[str, Mark]:
-        """Returns marks that name one of some memories, as the hidden or as the visible one.
+        """Returns the marks of some memories, whether hidden or visible, by hidden id.
 
         It costs what is returned, not what the ledger holds.
         """
@@ -302,7 +302,7 @@ class Ledger:
     # ------------------------------------------------------------------ kept both, plans, facts
 
     def keep(self, pairs: Iterable[Kept]) -> None:
-        """Records pairs as different; they are asked about again only when one changes."""
+        """Records pairs as different; a pair is asked about again only after a change of a text."""
         self._write_many(
             f"INSERT INTO {self._table('kept')} (a, b, print_a, print_b) VALUES (?, ?, ?, ?)"
             " ON CONFLICT (a, b) DO UPDATE"
@@ -315,7 +315,7 @@ class Ledger:
         return self.own_kept()
 
     def kept_of(self, ids: Collection[str]) -> list[Kept]:
-        """Returns the pairs kept apart that name one of some memories, by ids.
+        """Returns the pairs kept apart with at least one of some memories, by ids.
 
         It costs what is returned, not what the ledger holds.
         """
@@ -325,9 +325,9 @@ class Ledger:
             selected = f"SELECT a, b, print_a, print_b FROM {self._table('kept')}"
             for column in ("a", "b"):
                 for row in self._rows("kept", f"{selected} WHERE {column} IN ({places})", batch):
-                    kept = kept_of(row, self._place)
-                    pairs[kept.ids] = kept
-        return [pairs[pair] for pair in sorted(pairs)]
+                    pair = kept_of(row, self._place)
+                    pairs[pair.ids] = pair
+        return [pairs[key] for key in sorted(pairs)]
 
     def own_kept(self) -> list[Kept]:
         """Returns the pairs that were recorded through this ledger; only they can be taken back."""
@@ -347,7 +347,7 @@ class Ledger:
             pairs: Ids, smaller first.
 
         Returns:
-            Those that were recorded here.
+            The pairs that this ledger had recorded.
         """
         statement = f"DELETE FROM {self._table('kept')} WHERE a = ? AND b = ?"
         return [pair for pair in pairs if self._write(statement, pair)]
@@ -380,14 +380,14 @@ class Ledger:
     # ------------------------------------------------------------------ said again
 
     def confirm(self, id_: str, data: JsonObject) -> int:
-        """Counts that a memory was said again; the memory itself stays as it is.
+        """Counts a repetition of a memory, whose record stays unchanged.
 
         Args:
             id_: The memory.
             data: Other parts of the event.
 
         Returns:
-            How often it was said again so far.
+            Number of repetitions so far.
         """
         self.record("confirmed", data={**data, "id": id_})
         with self.database.speaking():
@@ -545,7 +545,7 @@ class Ledger:
 
 
 def _batches(ids: Iterable[str]) -> Iterator[list[str]]:
-    """Yields ids in batches that one statement can name.
+    """Yields ids in batches, each small enough for one statement.
 
     No row names an id that has no UTF-8, or one of a damaged record that is no text.
     """
@@ -565,9 +565,9 @@ def kept_apart(
         part: Whether they are few of the store: then only their pairs are read.
     """
     return {
-        (kept.a, kept.b)
-        for kept in (ledger.kept_of(memories.keys()) if part else ledger.kept())
-        if kept.a in memories
-        and kept.b in memories
-        and kept.holds(memories[kept.a], memories[kept.b])
+        (pair.a, pair.b)
+        for pair in (ledger.kept_of(memories.keys()) if part else ledger.kept())
+        if pair.a in memories
+        and pair.b in memories
+        and pair.holds(memories[pair.a], memories[pair.b])
     }

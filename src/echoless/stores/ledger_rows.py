@@ -50,16 +50,16 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Hidden memory, and the visible one that stands for it.
+    """A hidden memory with its visible survivor.
 
     Attributes:
         duplicate: The hidden memory.
         survivor: The visible one.
-        run: The run that hid it.
+        run: Id of the run that hid the memory.
         verdict: Its direct verdict with the survivor; empty in a transitive group without one.
         similarity: Their similarity, 0 to 1, or None.
         evidence: Why, in one line.
-        texts: Digest of both texts as they were; the verdict holds as long as they stay so.
+        texts: Digest of both texts at the verdict, which holds as long as both texts stay the same.
     """
 
     duplicate: str
@@ -174,7 +174,7 @@ def mark_of(row: Row, place: Place) -> Mark:
 
 
 def kept_of(row: Row, place: Place) -> Kept:
-    """Reads a pair kept apart from its columns; raises as `event_of`."""
+    """Reads a pair kept apart from its columns; raises the errors of `event_of`."""
     a, b, print_a, print_b = row
     _texts(
         place, f"the pair {a!r} and {b!r} kept apart", a=a, b=b, print_a=print_a, print_b=print_b
@@ -201,7 +201,7 @@ def image_of(row: Row, place: Place) -> Image:
 
 
 def check_paired(images: Sequence[Image], place: Place) -> None:
-    """Checks that each record has an image before and one after each action that touched it.
+    """Checks that each record has an image before and after each action on it.
 
     Raises:
         LedgerDamaged: One is missing; the message names it.

@@ -63,7 +63,7 @@ ENDS: Final = frozenset({"run_finished", "run_undone"})
 
 @migrations.add("0003_open_runs")
 def _open_runs(db: sqlite3.Connection) -> None:
-    """Makes a table of runs that have not ended, so that nobody reads the whole ledger for them."""
+    """Makes a table of unfinished runs, so that nobody reads the whole ledger to find them."""
     db.execute("CREATE TABLE open_runs (run TEXT PRIMARY KEY) WITHOUT ROWID")
     find_open(Database(None, db, writable=True))
 

@@ -43,7 +43,7 @@ class LinkIndex:
 
 
 class Backlinks:
-    """Links between the memories of a store, for as long as one run writes to it.
+    """Links between the memories of a store, for the time of one run.
 
     A store that can look links up (`linking`) is asked anew each time. Any other is read whole
     once, and after that only what it says has changed (`changes`), whoever changed it; one that
@@ -57,10 +57,10 @@ class Backlinks:
         self._state = ""
 
     def to(self, ids: Collection[str]) -> dict[str, list[Memory]]:
-        """Returns memories outside the given ones with a link to them, as they are now.
+        """Returns the present memories that link to one of the given ids, without these themselves.
 
         Returns:
-            By the memory they link to, sorted by id; whole records, as `get` gives them.
+            By the target of the link, sorted by id; whole records, as `get` returns them.
         """
         if not ids:
             return {}

@@ -59,7 +59,7 @@ class RecordLayout:
         A field is left out where its key is missing, or holds what cannot be read as that field.
 
         Args:
-            record: As it is.
+            record: Fields of the stored record.
             names: Only these fields; all by default.
         """
         read: dict[str, object] = {}

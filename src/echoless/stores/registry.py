@@ -66,7 +66,7 @@ def _kind(scheme: str) -> type[StoreKind]:
     """Returns the kind of store of a scheme.
 
     Raises:
-        UsageError: There is no such scheme.
+        UsageError: No kind of store has this scheme.
         OutdatedKind: Its class does not inherit `StoreKind`.
     """
     if scheme == _DEFAULT:

@@ -107,7 +107,7 @@ class MemoryRows:
             yield self._memory(pending, vectors)
 
     def _memory(self, row: tuple[Any, ...], vectors: tuple[Vector, ...]) -> Memory:
-        """Makes one memory; raises as `memories`."""
+        """Makes one memory of a row; raises the errors of `memories`."""
         _, _, seq, id_, content, namespace, kind, importance, count, made, changed, seen = row[:12]
         provenance, pinned, tags, links, metadata, extra = row[12:]
         for known in (self._names, self._times, self._numbers):

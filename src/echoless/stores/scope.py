@@ -42,7 +42,7 @@ class Head:
     """Fields of a memory that decide whether it is in a scope, read before the others.
 
     Attributes:
-        id: As that of the memory.
+        id: Id of the memory.
         namespace: As above.
         created_at: As above.
     """
@@ -118,10 +118,10 @@ _LABELS: Final = lazy_pattern(
     r"|group(?=id)|project|workspace|wing|collection|namespace|persona|assistant|bot|peer"
     r"|session|thread|run(?=id)|conversation|chat)(?:id|uuid|key|name)?"
 )
-"""Fields that look like owners, or like occasions on which one of them spoke."""
+"""Names of fields that hold owners (a user, an agent) or occasions (a session, a run)."""
 
 _MOST_VALUES: Final = 20
-"""Values of an occasion from which it may be as good as one for each memory."""
+"""Number of different values from which an occasion may be unique for each memory."""
 
 
 @lru_cache(maxsize=4_096)
@@ -142,26 +142,26 @@ def _named(memory: Memory, *, whole: bool) -> Iterator[tuple[str, str, str]]:
 
 
 def owned(memory: Memory, *, whole: bool = False) -> Memory:
-    """Returns a memory with the owners that its fields name beside its namespace.
+    """Returns a memory with the owners in its fields, beside its namespace.
 
     Args:
-        memory: As its adapter read it.
-        whole: Whether all its fields may name one, and occasions such as sessions too, as the
-            layout is of no known program; else only its metadata.
+        memory: Memory from the adapter.
+        whole: Whether all fields may name owners, and occasions such as sessions, because the
+            layout is of no known program; else only the metadata counts.
     """
-    found = sorted({(label, value) for _, label, value in _named(memory, whole=whole)})
-    return replace(memory, owners=namespace_of_labels(found)) if found else memory
+    labels = sorted({(label, value) for _, label, value in _named(memory, whole=whole)})
+    return replace(memory, owners=namespace_of_labels(labels)) if labels else memory
 
 
 def of_owners(memory: Memory, gone: Collection[str] = _OCCASIONS) -> Memory:
     """Returns a memory whose owners are without some labels; by default, without occasions."""
     parts = memory.owners.split("&")
-    kept = "&".join(part for part in parts if part.partition("=")[0] not in gone)
-    return memory if kept == memory.owners else replace(memory, owners=kept)
+    remaining = "&".join(part for part in parts if part.partition("=")[0] not in gone)
+    return memory if remaining == memory.owners else replace(memory, owners=remaining)
 
 
 def by_owners(memories: Mapping[str, Memory]) -> tuple[dict[str, Memory], list[str]]:
-    """Returns memories without occasions that are as good as one for each, and what is to be told.
+    """Returns memories without occasions that are almost unique for each memory, and notes.
 
     A session of its own for nearly every memory of a namespace keeps nothing apart that belongs
     apart, and would leave nothing to compare.
@@ -182,14 +182,14 @@ def by_owners(memories: Mapping[str, Memory]) -> tuple[dict[str, Memory], list[s
             loose.add((name, label))
         elif several > 1 or len(known) < sizes[name]:
             split.add(label)
-    told = (
+    labelled = (
         (split, "are never compared, as they look like owners"),
         ({label for _, label in loose}, "are compared, as nearly each has its own"),
     )
     notes = [
         f"Memories with two values of {', '.join(map(repr, names))} {what}. ?map=type:KEY in the "
         "address changes that."
-        for labels, what in told
+        for labels, what in labelled
         if (names := [key for label in sorted(labels) for key in sorted(keys[label])])
     ]
     return {

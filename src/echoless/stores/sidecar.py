@@ -1,4 +1,4 @@
-"""Ledger beside a store that cannot hold one: `NAME.echoless`, an SQLite file."""
+"""Ledger in a file beside a store that cannot hold it: `NAME.echoless`, an SQLite file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class LedgerPlace(ABC):
     @property
     @abstractmethod
     def ledger(self) -> Ledger:
-        """Returns the ledger as it is now.
+        """Returns the present ledger.
 
         Raises:
             LedgerDamaged: Nothing of it can be read.
@@ -53,7 +53,7 @@ class LedgerPlace(ABC):
 
     @property
     def is_sound(self) -> bool:
-        """Returns whether the ledger can be read; one that is not there is an empty one."""
+        """Checks whether the ledger can be read; a missing ledger counts as an empty one."""
         return True
 
     def locked(self) -> AbstractContextManager[None]:
@@ -118,7 +118,7 @@ class Sidecar(LedgerPlace):
 
     @property
     def ledger(self) -> Ledger:
-        """Returns the ledger as it is now.
+        """Returns the present ledger.
 
         Raises:
             LedgerDamaged: The file is there and cannot be read at all.
@@ -139,7 +139,7 @@ class Sidecar(LedgerPlace):
 
     @property
     def is_sound(self) -> bool:
-        """Returns whether the ledger can be read; one that is not there is an empty one."""
+        """Checks whether the ledger can be read; a missing ledger counts as an empty one."""
         return self._damage is None
 
     @property
@@ -204,7 +204,7 @@ def lost(path: Path, problem: EcholessError) -> LedgerDamaged:
 
 
 class MemorySidecar(LedgerPlace):
-    """Lineage that lasts as long as the object, for a store that is no file."""
+    """Lineage in memory, for a store that is no file."""
 
     def __init__(self) -> None:
         """Makes an empty ledger."""
@@ -219,7 +219,7 @@ class MemorySidecar(LedgerPlace):
 
     @property
     def ledger(self) -> Ledger:
-        """Returns the ledger as it is now."""
+        """Returns the present ledger."""
         return Ledger(self._database)
 
     @property

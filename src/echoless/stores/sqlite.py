@@ -128,7 +128,7 @@ class SqliteStore(StoreKind, Store):
 
     @classmethod
     def recognises(cls, path: Path) -> bool:
-        """Returns whether it is an SQLite file; `open` refuses those of other programs."""
+        """Checks whether a path is an SQLite file; `open` refuses files of other programs."""
         return path.is_file() and is_sqlite(path)
 
     @classmethod

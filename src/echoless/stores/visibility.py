@@ -1,4 +1,4 @@
-"""What is said where the program that owns a store still sees what echoless hides."""
+"""Notes for stores whose owning program still shows the memories that echoless hides."""
 
 from __future__ import annotations
 

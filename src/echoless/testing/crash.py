@@ -21,7 +21,7 @@ _FILE_CALLS: Final = ("replace", "link", "unlink", "fsync", "open", "chmod", "fd
 
 
 class _Countdown:
-    """Counter that kills its own process when it reaches zero."""
+    """Counter that kills its own process at zero."""
 
     def __init__(self, steps: int) -> None:
         self.left = steps
@@ -91,7 +91,7 @@ def _instrument(countdown: _Countdown) -> None:
 
 
 def _counted_call(call: Callable[..., object], countdown: _Countdown) -> Callable[..., object]:
-    """Returns a function that counts before it calls another one."""
+    """Returns a function that counts each call, then calls another function."""
 
     def counted(*arguments: object, **options: object) -> object:
         countdown.step()

@@ -47,11 +47,11 @@ class HidingConformance(StoreSuite):
         raise NotImplementedError
 
     def open_plain(self, folder: Path) -> Store:
-        """Opens the store as one does who knows nothing of how it hides."""
+        """Opens the store without the option `hide`."""
         return self.open(folder)
 
     def own_bytes(self, folder: Path) -> Mapping[str, bytes]:
-        """Returns the bytes of the store's own files, without those of echoless beside them."""
+        """Returns the bytes of the store's own files, without the files of echoless."""
         return {
             name: data
             for name, data in contents(folder).items()
@@ -62,7 +62,7 @@ class HidingConformance(StoreSuite):
         """Returns five memories with texts of their own."""
         texts = ("Tea at four.", "The tea is at four.", "The cat sleeps.", "Ana likes figs.")
         made = [simple(n, text, tags=(f"t{n}",)) for n, text in enumerate(texts, 1)]
-        return self.told(*made, simple(5, "At four there is tea.", tags=("x",)))
+        return self.as_stored(*made, simple(5, "At four there is tea.", tags=("x",)))
 
     def texts(self, *numbers: int) -> set[str]:
         """Returns the texts of some of the five."""
@@ -202,7 +202,7 @@ class HidingConformance(StoreSuite):
         self._comes_to_an_end(tmp_path, before)
 
     def _comes_to_an_end(self, folder: Path, before: list[tuple[Memory, object]]) -> None:
-        """Checks the store as the next user does, and that its owner sees what is not marked."""
+        """Checks the store as its next user, and that its owner sees all unmarked memories."""
         with self.open_plain(folder) as store:
             assert {m.id for m in store.scan()} == {m.id for m, _ in before}
             check(store, mend=True)

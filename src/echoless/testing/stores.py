@@ -136,7 +136,7 @@ class StoreSuite:
         """Returns a memory without the fields this kind of store has no place for."""
         return memory
 
-    def told(self, *memories: Memory) -> list[Memory]:
+    def as_stored(self, *memories: Memory) -> list[Memory]:
         """Returns some memories as this kind of store holds them."""
         return [self.kept(memory) for memory in memories]
 
@@ -148,7 +148,7 @@ class StoreSuite:
         return id_
 
     def ids(self, *ids: str) -> list[str]:
-        """Returns some ids as `named` gives them."""
+        """Returns the ids that the store gives to memories with these ids, see `named`."""
         return [self.named(id_) for id_ in ids]
 
     def listed(self, *ids: str) -> list[str]:
@@ -182,7 +182,7 @@ class StoreConformance(StoreSuite):
         assert list(tmp_path.iterdir()) == []
 
     def test_every_field_comes_back_as_it_was(self, tmp_path: Path) -> None:
-        full, small = self.told(FULL, simple(1))
+        full, small = self.as_stored(FULL, simple(1))
         self.fill(tmp_path, [full, small])
         with self.open(tmp_path) as store:
             memories = store.get([full.id, small.id, "no such id"])
@@ -191,7 +191,7 @@ class StoreConformance(StoreSuite):
             assert fingerprint(memories[full.id]) == fingerprint(full)
 
     def test_put_replaces_and_keeps_the_place(self, tmp_path: Path) -> None:
-        self.fill(tmp_path, self.told(simple(1), simple(2), simple(3)))
+        self.fill(tmp_path, self.as_stored(simple(1), simple(2), simple(3)))
         changed = self.kept(simple(2, "Another fact.", tags=("new",)))
         with self.open(tmp_path) as store, store.writing():
             store.put([changed])
@@ -199,7 +199,7 @@ class StoreConformance(StoreSuite):
             assert store.get([changed.id])[changed.id] == changed
 
     def test_removed_memories_go_back_to_their_place(self, tmp_path: Path) -> None:
-        self.fill(tmp_path, self.told(*(simple(n) for n in range(1, 6))))
+        self.fill(tmp_path, self.as_stored(*(simple(n) for n in range(1, 6))))
         with self.open(tmp_path) as store, store.writing():
             before = state(store)
             gone = list(store.get(self.ids("m-1", "m-3", "m-5")).values())
@@ -212,7 +212,7 @@ class StoreConformance(StoreSuite):
         memories = [simple(n, namespace="even" if n % 2 == 0 else "odd") for n in range(1, 7)]
         ids = {memory.id: self.kept(memory).id for memory in memories}
         odd, even = (self.kept(memory).namespace for memory in memories[:2])
-        self.fill(tmp_path, self.told(*memories))
+        self.fill(tmp_path, self.as_stored(*memories))
         with self.open(tmp_path) as store:
             assert store.namespaces() == {even: 3, odd: 3}
             for scope, expected in (
@@ -234,7 +234,7 @@ class StoreConformance(StoreSuite):
     def test_a_scope_narrows_before_records_are_loaded(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        memories = self.told(
+        memories = self.as_stored(
             *(simple(n, namespace="even" if n % 2 == 0 else "odd") for n in range(1, 9))
         )
         self.fill(tmp_path, memories)
@@ -253,16 +253,16 @@ class StoreConformance(StoreSuite):
                 assert not self.narrows_first or made == wanted
 
     def test_writing_outside_of_the_writers_lock_is_refused(self, tmp_path: Path) -> None:
-        self.fill(tmp_path, self.told(simple(1)))
+        self.fill(tmp_path, self.as_stored(simple(1)))
         with self.open(tmp_path) as store:
             with pytest.raises(StoreError):
-                store.put(self.told(simple(2)))
+                store.put(self.as_stored(simple(2)))
             with pytest.raises(StoreError):
                 store.remove(self.ids("m-1"))
             assert store.count() == 1
 
     def test_reading_changes_not_one_byte_and_leaves_no_file(self, tmp_path: Path) -> None:
-        self.fill(tmp_path, self.told(FULL, simple(1)))
+        self.fill(tmp_path, self.as_stored(FULL, simple(1)))
         before = self.bytes_of(tmp_path)
         with self.open(tmp_path) as store:
             list(store.scan())
@@ -272,7 +272,7 @@ class StoreConformance(StoreSuite):
         assert self.bytes_of(tmp_path) == before
 
     def test_a_failed_transaction_leaves_nothing(self, tmp_path: Path) -> None:
-        self.fill(tmp_path, self.told(simple(1), simple(2)))
+        self.fill(tmp_path, self.as_stored(simple(1), simple(2)))
         with self.open(tmp_path) as store, store.writing():
             if not store.capabilities.transactions:
                 assert type(store).transaction is Store.transaction, "it has one and hides it"
@@ -281,7 +281,7 @@ class StoreConformance(StoreSuite):
 
             def fail() -> None:
                 with store.transaction():
-                    store.put(self.told(simple(3)))
+                    store.put(self.as_stored(simple(3)))
                     store.remove(self.ids("m-1"))
                     raise KeyboardInterrupt
 
@@ -298,7 +298,7 @@ class StoreConformance(StoreSuite):
             simple(4, access_count=4, extra={"x": 1}),
             FULL,
         ]
-        self.fill(tmp_path, self.told(*memories))
+        self.fill(tmp_path, self.as_stored(*memories))
         with self.open(tmp_path) as store:
             before = state(store)
             plan = plan_by_hand(store, [tuple(self.ids("m-1", "m-2", "m-4"))], action)
@@ -317,7 +317,7 @@ class StoreConformance(StoreSuite):
     def test_a_patch_of_text_files_names_what_a_plan_changes_and_changes_nothing(
         self, tmp_path: Path, action: ActionKind
     ) -> None:
-        self.fill(tmp_path, self.told(simple(1), simple(2), simple(3, tags=("b",))))
+        self.fill(tmp_path, self.as_stored(simple(1), simple(2), simple(3, tags=("b",))))
         with self.open(tmp_path) as store:
             if not isinstance(store, TextFiles):
                 assert not hasattr(store, "text_files")  # it says so by not having it
@@ -342,7 +342,7 @@ class StoreConformance(StoreSuite):
     def test_a_rewritten_survivor_says_the_new_text_until_undone(
         self, tmp_path: Path, action: ActionKind
     ) -> None:
-        self.fill(tmp_path, self.told(*(simple(n) for n in range(1, 4))))
+        self.fill(tmp_path, self.as_stored(*(simple(n) for n in range(1, 4))))
         with self.open(tmp_path) as store:
             before = state(store)
             both = self.kept(simple(1, "Facts 1 and 2 of the store."))
@@ -354,7 +354,7 @@ class StoreConformance(StoreSuite):
             assert state(store) == before
 
     def test_a_store_that_tells_its_changes_tells_all_of_them(self, tmp_path: Path) -> None:
-        self.fill(tmp_path, self.told(simple(1), simple(2)))
+        self.fill(tmp_path, self.as_stored(simple(1), simple(2)))
         with self.open(tmp_path) as store:
             state, ids = store.changes("")
             if not state:
@@ -364,7 +364,7 @@ class StoreConformance(StoreSuite):
             assert (same, none is not None and list(none)) == (state, [])
             with store.writing():
                 store.put([self.kept(simple(2, "Another fact, and a longer one."))])
-                store.put(self.told(simple(3)))
+                store.put(self.as_stored(simple(3)))
             changed, ids = store.changes(state)
             assert changed != state
             assert ids is None or set(self.ids("m-2", "m-3")) <= set(ids)
@@ -378,7 +378,7 @@ class StoreConformance(StoreSuite):
     ) -> None:
         ids = self.ids("m-1", "m-2", "m-3")
         link = (Link(ids[0], "related"),)
-        self.fill(tmp_path, self.told(*(simple(at) for at in (1, 2, 3))))
+        self.fill(tmp_path, self.as_stored(*(simple(at) for at in (1, 2, 3))))
         with self.open(tmp_path) as store:
             if store.linking([]) is None:
                 return
@@ -408,7 +408,7 @@ class StoreConformance(StoreSuite):
         self, tmp_path: Path
     ) -> None:
         memories = [replace(simple(at), namespace=name) for at, name in ((1, "a"), (2, "b"))]
-        self.fill(tmp_path, self.told(*memories))
+        self.fill(tmp_path, self.as_stored(*memories))
         with self.open(tmp_path) as store:
             if not isinstance(store, Printed):
                 assert not hasattr(store, "prints")  # it says so by not having it
@@ -440,7 +440,7 @@ class StoreConformance(StoreSuite):
                 assert store.prints().by_namespace == before.by_namespace, name
 
     def test_what_is_remembered_is_known_again_and_can_be_undone(self, tmp_path: Path) -> None:
-        self.fill(tmp_path, self.told(simple(1), simple(2)))
+        self.fill(tmp_path, self.as_stored(simple(1), simple(2)))
         settings = resolve(Choices(profile="safe", encoder="none"))
         new = self.kept(simple(7, "The greenhouse is watered on Mondays by Ingrid."))
         details: Details = {
@@ -470,11 +470,11 @@ class StoreConformance(StoreSuite):
 
     def test_a_text_that_cannot_be_stored_is_refused_or_kept(self, tmp_path: Path) -> None:
         for text in ("nul \0 inside", "lone \ud800 surrogate"):
-            self.fill(tmp_path, self.told(simple(1)))
+            self.fill(tmp_path, self.as_stored(simple(1)))
             with self.open(tmp_path) as store, store.writing():
                 refusal: EcholessError | None = None
                 try:
-                    store.put(self.told(simple(2, text)))
+                    store.put(self.as_stored(simple(2, text)))
                 except EcholessError as problem:
                     refusal = problem
                 if refusal is not None:

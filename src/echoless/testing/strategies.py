@@ -89,7 +89,7 @@ def worlds(
     Args:
         max_size: At most so many memories.
         pinned: Whether some may be pinned.
-        content: Other texts than those of `BASES`, such as `hostile_texts()`.
+        content: Strategy for other texts than `BASES`, such as `hostile_texts()`.
     """
     one = memories(st.sampled_from(BASES) if content is None else content)
     return st.lists(one, max_size=max_size).map(

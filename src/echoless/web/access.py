@@ -1,4 +1,4 @@
-"""Who may use the review page: links that open it once, its sessions, and its own names."""
+"""Access to the review page: links for one use, sessions, and the page's own host names."""
 
 from __future__ import annotations
 

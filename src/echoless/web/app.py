@@ -246,7 +246,7 @@ class _Application:
 
 
 async def _static(request: Request) -> Response:
-    """Sends one of the files there are; no other is opened."""
+    """Sends one of the known static files; no other file is opened."""
     name = request.path_params["name"]
     if name not in _STATIC:
         return responses.PlainTextResponse("There is no such file.", 404)
@@ -268,7 +268,7 @@ def _part(request: Request) -> bool:
 
 
 def _html(html: str, status: int, *, part: bool) -> Response:
-    """Returns a page, or a fragment that says that it is one."""
+    """Returns an HTML response; a fragment carries the header that marks fragments."""
     headers = {FRAGMENT: "1"} if part else {}
     return responses.HTMLResponse(html, status, headers)
 

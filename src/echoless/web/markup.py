@@ -62,7 +62,7 @@ class TextComparison:
 
 
 def line(text: str) -> Markup:
-    """Returns a text on one line, isolated from the direction of what stands around it.
+    """Returns a text on one line, isolated from the writing direction of its neighbours.
 
     Args:
         text: Any text; a long one is cut at `FIRST` characters.
@@ -174,7 +174,7 @@ def _fold(text: str) -> int:
 
 
 class _Text:
-    """A masked text with its hidden characters and what is marked in it."""
+    """A masked text with its hidden characters and its marked parts."""
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ _CLOSE: Final = ((b"connection", b"close"),)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """A page that says one thing.
+    """A page with one message.
 
     Attributes:
         status: Of the answer.
@@ -152,7 +152,7 @@ _OF_STATUS: Final = {404: NO_PAGE, 405: METHOD, 413: TOO_LARGE, 500: MISTAKE}
 
 
 def of_problem(problem: Exception) -> Notice:
-    """Returns what is said about an error; `MISTAKE` for one that is a mistake of the program."""
+    """Returns the notice about an error; `MISTAKE` for a mistake of the program itself."""
     match problem:
         case Busy(job=job):
             progress = f"{job.stage}: {job.done:,}" + (f" of {job.whole:,}" if job.whole else "")
@@ -173,7 +173,7 @@ def of_problem(problem: Exception) -> Notice:
 
 
 def of_status(status: int) -> Notice:
-    """Returns what is said in place of an error that came as plain text."""
+    """Returns the page for an error that came as plain text, by its status."""
     try:
         phrase = HTTPStatus(status).phrase
     except ValueError:

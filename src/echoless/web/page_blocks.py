@@ -52,7 +52,7 @@ def _head(quote: Quote) -> str:
 
 
 def _difference(block: TextPair) -> str:
-    """Returns two texts beside each other, with what differs marked."""
+    """Returns two texts side by side, with their differences marked."""
     old, new = block.old, block.new
     if old.text is not None and old.text == new.text and not block.always:
         return f'{_head(new)}<p class="quiet">The same text, letter for letter.</p>'
@@ -95,7 +95,7 @@ def _rows(table: Table, rows: Sequence[str]) -> str:
 
 
 def _row(table: Table, at: int) -> str:
-    """Returns a row whose first cell is its header, with its bars below it."""
+    """Returns a row of a table: the first cell as its header, and its bars below."""
     label, *cells = table.rows[at]
     bars = ""
     if table.bars:

@@ -59,7 +59,7 @@ _DONE: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Additions:
-    """What an audit may report beside the figures of its store.
+    """Further parts of an audit report, beside the figures of its store.
 
     Attributes:
         between: What is said in several namespaces; None where nobody asked.
@@ -75,7 +75,7 @@ class Additions:
 
 
 def check_report_file(path: Path) -> None:
-    """Checks that a report could be written, before the work that it takes.
+    """Checks that a report can be written, before the work of making it.
 
     Args:
         path: The file to be.
@@ -93,7 +93,7 @@ def write_report(path: Path, page: str) -> None:
 
     Args:
         path: The file.
-        page: As `report_page` returns it.
+        page: Result of `report_page`.
 
     Raises:
         UsageError: The file exists.
@@ -163,8 +163,8 @@ class _Section:
     """A part of the page.
 
     Attributes:
-        title: Its heading; empty for what stands before the first one.
-        body: What stands below it.
+        title: Heading of the part; empty for the part before the first heading.
+        body: Content below the heading.
     """
 
     title: str

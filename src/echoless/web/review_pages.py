@@ -99,7 +99,7 @@ class ReviewPages:
         return Reply(self._page("review_list.html", kind, said=_said(fields), **values))
 
     def card(self, fields: Fields, *, fragment: bool) -> Reply:
-        """Returns one card as a person has set it.
+        """Returns one card in the state that a person has set, before an answer.
 
         Raises:
             InputError: The session has no such item.
@@ -168,7 +168,7 @@ class ReviewPages:
                 raise InputError("An answer is accept, different, skip or take-back.")
 
     def _accept(self, item: ReviewItem, draft: Draft) -> None:
-        """Records that memories go behind the one that a person chose, or the proposed one."""
+        """Accepts an item with the chosen survivor, or with the proposed one."""
         survivor = referred(draft.survivor, item.ids) if draft.survivor else None
         if draft.survivor and survivor is None:
             raise InputError("That memory is not on this card. Load the page again.")
@@ -223,7 +223,7 @@ class ReviewPages:
     # ------------------------------------------------------------------ kept apart
 
     def apart(self, fields: Fields) -> Reply:
-        """Returns the pairs that are recorded as different."""
+        """Returns the page of the pairs that are recorded as different."""
         every = self._session.decisions().pairs
         total = len(every)
         page, pages = _paging(fields, total)
@@ -353,7 +353,7 @@ class ReviewPages:
         draft: Draft | None = None,
         problem: str = "",
     ) -> CardView:
-        """Returns a card at the place that its form carries."""
+        """Returns a card with the place that the form names."""
         cards = Cards(self._session)
         return cards.card(
             item,

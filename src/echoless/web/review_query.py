@@ -28,7 +28,7 @@ PAGE: Final = 10
 _MOST_FIELDS: Final = 20_000
 _REFERENCE: Final = "~"
 _LONGEST: Final = 200
-"""Characters of an id that a form carries as it is."""
+"""Largest length of an id that a form contains unchanged."""
 
 
 def fields_of(encoded: str) -> Fields:
@@ -44,7 +44,7 @@ def fields_of(encoded: str) -> Fields:
 
 
 def field(fields: Fields, name: str) -> str:
-    """Returns one value, the last one if there are several; empty if there is none."""
+    """Returns the last value of a field; empty if the field has none."""
     values = fields.get(name, ())
     return values[-1] if values else ""
 
@@ -155,7 +155,7 @@ class ListQuery:
 
 
 def list_query(kind: ItemKind, fields: Fields) -> ListQuery:
-    """Returns what a query asks for; values that do not exist count as none."""
+    """Returns the list query of a form; unknown values are ignored."""
     return ListQuery(
         kind=kind,
         words=field(fields, "words").strip()[:1_000],
@@ -185,12 +185,12 @@ def came_from(fields: Fields) -> ListQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A card as a person has set it, before it is answered.
+    """A card in the state that a person has set, before an answer.
 
     Attributes:
         key: Of the item.
-        survivor: As the form carries it; empty for the proposed one.
-        without: Memories that are different, as the form carries them.
+        survivor: Reference of the survivor in the form; empty for the proposed one.
+        without: References of memories that are different.
         text: New text of the survivor; None where it is not edited.
         editing: Whether the field for the text is open.
         seen: Number of the answer the person saw; None where the form does not say.

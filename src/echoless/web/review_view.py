@@ -33,7 +33,7 @@ from echoless.workflows.review.items import CLASSES, KINDS, ItemKind, ReviewItem
 from echoless.workflows.review.session import STATES, ReviewSession, State
 
 SHOWN: Final = 20
-"""Memories of one item that are written whole; the others are counted."""
+"""Largest number of members of one item on its card; the others are counted."""
 
 STATE_TITLES: Final[Mapping[State, str]] = {
     "open": "Open",
@@ -75,15 +75,15 @@ class MemberView:
     """One memory of a card.
 
     Attributes:
-        position: From 1: the key that chooses it as the survivor.
+        position: Number from 1, which is also the key that chooses the survivor.
         id: Its id.
         reference: What stands for the id in a form.
         memory: The memory.
         facts: What is known about it besides text, date and namespace, in words.
         role: `stays`, `goes`, `stays-apart` (not behind this survivor) or `asked` (no choice yet).
-        why: What it is to the one that stays, as a clause.
-        same: Whether its text is that of the one that stays, letter for letter.
-        excluded: Whether the person said that it is different.
+        why: Relation to the survivor, as a clause.
+        same: Whether its text equals the survivor's text, letter for letter.
+        excluded: Whether the person called it different.
     """
 
     position: int
@@ -105,7 +105,7 @@ class CardView:
         item: The item.
         state: Its answer, or `open`.
         seen: Number of that answer, 0 for none.
-        place: Its place in the list, from 1; 0 where it stands alone.
+        place: Number in the list, from 1; 0 for a single card.
         survivor: The memory that stays; None where a person has to choose.
         members: All memories that are shown, in the order of the item.
         left_out: How many are not shown.
@@ -119,7 +119,7 @@ class CardView:
         problem: Why the last request was refused; empty if it was not.
         answer: The answer, or None.
         back: Address of the list.
-        action: What happens to those that go.
+        action: Action on the memories that go.
     """
 
     item: ReviewItem
@@ -170,7 +170,7 @@ class CardView:
 
     @property
     def reasons(self) -> Sequence[str]:
-        """Returns what the memories that go are to the one that stays, without repetition."""
+        """Returns the relations of the hidden memories to the survivor, without repetition."""
         return list(dict.fromkeys(member.why for member in self.going if member.why))
 
     @property
@@ -185,7 +185,7 @@ class _Choice:
 
     Attributes:
         survivor: The memory that stays; empty where a person has to choose.
-        going: Those that go behind it.
+        going: Memories that go behind the survivor.
         judged: Verdicts, by the id they are about.
         left_out: Why others may not go behind it, by id.
         problem: Why the survivor that was wanted may not be it; empty if it may.
@@ -219,7 +219,7 @@ class Cards:
         Args:
             item: Of the session.
             back: The list it is on.
-            place: Its place there.
+            place: Number in the list, from 1; 0 for a single card.
             draft: What a person has set on it already.
             problem: Why the last request was refused.
         """
@@ -255,7 +255,7 @@ class Cards:
 
     @property
     def action(self) -> ActionKind:
-        """Returns what happens to memories that go."""
+        """Returns the action on the memories that go."""
         return self._session.action or self._session.settings.profile.action
 
     def gains(self, survivor: Memory, going: Sequence[Memory]) -> Sequence[str]:
@@ -331,7 +331,7 @@ def _role(id_: str, choice: _Choice, going: frozenset[str]) -> Role:
 
 
 def _clause(judged: Judged | None, named: Mapping[str, str]) -> str:
-    """Returns what two memories are to each other, as a clause."""
+    """Returns the relation of two memories, as a clause."""
     if judged is None:
         return ""
     a, b = judged.a, judged.b
@@ -358,7 +358,7 @@ def gained_fields(changes: Mapping[str, Json]) -> Sequence[str]:
 
 
 def _gained(name: str, value: Json) -> str:
-    """Returns one field with its new value, where that is short."""
+    """Returns one field with its new value if the value is short, else the field alone."""
     title = FIELDS.get(name, name)
     match value:
         case str() | int() | float():
@@ -476,7 +476,7 @@ class Overview:
 
     Attributes:
         counts: Items of each kind by answer.
-        apart: Pairs that are recorded as different.
+        apart: Number of pairs that are recorded as different.
     """
 
     counts: Mapping[ItemKind, Mapping[State, int]]

@@ -283,7 +283,7 @@ class _Answer:
 
 
 async def say(notice: Notice, headers: tuple[tuple[bytes, bytes], ...], send: Send) -> None:
-    """Sends a page that says one thing.
+    """Sends a page with one message.
 
     Args:
         notice: The page.
@@ -332,7 +332,7 @@ async def _read_body(scope: Scope, receive: Receive, most: int) -> bytes | None:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Returns a channel that gives a body that was read, then what else comes."""
+    """Returns a channel that gives a body again, then the further messages."""
     left = [body]
 
     async def received() -> Message:

@@ -1,4 +1,4 @@
-"""Calls on a store, run one at a time in the one thread that opened it.
+"""Calls on a store, run one at a time in the thread that opened it.
 
 A connection to SQLite belongs to the thread that opened it, and a review session takes one call at
 a time. So the handlers of a page never touch the store. They hand their work to a `StoreQueue`:
@@ -105,7 +105,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """Work that waits, and where its result goes."""
+    """A call that waits, with the place of its result."""
 
     work: Callable[[], object]
     future: Future[object]

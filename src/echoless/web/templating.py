@@ -122,7 +122,7 @@ def count(value: int, one: str, many: str | None = None) -> str:
 
     Args:
         value: How many.
-        one: The noun for one.
+        one: The noun in the singular.
         many: The noun for others; with an `s` by default.
     """
     return wording.count(value, one, many).replace(" ", "\u00a0", 1)

@@ -26,7 +26,7 @@ def answer_texts(
     """Returns the texts of an answer as in `--json --texts`, by id.
 
     Args:
-        answer: As it will be printed.
+        answer: The answer to print.
         get: Returns memories by id; those that are gone are left out.
     """
     memories = get(named_ids(answer))

@@ -1,4 +1,4 @@
-"""Tools of the program that owns a store, which work by its own rules and answer in its words.
+"""Tools of the program that owns a store, with its own rules and its own answers.
 
 A kind of store names its owner in `OWNER`; the owner's tools are the plug-in of that name in the
 entry-point group `echoless.owners`. Whoever serves a store asks `owner_tools` first.
@@ -38,7 +38,7 @@ class OwnerRefusal(Exception):
 
     Attributes:
         kind: `ValidationError`, `NotFoundError` or `RuntimeError`.
-        details: More about it, such as what to do.
+        details: Further sentences, such as a remedy.
     """
 
     def __init__(self, kind: str, message: str, *, details: str = "") -> None:
@@ -103,13 +103,13 @@ class OwnerPreview(Protocol):
 
     @property
     def plan(self) -> Plan:
-        """Returns the plan that carries it out."""
+        """Returns the plan of the preview."""
         ...
 
 
 @runtime_checkable
 class OwnerTools(Protocol):
-    """The tools of one owner, which check arguments as the owner's program does."""
+    """The tools of one owner, with the argument checks of the owner's program."""
 
     def similar(self, store: Store, request: SimilarRequest) -> Answer:
         """Returns the memories closest to one, closest first; reads only.

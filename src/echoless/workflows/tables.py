@@ -70,7 +70,7 @@ def findings_table(findings: Findings, name: str) -> Table:
         name: A `FindingsTable`.
 
     Raises:
-        UsageError: There is no such table.
+        UsageError: There is no table of this name.
     """
     texts = {id_: memory.content for id_, memory in findings.memories.items()}
     namespaces = {id_: memory.namespace for id_, memory in findings.memories.items()}
@@ -93,7 +93,7 @@ def report_table(report: Report, name: str, store: Store | None) -> Table:
         store: Open, the one that was audited; without it the columns of texts are empty.
 
     Raises:
-        UsageError: There is no such table.
+        UsageError: There is no table of this name.
     """
     items = [(p.namespace, g.ids) for p in report.pages for g in p.groups]
     items += [(p.namespace, pair.ids) for p in report.pages for pair in p.held]
@@ -114,7 +114,7 @@ def _made(name: str, **tables: Iterator[tuple[Cell, ...]]) -> Table:
     """Returns the table of a name; the rows of the others are never made.
 
     Raises:
-        UsageError: There is no such table; the message lists them.
+        UsageError: There is no table of this name; the message lists all names.
     """
     if name not in tables:
         raise UsageError(f"There is no table {name!r} here. Known: {', '.join(tables)}.")

@@ -29,7 +29,7 @@ class BulletConformance(StoreConformance):
 
     def test_scope_narrows_by_namespace_time_and_number(self, tmp_path: Path) -> None:
         memories = [simple(n, namespace="even" if n % 2 == 0 else "odd") for n in range(1, 7)]
-        self.fill(tmp_path, self.told(*memories))
+        self.fill(tmp_path, self.as_stored(*memories))
         odd, even = (self.kept(memory).namespace for memory in memories[:2])
         with self.open(tmp_path) as store:
             assert store.namespaces() == {even: 3, odd: 3}
@@ -122,7 +122,7 @@ class TestTopicFiles(StoreConformance):
         return sorted(ids)
 
     def test_scope_narrows_by_namespace_time_and_number(self, tmp_path: Path) -> None:
-        self.fill(tmp_path, self.told(*(simple(n) for n in range(1, 7))))
+        self.fill(tmp_path, self.as_stored(*(simple(n) for n in range(1, 7))))
         with self.open(tmp_path) as store:
             assert store.namespaces() == {"": 6}
             for scope, expected in (
@@ -135,7 +135,7 @@ class TestTopicFiles(StoreConformance):
 
 def test_fields_that_markdown_cannot_hold_are_refused_by_name(tmp_path: Path) -> None:
     suite = TestFile()
-    suite.fill(tmp_path, suite.told(simple(1)))
+    suite.fill(tmp_path, suite.as_stored(simple(1)))
     before = suite.bytes_of(tmp_path)["NOTES.md"]
     new = suite.kept(simple(2))
     with suite.open(tmp_path) as store, store.writing():

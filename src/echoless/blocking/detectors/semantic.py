@@ -92,7 +92,7 @@ class SemanticDetector:
 
     @property
     def card(self) -> Card:
-        """Returns what it finds, misses and costs, without a threshold, which models define."""
+        """Returns the card, without a threshold, which depends on the model."""
         return CARD
 
     def detect(self, memories: Sequence[Memory], tally: Tally) -> Iterator[Candidate]:

@@ -106,8 +106,8 @@ class DuckDbEngine:
         """Checks that DuckDB is installed; nothing is opened yet.
 
         Args:
-            memory: Bytes that it takes before it spills.
-            spill: Folder for what it spills; beside what it writes by default.
+            memory: Bytes of memory before DuckDB writes to the spill folder.
+            spill: Folder for temporary files; by default beside the result file.
 
         Raises:
             MissingExtra: DuckDB is not installed.
@@ -140,7 +140,8 @@ class DuckDbEngine:
         """Opens a database in memory.
 
         Args:
-            beside: Folder beside which it spills, unless another one was chosen.
+            beside: Result file; the spill folder lies beside it unless the caller chose another
+                folder.
             numbers: Values of `getvariable`.
         """
         connection = duckdb.connect(

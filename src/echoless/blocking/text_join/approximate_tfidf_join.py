@@ -189,13 +189,13 @@ def partners_by_clues(
     rows: Ints,
     looked_at: int,
 ) -> tuple[Ints, Ints]:
-    """Returns the partners of some rows, as `WordingJoin` chooses them before it scores them.
+    """Returns the partners of some rows, as `WordingJoin` selects them before scoring.
 
     Args:
         clues: Of all rows.
-        index: Rows of each clue, as far as one of `rows` reads them.
+        index: Rows of each clue, at least for the clues of `rows`.
         weights: As for `most_in_common`.
-        rows: Those that want partners.
+        rows: Rows that need partners.
         looked_at: Partners of a row, at most.
 
     Returns:

@@ -86,7 +86,7 @@ class Room(NamedTuple):
         sums: A total for each row, all zero before and after.
         touched: Rows that share a clue.
         totals: Of these rows.
-        kept: Those of them that reach the floor.
+        candidates: The touched rows whose total reaches the floor.
         values: Totals of those.
         chosen: The best of them.
         scores: Totals of the best.
@@ -95,7 +95,7 @@ class Room(NamedTuple):
     sums: Numbers
     touched: Numbers
     totals: Numbers
-    kept: Numbers
+    candidates: Numbers
     values: Numbers
     chosen: Ints
     scores: Ints
@@ -253,10 +253,10 @@ def add_up(clues: ClueRows, index: Index, row: int, budget: int, room: Room) -> 
 @njit(nogil=True)
 def at_least(floor: int, many: int, room: Room) -> int:
     """Copies the rows whose total reaches the floor, and returns how many there are."""
-    touched, totals, kept, values = room.touched, room.totals, room.kept, room.values
+    touched, totals, candidates, values = room.touched, room.totals, room.candidates, room.values
     size = np.uint64(0)
     for at in range(np.uint64(many)):
-        kept[size], values[size] = touched[at], totals[at]
+        candidates[size], values[size] = touched[at], totals[at]
         size += np.uint64(totals[at] >= floor)
     return int(size)
 
@@ -268,7 +268,7 @@ def gather(clues: ClueRows, index: Index, row: int, limits: Bounds, floor: int, 
     The same as `approximate_tfidf_join.most_in_common`. `floor` is a guess of the lowest total that
     is chosen. A poor one costs time: as long as too few rows reach it, it is halved.
     """
-    kept, values, chosen, scores = room.kept, room.values, room.chosen, room.scores
+    candidates, values, chosen, scores = room.candidates, room.values, room.chosen, room.scores
     many, own = add_up(clues, index, row, limits.budget, room)
     crowd, near = max(1, int(own * limits.dense)), 0
     floor = max(1, min(floor, crowd))
@@ -279,8 +279,8 @@ def gather(clues: ClueRows, index: Index, row: int, limits: Bounds, floor: int, 
     for at in range(size):
         near += values[at] >= crowd
     half = (len(chosen) + 1) // 2
-    first = first_of(kept, values, size, crowd, chosen[:half], scores[:half]) if near else 0
-    return first + best_of(kept, values, size, chosen[first:], scores[first:])
+    first = first_of(candidates, values, size, crowd, chosen[:half], scores[:half]) if near else 0
+    return first + best_of(candidates, values, size, chosen[first:], scores[first:])
 
 
 @njit(nogil=True)

@@ -25,7 +25,7 @@ def is_space(point: int) -> bool:
 
 
 @njit(nogil=True)
-def bare(points: Points, starts: Ints, found: Flags) -> None:
+def bare(points: Points, starts: Ints, flags: Flags) -> None:
     """Marks texts whose normal form needs changes only to white space, case and outer quotes.
 
     The same as `core.text._is_bare`.
@@ -44,7 +44,7 @@ def bare(points: Points, starts: Ints, found: Flags) -> None:
                 if point in (HASH, GREATER, PLUS, MINUS):
                     fine = False
                     break
-        found[text] = fine
+        flags[text] = fine
 
 
 @njit(nogil=True)

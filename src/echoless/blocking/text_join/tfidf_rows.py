@@ -91,14 +91,14 @@ class TermRows:
         weights: Floats = self.counts * self.idf[self.terms] / self.lengths[self.owners]
         return weights
 
-    def chosen(self, kept: Ints) -> TermRows:
+    def chosen(self, rows: Ints) -> TermRows:
         """Returns the rows of the given numbers, in that order, with unchanged weights."""
-        if len(kept) == self.rows and (np.diff(kept) == 1).all():
+        if len(rows) == self.rows and (np.diff(rows) == 1).all():
             return self
-        sizes = np.diff(self.starts)[kept]
-        places = ranges(self.starts[kept], sizes)
+        sizes = np.diff(self.starts)[rows]
+        places = ranges(self.starts[rows], sizes)
         terms, counts = self.terms[places], self.counts[places]
-        return TermRows(starts_of(sizes), terms, counts, self.idf, self.lengths[kept])
+        return TermRows(starts_of(sizes), terms, counts, self.idf, self.lengths[rows])
 
     def first_equal(self) -> Ints:
         """Returns for each row the first one with equal terms and counts; shape (rows,), int64."""
@@ -126,12 +126,12 @@ class Clues:
     terms: Numbers
     held: Ints
 
-    def chosen(self, kept: Ints) -> Clues:
+    def chosen(self, rows: Ints) -> Clues:
         """Returns the rows of the given numbers, in that order; the others must hold no clue."""
-        if len(kept) == len(self.starts) - 1:
+        if len(rows) == len(self.starts) - 1:
             return self
-        sizes = np.diff(self.starts)[kept]
-        return Clues(starts_of(sizes), self.terms[ranges(self.starts[kept], sizes)], self.held)
+        sizes = np.diff(self.starts)[rows]
+        return Clues(starts_of(sizes), self.terms[ranges(self.starts[rows], sizes)], self.held)
 
 
 def gram_rows(texts: Iterable[str], n: int) -> TermRows:
@@ -220,10 +220,10 @@ class Numbering:
 
 
 class _Column:
-    """Numbers that come in batches, in one block of memory that grows where it lies.
+    """Growable array of numbers, filled in batches.
 
-    A list of arrays would take twice the room while it is made into one, and arrays that stay
-    between others that go keep the room of those.
+    A list of arrays would take twice the memory while it is joined, and arrays that live between
+    freed ones keep the memory of those from being returned.
     """
 
     def __init__(self, kind: type[np.integer]) -> None:

@@ -157,7 +157,7 @@ def any_reaches(sums: Any, limit: Any) -> Any:
 
 
 @njit(nogil=True)
-def sift(sums: Any, limit: Any, before: int, row: int, rows: Any, found: Any, hits: int) -> Any:
+def sift(sums: Any, limit: Any, before: int, row: int, rows: Any, pairs: Any, hits: int) -> Any:
     """Collects the hits of a row in one tile.
 
     Args:
@@ -166,21 +166,21 @@ def sift(sums: Any, limit: Any, before: int, row: int, rows: Any, found: Any, hi
         before: First row of the tile.
         row: The row that is compared with those before it.
         rows: See `ComparedRows`.
-        found: Shape (2, room), int64: takes the hits.
-        hits: How many `found` holds already.
+        pairs: Shape (2, room), int64: takes the hits.
+        hits: How many `pairs` holds already.
 
     Returns:
-        How many hits `found` holds now.
+        How many hits `pairs` holds now.
     """
     for lane in range(min(LANES, row - before)):
         if sums[lane] >= limit and hit(rows, before + lane, row):
-            found[0, hits], found[1, hits] = before + lane, row
+            pairs[0, hits], pairs[1, hits] = before + lane, row
             hits += 1
     return hits
 
 
 @njit(nogil=True)
-def scan(tiles: Any, queries: Any, rows: Any, span: Any, position: Any, found: Any) -> Any:
+def scan(tiles: Any, queries: Any, rows: Any, span: Any, position: Any, pairs: Any) -> Any:
     """Collects the hits of the rows of a span with all rows before them.
 
     Args:
@@ -189,10 +189,10 @@ def scan(tiles: Any, queries: Any, rows: Any, span: Any, position: Any, found: A
         rows: See `ComparedRows`.
         span: First row, and the one after the last.
         position: Group of tiles and row to begin with.
-        found: As for `sift`, with room for more hits than `QUERIES * GROUP * LANES`.
+        pairs: As for `sift`, with room for more hits than `QUERIES * GROUP * LANES`.
 
     Returns:
-        Hits in `found`, then group and row to continue with, or -1 twice where all is done.
+        Hits in `pairs`, then group and row to continue with, or -1 twice where all is done.
     """
     hits, first, last = 0, span[0], span[1]
     group, row = position[0], position[1]
@@ -200,7 +200,7 @@ def scan(tiles: Any, queries: Any, rows: Any, span: Any, position: Any, found: A
     while group * GROUP * LANES < last:
         row = max(row, first, group * GROUP * LANES + 1)
         while row < last:
-            if hits + QUERIES * GROUP * LANES > found.shape[1]:
+            if hits + QUERIES * GROUP * LANES > pairs.shape[1]:
                 return hits, group, row
             wanted = 0
             for q in range(min(QUERIES, last - row)):
@@ -211,7 +211,7 @@ def scan(tiles: Any, queries: Any, rows: Any, span: Any, position: Any, found: A
                 for q in range(QUERIES):
                     limit = queries[row + q, 0]
                     if wanted >> q & 1 and any_reaches(sums[q], limit):
-                        hits = sift(sums[q], limit, at * LANES, row + q, rows, found, hits)
+                        hits = sift(sums[q], limit, at * LANES, row + q, rows, pairs, hits)
             row += QUERIES
         group, row = group + 1, first
     return hits, -1, -1
@@ -233,7 +233,7 @@ def sign(coordinates: Any, words: Any) -> None:
 
 @njit(nogil=True)
 def pack(coordinates: Any, bits: int, keys: Any, signatures: Any) -> None:
-    """Writes signs of coordinates as one key a table and as words.
+    """Packs the signs of coordinates into one key for each table and into words.
 
     `coordinates` has shape (rows, planes); the first `tables * bits` planes make the keys, the
     first `64 * words` the signatures.
@@ -287,7 +287,7 @@ def met_before(keys: Any, table: int, i: int, j: int) -> Any:
 
 
 @njit(nogil=True)
-def meet(buckets: Any, rows: Any, position: Any, found: Any) -> Any:
+def meet(buckets: Any, rows: Any, position: Any, pairs: Any) -> Any:
     """Collects the hits of a table's buckets; also returns bucket and place to continue with."""
     keys, table, starts, order, near, limit = buckets
     enough, seen = rows.enough, rows.seen
@@ -296,7 +296,7 @@ def meet(buckets: Any, rows: Any, position: Any, found: Any) -> Any:
         place = max(place, starts[bucket] + 1)
         while place < starts[bucket + 1]:
             row = order[place]
-            if hits + place - starts[bucket] > found.shape[1]:
+            if hits + place - starts[bucket] > pairs.shape[1]:
                 return hits, bucket, place
             for before in range(starts[bucket], place):
                 if enough > 0 and seen[row] >= enough:
@@ -309,7 +309,7 @@ def meet(buckets: Any, rows: Any, position: Any, found: Any) -> Any:
                     and not met_before(keys, table, order[before], row)
                     and hit(rows, order[before], row)
                 ):
-                    found[0, hits], found[1, hits] = order[before], row
+                    pairs[0, hits], pairs[1, hits] = order[before], row
                     hits += 1
             place += 1
     return hits, -1, -1
@@ -319,8 +319,8 @@ def meet(buckets: Any, rows: Any, position: Any, found: Any) -> Any:
 def row_hashes(words: Any, into: Any) -> None:
     """Writes a 64-bit hash of each row of 32-bit words; equal rows have equal hashes."""
     for row in range(words.shape[0]):
-        told = np.uint64(0x9E3779B97F4A7C15)
+        digest = np.uint64(0x9E3779B97F4A7C15)
         for k in range(words.shape[1]):
-            told = (told ^ np.uint64(words[row, k])) * np.uint64(0xFF51AFD7ED558CCD)
-            told ^= told >> np.uint64(32)
-        into[row] = told
+            digest = (digest ^ np.uint64(words[row, k])) * np.uint64(0xFF51AFD7ED558CCD)
+            digest ^= digest >> np.uint64(32)
+        into[row] = digest

@@ -66,7 +66,7 @@ MOST_TABLES: Final = 64
 
 MOST_BITS: Final = 20
 _A_BUCKET: Final = 500_000
-"""Multiplications that take as long as the handling of one bucket (`benchmarks/results/lsh.md`)."""
+"""Cost of one bucket, in multiplications (`benchmarks/results/lsh.md`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ RECALL: Final = 0.9999
 """Expected share of the pairs at the very threshold that are found; closer ones more often."""
 
 FOLD_FROM: Final = 8
-"""Equal rows from which they are compared as one."""
+"""From this many equal rows on, the rows are compared as one row."""
 
 _MOST_TABLES: Final = 256
 _MOST_BITS: Final = 20

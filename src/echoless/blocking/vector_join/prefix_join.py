@@ -47,13 +47,13 @@ STEPS: Final = 127
 """Steps from zero to the coordinate furthest out."""
 
 ROWS_AT_ONCE: Final = 2048
-"""Rows that one task compares with all rows before them."""
+"""Number of rows that one task compares with all earlier rows."""
 
 NEVER: Final = 2.0
 """A value above any cosine."""
 
 ROOM: Final = 1 << 16
-"""Hits that a task collects before it checks them in 64 bits."""
+"""Number of hits that a task collects before it checks them in 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,7 +157,7 @@ class Directions:
 
 
 def _as_planes(columns: NDArray[np.float64]) -> Floats:
-    """Returns columns as rows, the last one first."""
+    """Returns columns as rows, in reverse order."""
     return np.ascontiguousarray(columns[:, ::-1].T, dtype=np.float32)
 
 

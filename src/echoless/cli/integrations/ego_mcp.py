@@ -254,7 +254,7 @@ def _pairs(store: Store, stats: ConsolidationStats) -> list[Pair]:
 def _new_text(
     content: str | None, encoder: str | None, vector_file: Path | None
 ) -> tuple[str | None, Embed | None]:
-    """Returns a new text for the memory that is kept, and what makes its vector."""
+    """Returns the new text of the survivor, and the function that makes its vector."""
     return content, None if content is None else _embed_by(encoder, vector_file)
 
 

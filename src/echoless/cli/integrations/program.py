@@ -21,7 +21,7 @@ R = TypeVar("R")
 def takes(
     argument: str, target: Callable[..., object], flags: Sequence[Flag]
 ) -> Callable[[Function], Function]:
-    """Returns a decorator that adds a table of flags, handed over as one argument.
+    """Returns a decorator that adds a table of flags and passes the values as one argument.
 
     Args:
         argument: Name of the argument.

@@ -43,7 +43,7 @@ class Alias:
         id: The memory it would be.
         namespace: Of that memory.
         survivor: The memory that says it; None where a boot file does.
-        text: `content_key` of what that memory said.
+        text: `content_key` of the text of that memory.
         given: All that was given.
         made_at: When, ISO 8601 UTC.
     """

@@ -40,7 +40,7 @@ _OF_SUBAGENTS: Final = frozenset({"agent-memory", "agent-memory-local"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookEvent:
-    """What happened, as far as a hook of a memory needs it.
+    """Event of a session, with the fields that a memory hook needs.
 
     Attributes:
         name: `SessionStart`, `SessionEnd`, `PostToolUse` or another one.
@@ -93,8 +93,8 @@ def read_event(data: bytes) -> HookEvent:
 
 def _text(value: object, key: str) -> str:
     """Returns the text under a key of a JSON object; empty where there is none."""
-    found = value.get(key) if isinstance(value, Mapping) else None
-    return found if isinstance(found, str) else ""
+    text = value.get(key) if isinstance(value, Mapping) else None
+    return text if isinstance(text, str) else ""
 
 
 def _written_texts(given: Mapping[str, object]) -> Iterator[str]:
@@ -180,6 +180,6 @@ def memories_of_project(event: HookEvent, named: Sequence[Path] = ()) -> list[Pa
         *(project / name for name in _OF_PROJECT),
         own / "CLAUDE.md",
     ]
-    there = [path for path in paths if path.is_file() or next(path.rglob("*.md"), None)]
-    there = [*(path for path in named if path.exists()), *there]
-    return list({path.resolve(): path for path in reversed(there)}.values())[::-1]
+    existing = [path for path in paths if path.is_file() or next(path.rglob("*.md"), None)]
+    existing = [*(path for path in named if path.exists()), *existing]
+    return list({path.resolve(): path for path in reversed(existing)}.values())[::-1]

@@ -21,7 +21,7 @@ from echoless.stores.live.base import RECHECK, LiveStore
 from echoless.workflows.dedupe.pipeline import find
 
 MOST: Final = 2_000
-"""Memories of one store beyond which a hook leaves it out: it has about a second."""
+"""Largest store, in memories, that a hook reads within its second; it leaves out larger ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class MemoryShare:
 
     Attributes:
         path: The file or folder.
-        redundant: Memories in it that repeat another one.
-        visible: All that are not hidden.
+        redundant: Number of memories that repeat another memory of the file.
+        visible: Number of visible memories.
     """
 
     path: Path
@@ -41,7 +41,7 @@ class MemoryShare:
 
 @dataclass(frozen=True, slots=True)
 class StandingMemory:
-    """A memory and where it stands.
+    """A memory with its file and line.
 
     Attributes:
         memory: With the id its own store knows it by.
@@ -72,11 +72,11 @@ class Repeat:
 class JoinedStore(LiveStore):
     """Memories of several stores, to be read together; nothing can be written."""
 
-    def __init__(self, memories: Mapping[str, Memory], kept: Iterable[Kept]) -> None:
+    def __init__(self, memories: Mapping[str, Memory], apart: Iterable[Kept]) -> None:
         """Takes memories whose ids differ, and pairs of these ids that a person keeps apart."""
         super().__init__("memory", None, RECHECK, "mark")
         self._all = memories
-        self.ledger.keep(kept)
+        self.ledger.keep(apart)
 
     def _memories(self, namespace: str | None) -> Iterator[Memory]:
         """Yields all memories of one namespace or of all."""
@@ -110,13 +110,13 @@ class _Reading:
     Attributes:
         memories: By an id that no two stores share.
         standing: The same memories with their own ids and places.
-        kept: Pairs of these ids that a person keeps apart.
+        apart: Pairs of these ids that a person keeps apart.
         troubles: Why a memory was left out, one sentence each.
     """
 
     memories: dict[str, Memory] = field(default_factory=dict)
     standing: dict[str, StandingMemory] = field(default_factory=dict)
-    kept: list[Kept] = field(default_factory=list)
+    apart: list[Kept] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
 
     def take(self, number: int, path: Path) -> None:
@@ -140,7 +140,7 @@ class _Reading:
             self.memories[id_] = replace(judged, id=id_, links=(), native={})
             self.standing[id_] = StandingMemory(memory, *(place or (path, 0)))
         for pair in store.ledger.kept():
-            self.kept.append(replace(pair, a=f"{number}:{pair.a}", b=f"{number}:{pair.b}"))
+            self.apart.append(replace(pair, a=f"{number}:{pair.a}", b=f"{number}:{pair.b}"))
 
     def beside(self, written: Collection[str]) -> dict[str, Memory]:
         """Returns the memories of the stores in which something was written, scopes apart."""
@@ -148,7 +148,7 @@ class _Reading:
         return {id_: m for id_, m in self.memories.items() if _number(id_) in stores}
 
     def elsewhere(self, written: Collection[str]) -> dict[str, Memory]:
-        """Returns what was written and the memories of other stores, in one scope.
+        """Returns the written memories and the memories of other stores, in one scope.
 
         Scopes of different files, such as their headings, are not the same ones.
         """
@@ -198,12 +198,12 @@ def shares(paths: Iterable[Path], choices: Choices) -> tuple[list[MemoryShare], 
             with open_store(path) as store:
                 if _is_too_large(store, path, troubles):
                     continue
-                found = find(store, resolve(layered(choices), proposed=store.profile))
+                dedup = find(store, resolve(layered(choices), proposed=store.profile))
         except EcholessError as problem:
             troubles.append(f"{path} was left out: {problem}")
             continue
-        if found.redundant:
-            made.append(MemoryShare(path, found.redundant, len(found.memories) - len(found.marked)))
+        if dedup.redundant:
+            made.append(MemoryShare(path, dedup.redundant, len(dedup.memories) - len(dedup.marked)))
     return made, troubles
 
 
@@ -230,7 +230,7 @@ def repeats(
     made = [
         Repeat(reading.standing[a], reading.standing[b], judged.verdict.evidence.line())
         for memories, same in ((reading.beside(written), True), (reading.elsewhere(written), False))
-        for a, b, judged in _pairs_in(memories, reading.kept, written, choices)
+        for a, b, judged in _pairs_in(memories, reading.apart, written, choices)
         if (_number(a) == _number(b)) is same and not reading.is_one(a, b)
     ]
     made.sort(key=lambda each: (str(each.written.path), each.written.line, each.earlier.line))
@@ -261,7 +261,7 @@ def _written(
 
 def _pairs_in(
     memories: Mapping[str, Memory],
-    kept: Sequence[Kept],
+    apart: Sequence[Kept],
     written: Collection[str],
     choices: Choices,
 ) -> Iterator[tuple[str, str, Judged]]:
@@ -271,10 +271,10 @@ def _pairs_in(
     """
     if len(memories) < 2:
         return
-    with JoinedStore(memories, kept) as joined:
+    with JoinedStore(memories, apart) as joined:
         settings = resolve(layered(choices), proposed=joined.profile)
-        found = find(joined, settings, touching=lambda memory: memory.id in written)
-    for group in found.groups:
+        findings = find(joined, settings, touching=lambda memory: memory.id in written)
+    for group in findings.groups:
         for member in group.members:
             if member.judged is None:
                 continue

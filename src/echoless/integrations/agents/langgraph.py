@@ -59,7 +59,7 @@ OnAnswer = Callable[["Put"], None]
 
 _READERS: Final = 4
 _ANSWERS: Final = 1000
-"""Answers that are kept to be asked for; `on_answer` is told all."""
+"""Number of recent answers that the store remembers; `on_answer` receives all answers."""
 
 
 _POLL: Final = 0.05
@@ -71,8 +71,8 @@ class Put:
     """Answer of the guard to one `put`.
 
     Attributes:
-        namespace: As it was given.
-        key: As it was given.
+        namespace: Namespace of the `put`.
+        key: Key of the `put`.
         answer: `Admitted`, `AlreadyKnown` or `Updates`.
     """
 
@@ -121,7 +121,7 @@ def _running() -> asyncio.AbstractEventLoop | None:
 
 
 class GuardedStore(BaseStore):
-    """A store of LangGraph that takes no text twice, around any other one.
+    """A store of LangGraph that stores no text twice, as a wrapper of another store.
 
     A `put` under a new key of a text that a memory of the same namespace says already stores
     nothing: the key answers with the value it was given, and searches show the memory once. A `put`
@@ -405,8 +405,8 @@ class GuardedStore(BaseStore):
 
 def _search_items(result: Result) -> list[SearchItem]:
     """Returns the items that the library answers a search with."""
-    found = result if isinstance(result, list) else []
-    return [each for each in found if isinstance(each, SearchItem)]
+    items = result if isinstance(result, list) else []
+    return [each for each in items if isinstance(each, SearchItem)]
 
 
 def _last_puts(ops: Sequence[Op]) -> list[PutOp]:

@@ -67,7 +67,7 @@ class Asked:
 
 
 class GuardedMemory:
-    """A `mem0.Memory` that does not store what it knows.
+    """A `mem0.Memory` that stores no text twice.
 
     With `infer=False` each message is a memory, and goes through the guard. With `infer=True`
     messages that are known are taken out before mem0's model sees them; what mem0 then stores is
@@ -125,15 +125,15 @@ class GuardedMemory:
         return getattr(self.inner, name)
 
     def update(self, memory_id: str, *words: Any, **more: Any) -> Any:
-        """Updates as mem0 does, with the record as it was in the lineage."""
+        """Updates as mem0 does, and records the former memory in the lineage."""
         return self._witnessed([memory_id], "updated", self.inner.update, memory_id, *words, **more)
 
     def delete(self, memory_id: str) -> Any:
-        """Deletes as mem0 does, with the record as it was in the lineage."""
+        """Deletes as mem0 does, and records the former memory in the lineage."""
         return self._witnessed([memory_id], "deleted", self.inner.delete, memory_id)
 
     def delete_all(self, **owners: Any) -> Any:
-        """Deletes as mem0 does, with the records as they were in the lineage."""
+        """Deletes as mem0 does, and records the former memories in the lineage."""
         with self._lock:
             ids = [m.id for m in self.memories.owned(owners)]
             return self._witnessed(ids, "deleted", self.inner.delete_all, **owners)
@@ -183,7 +183,7 @@ class GuardedMemory:
         """Adds messages as mem0 does, without what is known.
 
         Args:
-            messages: As mem0 takes them.
+            messages: Messages in any form that mem0 accepts.
             user_id: As mem0.
             agent_id: As mem0.
             run_id: As mem0.
@@ -237,7 +237,7 @@ class GuardedMemory:
     def _plain(
         self, message: Message, namespace: str, details: JsonObject, options: Mapping[str, Any]
     ) -> list[Result]:
-        """Stores one message as a memory unless it is known, and returns its results."""
+        """Stores one message as a memory unless its text is known, and returns the results."""
         text = _text_of(message)
         if text is None:  # mem0 skips it or reads what it shows
             passed: list[Result] = self._passed([message], options)["results"]
@@ -252,7 +252,7 @@ class GuardedMemory:
         return [{"id": id_, "memory": memory, "event": event, **more}]
 
     def _remember(self, text: str, namespace: str, metadata: JsonObject) -> Remembered:
-        """Asks the guard; what is known counts only if mem0 shows it as long as the new text."""
+        """Asks the guard; a known memory counts only if mem0 shows it as long as the new text."""
 
         def ask(*, force: bool = False) -> Remembered:
             return self._guard.remember(
@@ -274,7 +274,7 @@ class GuardedMemory:
         return ask(force=True) if lasting is None else replace(answer, survivor=lasting)
 
     def _lasting(self, texts: set[str], namespace: str, metadata: JsonObject) -> str | None:
-        """Returns a memory with one of these texts that mem0 shows as long as the new one."""
+        """Returns the id of a memory with one of these texts that lasts as long as the new text."""
         wanted = {normalise(text, fold_case=True) for text in texts}
         for memory in self.memories.scan(Scope(namespace)):
             text = normalise(memory.content, fold_case=True)
@@ -343,7 +343,7 @@ class GuardedMemory:
         *,
         compare: bool,
     ) -> None:
-        """Compares what mem0 stored with what was there, and records what it changed."""
+        """Compares the memories that mem0 stored with the earlier ones, and records all changes."""
         ids: list[str] = []
         for result in results:
             id_, text = str(result["id"]), str(result.get("memory", ""))
@@ -378,7 +378,7 @@ def _ends_sooner(known: Memory, metadata: JsonObject) -> bool:
 
 
 def _listed(messages: object) -> list[Message] | None:
-    """Returns messages one by one, or None where mem0 will refuse them."""
+    """Returns messages as a list, or None if mem0 will refuse them."""
     match messages:
         case str():
             return [{"role": "user", "content": messages}]

@@ -73,7 +73,7 @@ def age(timestamp: str | None, now: datetime) -> str:
     """Returns how long ago something was, in whole units, rounded down: `2h ago`.
 
     Args:
-        timestamp: As the memory has it; one that cannot be read gives `unknown time`.
+        timestamp: Time in the memory; an unreadable one gives `unknown time`.
         now: Without an offset it is UTC.
     """
     at, present = instant(timestamp), instant(now.isoformat())

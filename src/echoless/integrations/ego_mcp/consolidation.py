@@ -208,7 +208,7 @@ def merge_memories(
     embed: Embed | None = None,
     by: str = CALLER,
 ) -> Merged:
-    """Merges two memories: the kept one takes over what the other knows; the other is removed.
+    """Merges two memories: the survivor takes over the fields of the other, which is removed.
 
     The replacement is written and read back before anything is removed, and `undo` takes all of it
     back.
@@ -249,7 +249,7 @@ def plan_merge(
     embed: Embed | None = None,
     by: str = CALLER,
 ) -> Plan:
-    """Returns the plan that `merge_memories` carries out; arguments and errors as there."""
+    """Returns the plan of `merge_memories`, with the same arguments and errors."""
     _check_mergeable(store, keep_id)
     return merge_pairs.plan_merge(
         store,
@@ -267,7 +267,7 @@ def _check_mergeable(store: Store, keep_id: str) -> None:
     """Checks the kept memory: a protected or pinned one takes part in no merge of ego-mcp.
 
     Raises:
-        UsageError: It is one.
+        UsageError: The memory is protected or pinned.
     """
     for memory in store.get([keep_id]).values():
         if memory.pinned:

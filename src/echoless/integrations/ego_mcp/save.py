@@ -45,7 +45,7 @@ EMOTIONS: Final = frozenset(
         *("hopeful", "peaceful", "love", "warm", "lonely", "afraid", "ashamed", "bored", "angry"),
     }
 )
-"""Emotions ego-mcp knows; any other is kept as neutral, as it would read it."""
+"""Emotions of ego-mcp; any other word is stored as `neutral`, as ego-mcp would read it."""
 
 CATEGORIES: Final = frozenset(
     {
@@ -53,7 +53,7 @@ CATEGORIES: Final = frozenset(
         *("conversation", "introspection", "relationship", "self_discovery", "dream", "lesson"),
     }
 )
-"""Categories ego-mcp knows; any other is kept as daily."""
+"""Categories of ego-mcp; any other word is stored as `daily`."""
 
 _PREFIX: Final = "mem_"
 _OLDEST: Final = -(2**63)
@@ -63,10 +63,10 @@ Part: TypeAlias = "Memory | int | list[NearMemory] | NearMemory | None"
 
 @dataclass(frozen=True, slots=True)
 class NearMemory:
-    """A memory and its distance from another one.
+    """A memory with its distance from another memory.
 
     Attributes:
-        memory: As it was read.
+        memory: The record.
         distance: 1 - cosine, 0 to 2, six decimals.
         similarity: The cosine, -1 to 1, six decimals.
     """
@@ -88,7 +88,7 @@ class Saved:
     successful `remember` may happen.
 
     Attributes:
-        memory: As it reads now; None if it was blocked.
+        memory: The record as stored; None if it was blocked.
         links_made: Memories it was linked with, in both directions.
         linked: These, closest first.
         hit: The memory that says it already; given with `force` too, though it was saved.
@@ -187,7 +187,7 @@ def save_with_auto_link(
     now: datetime | None = None,
     wait: float = WAIT,
 ) -> Saved:
-    """Saves a memory unless a near-identical one is there, and links it to near ones.
+    """Saves a memory unless a near-identical one exists, and links it to near memories.
 
     Only memories of the same privacy class are looked at, quoted and linked.
 
@@ -195,11 +195,11 @@ def save_with_auto_link(
         store: ego-mcp's collection.
         content: The text, not blank.
         embed: Gives the vector of the text, by the model of the collection; called once.
-        emotion: An unknown one is kept as neutral.
+        emotion: An unknown word is stored as `neutral`.
         secondary: A list, or a text with commas.
         intensity: 0 to 1.
         importance: 1 to 5.
-        category: An unknown one is kept as daily.
+        category: An unknown word is stored as `daily`.
         valence: -1 to 1.
         arousal: 0 to 1.
         body_state: A JSON object, or empty.

@@ -180,7 +180,7 @@ def memory_deduplicate(
         merge_strategy: `keep_newest`, `keep_oldest`, `keep_most_accessed`, `highest_importance`.
         limit: The most recent memories that take part, 1 to 10000.
         use_lsh: Compare a thousand memories and more by random hyperplanes.
-        merge_metadata: False leaves tags and metadata of the one that stays as they are.
+        merge_metadata: False leaves tags and metadata of the survivor unchanged.
         guards: False merges also texts that differ in a number or a negation.
         second_look: Also tell what the bare threshold would merge and the judge that reads the
             texts would hold back, under `second_look`.

@@ -24,7 +24,7 @@ def database_path(named: str | None) -> Path:
 
 
 def open_recall(path: Path, table: str | None = None) -> RecallStore:
-    """Opens the database, or one table of it.
+    """Opens the database, or one of its tables.
 
     Raises:
         StoreNotFound: There is no file.

@@ -122,11 +122,11 @@ def _outcome(planned: DedupPlan, done: DedupResult | None) -> Iterator[str]:
         else:
             yield "No duplicates found."
     elif planned.options.delete:
-        yield from _cut([f"Kept {id_}: {why}" for id_, why in planned.kept], _FIRST)
+        yield from _cut([f"Kept {id_}: {why}" for id_, why in planned.spared], _FIRST)
         retained = ""
         if done.marked:  # in place of removed; the original's words for LoA
             reasons = Counter(
-                _WHY_RETAINED.get(why.partition("#")[0], "knows more") for _, why in planned.kept
+                _WHY_RETAINED.get(key.partition("#")[0], "knows more") for _, key in planned.spared
             )
             counts = [f"{count} {why}" for why, count in reasons.most_common()]
             why = next(iter(reasons)) if len(reasons) == 1 else ", ".join(counts)
@@ -172,7 +172,7 @@ def report_json(
         },
         "second_look": second.to_json(),
         "plan": planned.plan.to_json(),
-        "kept": [{"id": id_, "reason": why} for id_, why in planned.kept],
+        "kept": [{"id": id_, "reason": why} for id_, why in planned.spared],
         "done": None
         if done is None
         else {

@@ -1,4 +1,4 @@
-"""The job `recall dedup`: its options, its result for each table, its execution, its way back."""
+"""The job `recall dedup`: options, execution, undo, and a result for each table."""
 
 from __future__ import annotations
 
@@ -131,9 +131,9 @@ class TableCounts:
         table: Its name.
         scanned: Rows that were looked at, marked ones included.
         exact_groups: Classes of equal texts.
-        semantic_pairs: Pairs at or above the threshold that nothing holds.
-        planned: What the plan does, copies first, then the closest first.
-        already_marked: Rows that stand marked and stay so.
+        semantic_pairs: Pairs at or above the threshold without an objection.
+        planned: Actions of the plan: copies first, then the closest pairs first.
+        already_marked: Rows whose mark is older than this run.
         too_short: Rows too short to compare.
         prior_survivors: Survivors of earlier runs that stay visible beside a better copy.
         held: Pairs at or above the threshold that are held for a person.
@@ -189,7 +189,7 @@ class DedupPlan:
         return sum(len(table.planned) for table in self.tables)
 
     @property
-    def kept(self) -> tuple[tuple[str, str], ...]:
+    def spared(self) -> tuple[tuple[str, str], ...]:
         """Returns duplicates that a deletion only marks, each with its reason, in plan order."""
         marked = (m.id for a in self.plan.actions if isinstance(a, Mark) for m in a.members)
         reasons = self.findings.retained
@@ -254,7 +254,7 @@ def _planned(dedup_plan: Plan, findings: Findings) -> list[PlannedDuplicate]:
 def _table(
     name: str, findings: Findings, compared: Sequence[Memory], planned: Iterable[PlannedDuplicate]
 ) -> TableCounts:
-    """Returns the counts of one table, with those of the planned duplicates that lie in it."""
+    """Returns the counts of one table and of its planned duplicates."""
 
     def inside(id_: str) -> bool:
         return id_.startswith(f"{name}#")
@@ -361,7 +361,7 @@ def _across_tables(memories: Sequence[Memory], threshold: float | None) -> Cross
     """Finds equal texts and close vectors of one project in different tables.
 
     Args:
-        memories: Those that stay visible.
+        memories: Memories that remain visible.
         threshold: From which cosine on (inclusive) vectors are close; None leaves them out.
     """
     classes: dict[tuple[str, str], list[Memory]] = {}

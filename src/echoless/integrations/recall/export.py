@@ -200,7 +200,7 @@ def _markdown(db: sqlite3.Connection, manifest: Mapping[str, Json]) -> Iterator[
 
 
 def _sql(db: sqlite3.Connection, manifest: Mapping[str, Json]) -> Iterator[str]:
-    """Yields statements that make the tables, if they are missing, and fill them."""
+    """Yields SQL statements that create missing tables and fill all tables."""
     yield f"-- Recall export, {manifest['created_at']}"
     yield "PRAGMA foreign_keys=OFF;"
     yield "BEGIN;"
@@ -219,7 +219,7 @@ def _sql(db: sqlite3.Connection, manifest: Mapping[str, Json]) -> Iterator[str]:
 
 
 def _literal(value: Value) -> str:
-    """Returns a value as a literal of SQL; one that is not a number as NULL."""
+    """Returns a value as an SQL literal; NULL for a float that is not a number."""
     match value:
         case None:
             return "NULL"

@@ -24,7 +24,7 @@ _CONFIDENCE: Final = "CASE t.confidence WHEN 'high' THEN 0 WHEN 'medium' THEN 1 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One memory as result of a search.
+    """One memory in the result of a search.
 
     Attributes:
         id: Of the memory.

@@ -43,7 +43,7 @@ Say: TypeAlias = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A group that stayed as it was.
+    """A group that a cleanup could not merge.
 
     Attributes:
         number: Its place among the groups, from 1.
@@ -68,7 +68,7 @@ class Cleanup:
         removed: Entries removed.
         run: For `echoless undo`; None if nothing was written.
         refused: Texts of the model that were not taken.
-        failures: Groups that stayed as they were.
+        failures: Groups that could not be merged.
     """
 
     entries: int
@@ -104,7 +104,7 @@ class _Job:
         return self.findings.memories
 
     def fail(self, number: int, group: Group, problem: object) -> None:
-        """Records a group that stays as it was, and reports it."""
+        """Records a failed group, whose entries stay unchanged, and prints a warning."""
         ids = (group.survivor, *(m.id for m in group.members))
         self.failures.append(Failure(number, ids, str(problem)))
         self.warn(f"Group {number} failed, its entries stay ({', '.join(ids)}): {problem}")

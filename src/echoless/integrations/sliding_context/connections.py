@@ -1,4 +1,4 @@
-"""The table, the model that writes and the one that embeds, as the flags name them, and probes."""
+"""Opens the table, the writing model and the embedding model of the flags, and probes them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def insist_on_layout(store: LanceStore) -> None:
     """Refuses a table of another layout: nothing in it would keep direct and group chats apart.
 
     Raises:
-        ForeignStore: It has other columns.
+        ForeignStore: The table has other columns.
     """
     if store.layout.name != SLIDING_CONTEXT:
         raise ForeignStore(

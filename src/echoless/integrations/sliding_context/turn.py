@@ -1,4 +1,4 @@
-"""One turn of a conversation as a host hands it over: messages, session, and its texts.
+"""One turn of a conversation from a host: messages, session, and texts.
 
 The message shapes of OpenClaw, OpenAI and Anthropic are read; what is neither text nor a call of a
 tool (images, thoughts) is left out.
@@ -15,7 +15,7 @@ from echoless.core.errors import InputError
 from echoless.core.model import Json, JsonObject, Memory
 
 LONGEST_TEXT: Final = 400
-"""Characters of one message that are quoted."""
+"""Largest number of characters in a quote of one message."""
 
 LONGEST_TRANSCRIPT: Final = 2_500
 SHORTEST_TRANSCRIPT: Final = 20
@@ -113,7 +113,7 @@ class Turn:
 
     @classmethod
     def from_json(cls, written: Json) -> Turn:
-        """Reads a turn as a host writes it; its keys are those of the table.
+        """Reads a turn from the JSON of a host; its keys are the keys of the table.
 
         Keys that are not known are the host's own and left out.
 
@@ -172,7 +172,7 @@ def read_entries(recent: Sequence[Memory | JsonObject]) -> list[Memory]:
 
 
 def read_messages(messages: Sequence[Message | Json]) -> tuple[Message, ...]:
-    """Reads messages from their JSON; those that are messages already stay as they are.
+    """Reads messages from JSON; values that are messages already pass unchanged.
 
     Raises:
         InputError: One is no object.
@@ -182,7 +182,7 @@ def read_messages(messages: Sequence[Message | Json]) -> tuple[Message, ...]:
 
 
 def _read(at: int, one: Message | Json, names: dict[str, str]) -> Iterator[Message]:
-    """Yields the message of one object, behind the results of tools that stand in it."""
+    """Yields the results of tools in one object, then the message of the object."""
     if isinstance(one, Message):
         yield one
         return

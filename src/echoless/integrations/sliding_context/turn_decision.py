@@ -257,7 +257,7 @@ def parse_dedup_response(text: str, recent: Sequence[Memory | JsonObject]) -> Tu
     so is an update of an entry that was not offered, or with a text of less than ten characters.
 
     Args:
-        text: What the model said.
+        text: Reply of the model.
         recent: The entries it was shown, most recent first, see `read_entries`; without any the
             reply is the summary, unless it is SKIP and nothing else.
 

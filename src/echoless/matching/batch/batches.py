@@ -36,7 +36,7 @@ _SINCE: Final = time.perf_counter()
 _LOAD: Final = Path("/proc/loadavg")
 
 _LOOKS: Final = 9
-"""Looks at what is running, of which the middle one counts."""
+"""Number of looks at the running threads, of which the median counts."""
 
 _APART: Final = 0.005
 """Seconds between two of them. Together they outlast threads of BLAS that wait for work by
@@ -91,7 +91,7 @@ def _others() -> float:
 
 
 def _running() -> int | None:
-    """Threads of all programs that are running at this moment, this one among them; Linux tells."""
+    """Returns the number of running threads on this machine; None without `/proc/loadavg`."""
     try:
         return max(1, int(_LOAD.read_text("ascii").split()[3].partition("/")[0]))
     except (OSError, ValueError, IndexError):

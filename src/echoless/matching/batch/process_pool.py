@@ -109,7 +109,7 @@ def _judge() -> RuleJudge:
 
 
 def _start() -> None:
-    """Prepares a process: it leaves Ctrl-C to the one that started it and collects no garbage."""
+    """Makes a worker process ignore SIGINT, which the parent handles, and collect no garbage."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.disable()
 

@@ -50,9 +50,9 @@ def packed(verdict: Verdict) -> bytes:
             letter = "w" + side
         case _:
             letter = _LETTERS[type(verdict)]
-    told = verdict.evidence
-    differences = [[d.kind.value, d.a, d.b] for d in told.differences]
-    fields = [letter, told.rule, told.note, told.veto, told.chance, differences]
+    evidence = verdict.evidence
+    differences = [[d.kind.value, d.a, d.b] for d in evidence.differences]
+    fields = [letter, evidence.rule, evidence.note, evidence.veto, evidence.chance, differences]
     return json.dumps(fields, separators=(",", ":")).encode("ascii")
 
 
@@ -60,7 +60,7 @@ def unpacked(data: bytes, how: str, similarity: float) -> Verdict | None:
     """Returns the verdict, with what the detectors of this run measured; None if it is none.
 
     Args:
-        data: As `packed` made it.
+        data: Result of `packed`.
         how: Detector that saw the pair closest.
         similarity: 0 to 1, its similarity.
     """
@@ -73,8 +73,8 @@ def unpacked(data: bytes, how: str, similarity: float) -> Verdict | None:
         differences = tuple(
             [Difference(_KINDS[kind], _strings(a), _strings(b)) for kind, a, b in named]
         )
-        told = Evidence(intern(rule), how, similarity, differences, note, veto, chance)
-        return _of(letter, told)
+        evidence = Evidence(intern(rule), how, similarity, differences, note, veto, chance)
+        return _of(letter, evidence)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
 
@@ -92,7 +92,7 @@ def _strings(side: list[object]) -> tuple[str, ...]:
 
 
 class Ruled(NamedTuple):
-    """What the judge says of one batch.
+    """Verdicts of the judge on one batch.
 
     Attributes:
         verdicts: In the order of the pairs.

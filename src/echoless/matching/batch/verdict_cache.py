@@ -42,10 +42,10 @@ class VerdictCache(EntryFile):
 
 
 class CachedVerdicts:
-    """What one judge said before, and says now.
+    """Verdicts of one judge, read from the cache and written to it.
 
     Attributes:
-        used: Whether it was asked for any.
+        used: Whether any verdict was looked up.
         remembered: Verdicts taken over so far.
     """
 
@@ -68,17 +68,17 @@ class CachedVerdicts:
         self.used = True
         keys = list(self._keys(pairs))
         known = self._cache.get(keys, self._tally)
-        found: list[Verdict | None] = []
+        verdicts: list[Verdict | None] = []
         damaged = 0
         for pair, key in zip(pairs, keys, strict=True):
             verdict = None
             if key in known:
                 verdict = unpacked(known[key], *pair.best)
                 damaged += verdict is None
-            found.append(verdict)
+            verdicts.append(verdict)
         self._cache.damaged(damaged, self._tally)
-        self.remembered += sum(verdict is not None for verdict in found)
-        return found
+        self.remembered += sum(verdict is not None for verdict in verdicts)
+        return verdicts
 
     def keep(self, pairs: Sequence[Pair], data: Sequence[bytes]) -> None:
         """Keeps what was judged; on the disk when it returns.

@@ -1,4 +1,4 @@
-"""Compares what two texts say, token by token: what is shared, and what only one of them says."""
+"""Aligns the tokens of two texts: the tokens in common, and the tokens of one side only."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MOST_PAIRED: Final = 24
 
 
 class Relation(StrEnum):
-    """How the values of one kind in two texts stand to each other."""
+    """Relation of the values of one kind in two texts."""
 
     EQUAL = "equal"
     DIFFERENT = "different"
@@ -48,8 +48,8 @@ class Comparison:
     """Two texts side by side.
 
     Attributes:
-        a: What one text says.
-        b: What the other says.
+        a: Facts of text a.
+        b: Facts of text b.
         only_a: Tokens of a without a counterpart, in order.
         only_b: Tokens of b without a counterpart, in order.
         ordered: Whether nothing is left over and both say it in one order.
@@ -66,7 +66,7 @@ class Comparison:
     opposites: tuple[tuple[str, str], ...]
 
     def relation(self, kind: Kind) -> Relation:
-        """Returns how the tokens of one kind stand to each other."""
+        """Returns the relation of the tokens of one kind in the two texts."""
         left_a, left_b = _has(self.only_a, kind), _has(self.only_b, kind)
         if left_a and left_b:
             return Relation.DIFFERENT
@@ -145,10 +145,10 @@ def _match_forms(a: Facts, b: Facts, only_a: list[Token], only_b: list[Token]) -
             others = values
         else:
             continue
-        found = next((token for token in others if _same_form(one, token, lex)), None)
-        if found is not None:
-            _take_out(one, found, only_a, only_b, stands_for)
-            values = [token for token in values if token is not found]
+        partner = next((token for token in others if _same_form(one, token, lex)), None)
+        if partner is not None:
+            _take_out(one, partner, only_a, only_b, stands_for)
+            values = [token for token in values if token is not partner]
     return stands_for
 
 
@@ -174,16 +174,16 @@ def _same_form(one: Token, other: Token, lex: Lexicon) -> bool:
 
 
 def _values(facts: Facts, stands_for: Mapping[int, Value]) -> list[Value]:
-    """Returns the values of a text, those the other text uses where they are one."""
+    """Returns the values of a text; a value with two forms has the form of the other text."""
     return [stands_for.get(token.index, token.value) for token in facts.tokens]
 
 
 _TURNING: Final = ("reversers", "retracting")
-"""Lists of words that take back what they are added to."""
+"""Lists of words that reverse the meaning of a text to which they are added."""
 
 
 def _added(more: Facts, less: Facts, larger: list[Value], smaller: list[Value]) -> bool:
-    """Returns whether one text states all of the other, in order, and adds what cannot turn it.
+    """Checks whether one text states all of the other, in order, with harmless additions only.
 
     A denial or a duty that is added may turn it. So may a word in the place of a function word
     (`has`, `needs`), or between two words that belong together.

@@ -25,9 +25,9 @@ class Forms(NamedTuple):
     Attributes:
         spellings: By place of a token: two tokens that are no values match only if they share one.
         values: Places of tokens that may match by value, whatever their spellings.
-        opposed: What the opposites of its words offer.
-        offered: What its words offer: one that `opposed` of another text has too, if any word there
-            is the opposite of a word here.
+        opposed: Keys of the opposites of the words of this text.
+        offered: Keys of the words of this text. The texts hold opposite words only if a key is also
+            in `opposed` of the other text.
     """
 
     spellings: tuple[tuple[str, ...], ...]
@@ -48,16 +48,16 @@ def representative(token: Token, lexicon: Lexicon) -> str:
 
 
 def forms_of(facts: Facts, lexicon: Lexicon) -> Forms:
-    """Returns the forms of the tokens of a text; they are kept as long as its facts.
+    """Returns the forms of the tokens of a text; the cache has the lifetime of its facts.
 
     Args:
         facts: Of the text.
         lexicon: Of the language of the text it is compared with, or its own.
     """
     name = f"{__name__}.{lexicon.language}"
-    forms: Forms | None = facts.kept.get(name)
+    forms: Forms | None = facts.derived.get(name)
     if forms is None:
-        forms = facts.kept[name] = _read(facts, lexicon)
+        forms = facts.derived[name] = _read(facts, lexicon)
     return forms
 
 
@@ -72,12 +72,12 @@ def _read(facts: Facts, lexicon: Lexicon) -> Forms:
 
 
 def _spellings(token: Token, lexicon: Lexicon) -> tuple[str, ...]:
-    found = {spelling(token)}
+    spellings = {spelling(token)}
     if token.kind in PLAIN:
-        found.add(representative(token, lexicon))
+        spellings.add(representative(token, lexicon))
     if token.kind in {Kind.WORD, Kind.IDENTIFIER}:
-        found.add(token.text.casefold())
-    return tuple(found)
+        spellings.add(token.text.casefold())
+    return tuple(spellings)
 
 
 def _has_value(token: Token) -> bool:

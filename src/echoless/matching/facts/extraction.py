@@ -1,4 +1,4 @@
-"""What one text says, as typed tokens, taken out once."""
+"""Facts of one text: typed tokens and signs, extracted once."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _LAST_DAY: Final = (date(9990, 1, 1) - _EPOCH).days
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What one text says.
+    """Facts of one text: its tokens, and signs of its language, time and state.
 
     Attributes:
         normal: Normal form, case kept.
@@ -58,10 +58,10 @@ class Facts:
         stamps: Capture times that stood in a frame around the text.
         stative: The text states what is, not what happened.
         update: It says that something is new or has changed.
-        outdated: It says that something was so before, and not that anything has changed.
+        outdated: The text says that a state is past, without a word of change.
         stage: 0 planned, 1 under way, 2 done; None where it does not say.
         capped: Only the first `MAX_LENGTH` characters were looked at.
-        kept: What was read out of it since, see `remembered`.
+        derived: Results that functions read out of these facts, by name, see `remembered`.
     """
 
     normal: str
@@ -77,7 +77,7 @@ class Facts:
     outdated: bool
     stage: int | None
     capped: bool
-    kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    derived: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def relative(self) -> bool:
@@ -94,16 +94,16 @@ _T = TypeVar("_T")
 
 
 def remembered(read: Callable[[Facts], _T]) -> Callable[[Facts], _T]:
-    """Keeps what a function reads out of one text for as long as the facts of the text are kept."""
+    """Caches the result of a function of facts for the lifetime of the facts."""
     name = f"{read.__module__}.{read.__qualname__}"
 
     @wraps(read)
     def once(facts: Facts) -> _T:
-        kept = facts.kept
-        if name not in kept:
-            kept[name] = read(facts)
-        found: _T = kept[name]
-        return found
+        cache = facts.derived
+        if name not in cache:
+            cache[name] = read(facts)
+        value: _T = cache[name]
+        return value
 
     return once
 
@@ -193,7 +193,7 @@ def anchored(facts: Facts, created_at: str | None, *, beside: Facts | None = Non
     )
     if tokens == facts.tokens:
         return facts
-    return replace(facts, tokens=tokens, counts=_counts(tokens), kept={})
+    return replace(facts, tokens=tokens, counts=_counts(tokens), derived={})
 
 
 def _counts(tokens: tuple[Token, ...]) -> dict[Value, int]:
@@ -226,7 +226,7 @@ def _inside(name: str, lex: Lexicon) -> tuple[str, ...]:
 
 def _stage(words: set[str], body: str, lex: Lexicon) -> int | None:
     if lex.language == "ja":
-        found = [index for word, index in lex.stage.items() if word in body]
+        stages = [index for word, index in lex.stage.items() if word in body]
     else:
-        found = [lex.stage[word] for word in words if word in lex.stage]
-    return max(found, default=None)
+        stages = [lex.stage[word] for word in words if word in lex.stage]
+    return max(stages, default=None)

@@ -143,7 +143,7 @@ _ENDINGS: Final = (
 
 
 def _before(text: str, lexicon: Lexicon, stamps: list[str]) -> str | None:
-    """Returns the text without what stands before it, or None."""
+    """Returns the text without a wrapper at its beginning, or None if there is no wrapper."""
     log = _LOG.match(text) if text[:1].isdigit() or text[:1] == "[" else None
     if log and _STAMP.match(log["at"].strip("[]")):
         stamps.append(log["at"].strip("[]"))
@@ -153,13 +153,13 @@ def _before(text: str, lexicon: Lexicon, stamps: list[str]) -> str | None:
         return text[said.end() :]
     head = text[:112]
     for pattern, signs in _OPENINGS:
-        found = pattern.match(text) if any(sign in head for sign in signs) else None
-        inner = next((g for g in found.groups() if g), "") if found else ""
-        if found and len(text) - found.end() >= _MIN_BODY and _is_frame(inner, lexicon, stamps):
+        match = pattern.match(text) if any(sign in head for sign in signs) else None
+        inner = next((g for g in match.groups() if g), "") if match else ""
+        if match and len(text) - match.end() >= _MIN_BODY and _is_frame(inner, lexicon, stamps):
             return (
-                _without_fields(text[found.end() :], stamps)
+                _without_fields(text[match.end() :], stamps)
                 if pattern is _RULED
-                else (text[found.end() :])
+                else (text[match.end() :])
             )
     first = _FIRST_TAG.match(text)
     if first and lexicon.has("boilerplate", fold(first[1], lexicon.language)):
@@ -180,13 +180,13 @@ def _without_fields(text: str, stamps: list[str]) -> str:
 
 
 def _behind(text: str, lexicon: Lexicon, stamps: list[str]) -> str | None:
-    """Returns the text without what stands behind it, or None."""
+    """Returns the text without a wrapper at its end, or None if there is no wrapper."""
     offset, tail = max(0, len(text) - 200), text[-200:]
     for pattern, signs in _ENDINGS:
-        found = pattern.search(tail) if any(sign in tail for sign in signs) else None
-        inner = next((g for g in found.groups() if g), "") if found else ""
-        if found and _is_frame(inner, lexicon, stamps):
-            return text[: offset + found.start()]
+        match = pattern.search(tail) if any(sign in tail for sign in signs) else None
+        inner = next((g for g in match.groups() if g), "") if match else ""
+        if match and _is_frame(inner, lexicon, stamps):
+            return text[: offset + match.start()]
     tags = _HASHTAGS.search(tail) if "#" in tail else None
     if tags and not _leads_on(tags[1], lexicon):
         return text[: offset + tags.start(2)]
@@ -205,14 +205,14 @@ def _is_frame(inner: str, lexicon: Lexicon, stamps: list[str]) -> bool:
     """Returns whether all words are about notes; a lone number or an empty label is no frame."""
     if _RECORD.match(inner) or inner.strip().casefold() in {"end", "ende", "eof"}:
         return True
-    found = _STAMP.findall(inner)
+    matches = _STAMP.findall(inner)
     rest = _SESSION.sub(r" \1\2 ", _AGENT.sub(" ", _STAMP.sub(" ", inner)))
     numbered = _NUMBERED.match(rest)
     if numbered and not _DOCUMENTS.search(numbered[1]):
         rest = f"note {rest[numbered.end() :]}"
-    if not _all_about_notes(_COUNTER.sub(" ", rest), lexicon, stamped=bool(found)):
+    if not _all_about_notes(_COUNTER.sub(" ", rest), lexicon, stamped=bool(matches)):
         return False
-    stamps.extend(found)
+    stamps.extend(matches)
     return True
 
 

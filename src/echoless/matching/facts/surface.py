@@ -30,23 +30,23 @@ def signs(facts: Facts) -> tuple[tuple[int, str], ...]:
     Signs inside a token are read with it: `15:00`, `-3 °C`, `src/a.py`.
     """
     left = _PARTING.sub(" ", undress(facts.body))
-    found: list[tuple[int, str]] = []
+    placed: list[tuple[int, str]] = []
     at = 0
     for place, token in enumerate(facts.tokens):
         start = left.find(token.text, at)
         if start >= 0:
-            found.extend((place, sign) for sign in _PLAIN.sub("", left[at:start]))
+            placed.extend((place, sign) for sign in _PLAIN.sub("", left[at:start]))
             at = start + len(token.text)
-    found.extend((len(facts.tokens), sign) for sign in _PLAIN.sub("", left[at:]))
-    return tuple(found)
+    placed.extend((len(facts.tokens), sign) for sign in _PLAIN.sub("", left[at:]))
+    return tuple(placed)
 
 
 @remembered
 def capitals(facts: Facts) -> frozenset[str]:
     """Returns the words with a capital, as written; the first word of a sentence is left out."""
-    starts = {found.end() for found in _START.finditer(facts.body)}
-    found = (each for each in _WORD.finditer(facts.body) if each.end() not in starts)
-    return frozenset(each.group() for each in found if not each.group().islower())
+    starts = {match.end() for match in _START.finditer(facts.body)}
+    matches = (each for each in _WORD.finditer(facts.body) if each.end() not in starts)
+    return frozenset(each.group() for each in matches if not each.group().islower())
 
 
 @remembered
@@ -91,5 +91,5 @@ def past(facts: Facts) -> frozenset[str]:
     """Returns the English words of a text that are written as done."""
     if facts.language != "en":
         return frozenset()
-    found = (t.text.casefold() for t in facts.tokens if t.kind is Kind.WORD)
-    return frozenset(word for word in found if word.endswith("ed"))
+    words = (t.text.casefold() for t in facts.tokens if t.kind is Kind.WORD)
+    return frozenset(word for word in words if word.endswith("ed"))

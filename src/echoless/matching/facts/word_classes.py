@@ -40,7 +40,7 @@ def _glue_letters(lex: Lexicon) -> frozenset[str]:
 
 
 class _Class(NamedTuple):
-    """What a word is whatever stands around it."""
+    """Class of a word, regardless of its context."""
 
     sort: str
     kind: Kind
@@ -133,7 +133,7 @@ class Reader:
 
     def read(self, raws: list[Raw]) -> list[Token]:
         """Returns all tokens of a text, in order."""
-        told: list[Token] = []
+        tokens: list[Token] = []
         skipped = 0
         for index, raw in enumerate(raws):
             if skipped:
@@ -141,8 +141,8 @@ class Reader:
             elif raw.text == "no":
                 skipped = _number_sign(raws, index)
             if not skipped:
-                told.extend(self._one(raws, index))
-        return told
+                tokens.extend(self._one(raws, index))
+        return tokens
 
     def _make(self, kind: Kind, value: Value, text: str, *, bare: str = "") -> Token:
         glue = " ".join(self._glue)
@@ -161,9 +161,9 @@ class Reader:
         if raw.word and not raw.values and raw.kind != "phrase":
             self._bare = "joined" if raw.kind == "joined" else ""
             apart = "'" in raw.text
-            told = [*self._word(raw.text)] if apart else self._plain(raw.text, raw.word)
+            tokens = [*self._word(raw.text)] if apart else self._plain(raw.text, raw.word)
             self._bare = ""
-            return told
+            return tokens
         if raw.kind == "mark":
             if raw.text not in self._mark:
                 self._mark += raw.text
@@ -283,15 +283,15 @@ class Reader:
     def _hiragana(self, text: str, before: str) -> Iterator[Token]:
         """Particles and endings hold together; what carries meaning among them is picked out."""
         end = 0
-        for found in _morphemes().finditer(text):
+        for match in _morphemes().finditer(text):
             yield from self._loose(
-                text[end : found.start()], inflected=before == "han" and end == 0
+                text[end : match.start()], inflected=before == "han" and end == 0
             )
-            end = found.end()
-            if _is_function_ja(found.group()):
-                self._glue.append(found.group())
+            end = match.end()
+            if _is_function_ja(match.group()):
+                self._glue.append(match.group())
             else:
-                yield from self._east(found.group())
+                yield from self._east(match.group())
         yield from self._loose(text[end:], inflected=before == "han" and end == 0)
 
     def _loose(self, text: str, *, inflected: bool) -> Iterator[Token]:

@@ -195,6 +195,6 @@ class PairNetwork:
             "of_a": (of_a / of_a.sum()).astype(np.float32)[None, None],
             "of_b": (of_b / of_b.sum()).astype(np.float32)[None, None],
         }
-        (found,) = self._session.run(["logits"], given)
-        ab, ba, conflict = (float(value) for value in found[0])
+        (output,) = self._session.run(["logits"], given)
+        ab, ba, conflict = (float(value) for value in output[0])
         return ab, ba, conflict

@@ -116,20 +116,20 @@ class PairScorer:
         ordered = [(a, b) if a <= b else (b, a) for a, b in pairs]
         wanted = list(dict.fromkeys(ordered))
         keys = dict(zip(wanted, self._keys(wanted), strict=True))
-        found: dict[tuple[str, str], Scores | None] = dict(self._recalled(wanted, keys, tally))
-        left = [pair for pair in wanted if pair not in found]
+        scored: dict[tuple[str, str], Scores | None] = dict(self._recalled(wanted, keys, tally))
+        left = [pair for pair in wanted if pair not in scored]
         with ThreadPoolExecutor(max(1, threads)) as pool:
             for start in range(0, len(left), _AT_ONCE):
-                progress(len(found), len(wanted))
+                progress(len(scored), len(wanted))
                 some = left[start : start + _AT_ONCE]
                 made = list(pool.map(self._scored, some))
-                found.update(zip(some, made, strict=True))
+                scored.update(zip(some, made, strict=True))
                 if keep:
                     self._keep(some, made, keys, tally)
         progress(len(wanted), len(wanted))
         return [
             scores.turned if scores is not None and a > b else scores
-            for (a, b), scores in zip(pairs, (found[pair] for pair in ordered), strict=True)
+            for (a, b), scores in zip(pairs, (scored[pair] for pair in ordered), strict=True)
         ]
 
     def _scored(self, pair: tuple[str, str]) -> Scores | None:

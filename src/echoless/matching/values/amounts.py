@@ -83,12 +83,12 @@ def _named_share(c: Cursor, at: int, lead: int, count: Fraction) -> Spelled | No
 
 def mixed(c: Cursor, at: int) -> Spelled | None:
     """Reads `two and a half hours`, `an hour and a half`, `two dozen`."""
-    found = c.number(at)
-    if found is None and c.has(at, "one"):
-        found = 1, Fraction(1)
-    if found is None:
+    number = c.number(at)
+    if number is None and c.has(at, "one"):
+        number = 1, Fraction(1)
+    if number is None:
         return None
-    taken, value = found
+    taken, value = number
     if c.has(at + taken, "dozen") and c.word(at) not in c.forms.sets["dozen"]:
         return Spelled(taken + 1, Kind.NUMBER, Number(str(value * 12)))
     tail = _and_a_part(c, at + taken)
@@ -119,10 +119,10 @@ def _and_a_part(c: Cursor, at: int) -> tuple[int, Fraction] | None:
 
 def amount(c: Cursor, at: int) -> Spelled | None:
     """Returns a number in words, with the unit after it."""
-    found = c.number(at)
-    if found is None:
+    number = c.number(at)
+    if number is None:
         return None
-    taken, value = found
+    taken, value = number
     if not c.raws[at].word and not c.unit(at + 1):
         return None
     measured = _measured(c, value, at, taken)
@@ -148,10 +148,10 @@ def one_in(c: Cursor, at: int) -> Spelled | None:
     if c.word(at) != "one" and not (c.raws[at].values and c.raws[at].text == "1"):
         return None
     for link in (at + 1, at + 2):
-        found = c.number(link + 1) if c.word(link) == "in" else None
-        if found is None or c.word(link + 1 + found[0]) or found[1] < 2:
+        number = c.number(link + 1) if c.word(link) == "in" else None
+        if number is None or c.word(link + 1 + number[0]) or number[1] < 2:
             continue
-        if found[1].denominator == 1 and not c.unit(link + 1 + found[0]):
-            c.dropped.update(range(link, link + 1 + found[0]))
-            return Spelled(1, Kind.NUMBER, Number(f"1/{found[1]}"))
+        if number[1].denominator == 1 and not c.unit(link + 1 + number[0]):
+            c.dropped.update(range(link, link + 1 + number[0]))
+            return Spelled(1, Kind.NUMBER, Number(f"1/{number[1]}"))
     return None

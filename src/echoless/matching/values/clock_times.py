@@ -9,10 +9,10 @@ from echoless.matching.values.tokens import ClockTime, DialTime, Kind, Quantity
 
 def _hour(c: Cursor, at: int) -> tuple[int, int] | None:
     """Returns a whole hour of the dial or the day: how many matches, and the hour."""
-    found = c.number(at)
-    if found is None or found[1].denominator != 1 or not 0 <= found[1] <= 24:
+    number = c.number(at)
+    if number is None or number[1].denominator != 1 or not 0 <= number[1] <= 24:
         return None
-    taken, value = found
+    taken, value = number
     # "ten past five people" does not tell the time.
     return (
         None
@@ -24,7 +24,7 @@ def _hour(c: Cursor, at: int) -> tuple[int, int] | None:
     )
 
 
-def _told(c: Cursor, at: int, taken: int, hour: int, minute: int) -> Spelled | None:
+def _clock_time(c: Cursor, at: int, taken: int, hour: int, minute: int) -> Spelled | None:
     """Returns a clock time with what may follow it: `o'clock`, `Uhr`, `in the evening`."""
     if minute < 0:
         hour, minute = (hour - 1) % (24 if hour > 12 else 12), minute + 60
@@ -50,9 +50,9 @@ def _minutes(c: Cursor, at: int) -> tuple[int, int] | None:
         return 1, 15
     if c.has(at, "half"):
         return 1, 30
-    found = c.number(at)
-    if found is not None:
-        taken, value = found
+    number = c.number(at)
+    if number is not None:
+        taken, value = number
         named = c.has(at + taken, "minutes")
         if value.denominator == 1 and 0 < value < 60 and (named or value % 5 == 0):
             return taken + named, int(value)
@@ -73,11 +73,11 @@ def clock(c: Cursor, at: int) -> Spelled | None:
         hour = _hour(c, at + 1)
         if hour is not None:
             minute = -30 if c.has(at, "half_next") else -15
-            return _told(c, at, 1 + hour[0], hour[1], minute)
+            return _clock_time(c, at, 1 + hour[0], hour[1], minute)
     british = c.lex.language == "en" and c.has(at, "half") and c.has(at - 1, "clock_leads")
     hour = _hour(c, at + 1) if british else None
     if hour is not None and 0 < hour[1] <= 12 and c.ends(at + 1 + hour[0]):
-        return _told(c, at, 1 + hour[0], hour[1], 30)
+        return _clock_time(c, at, 1 + hour[0], hour[1], 30)
     return _past_or_to(c, at) or _plain_hour(c, at)
 
 
@@ -103,7 +103,7 @@ def _past_or_to(c: Cursor, at: int) -> Spelled | None:
     if not (named or half or c.ends(end) or c.has(end, "oclock") or c.part(end)):
         return None
     shift = (minute if past else -minute) - (30 if half else 0)
-    return _told(c, at, taken + 1 + half + hour[0], hour[1], shift)
+    return _clock_time(c, at, taken + 1 + half + hour[0], hour[1], shift)
 
 
 def _plain_hour(c: Cursor, at: int) -> Spelled | None:
@@ -113,7 +113,7 @@ def _plain_hour(c: Cursor, at: int) -> Spelled | None:
         return None
     taken, value = hour
     if c.has(at + taken, "oclock") or c.part(at + taken):
-        return _told(c, at, taken, value, 0)
+        return _clock_time(c, at, taken, value, 0)
     minute = c.number(at + taken) if value <= 12 else None
     if (
         minute is not None
@@ -122,7 +122,7 @@ def _plain_hour(c: Cursor, at: int) -> Spelled | None:
         and c.raws[at].word
         and not c.unit(at + taken + minute[0])
     ):
-        return _told(c, at, taken + minute[0], value, int(minute[1]))
+        return _clock_time(c, at, taken + minute[0], value, int(minute[1]))
     return None
 
 

@@ -69,9 +69,9 @@ class Spelled(NamedTuple):
     """A value in words.
 
     Attributes:
-        taken: Matches it takes.
-        kind: What it is.
-        value: What it says.
+        taken: Number of matches that the words take.
+        kind: Kind of the value.
+        value: The value.
     """
 
     taken: int
@@ -135,12 +135,12 @@ class Cursor:
         return None
 
     def digits_at(self, at: int) -> str:
-        """Returns the plain number at a place as its value writes it; empty if there is none."""
-        found = self.number(at)
-        if found is None:
+        """Returns the plain number at a place in the spelling of its value; empty without one."""
+        number = self.number(at)
+        if number is None:
             return ""
         raw = self.raws[at]
-        return str(raw.values[0][1]) if raw.values else str(found[1])
+        return str(raw.values[0][1]) if raw.values else str(number[1])
 
     def cardinal(self, at: int) -> tuple[int, Fraction] | None:
         """Returns a number in words."""

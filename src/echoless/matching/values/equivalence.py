@@ -79,7 +79,7 @@ def same_value(one: Token, other: Token) -> bool:
 
 
 def _less_exact(one: Token, other: Token) -> bool:
-    """Returns whether one token says less exactly what the other says."""
+    """Checks whether one token is a less exact form of the other."""
     match one.value, other.value:
         case Number(text), _:
             return _number_stands_for(one, text, other)
@@ -147,12 +147,12 @@ def _without_unit(number: Token, text: str, written: str, amount: Quantity) -> b
 
 def _short(text: str, value: Number | Quantity) -> bool:
     """Matches `10m`, which may be minutes, metres or millions, `37C` degrees or a seat."""
-    found = _SHORT.fullmatch(text)
-    if found is None:
+    match = _SHORT.fullmatch(text)
+    if match is None:
         return False
-    count = Fraction(int(found[1]))
-    if found[2] != "m":
-        unit = "celsius" if found[2] == "C" else "fahrenheit"
+    count = Fraction(int(match[1]))
+    if match[2] != "m":
+        unit = "celsius" if match[2] == "C" else "fahrenheit"
         return value == quantities.quantity_of(count, unit)
     meant = (Quantity(count * 60, "second"), Quantity(count, "metre"))
     return value in (*meant, Number(str(count * 1_000_000)))
@@ -182,8 +182,8 @@ def _either_way(text: str, day: Day) -> bool:
 
 def _pointed(text: str, day: Day) -> bool:
     """Matches `5.2` and the fifth of February."""
-    found = _DAY_MONTH.fullmatch(text)
-    return found is not None and day == Day(int(found[2]), int(found[1]))
+    match = _DAY_MONTH.fullmatch(text)
+    return match is not None and day == Day(int(match[2]), int(match[1]))
 
 
 def same_otherwise(one: Token, other: Token) -> bool:

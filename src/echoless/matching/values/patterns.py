@@ -108,7 +108,7 @@ class Phrases:
         for phrase in phrases:
             first = re.split(r"\W", phrase, maxsplit=1)[0].casefold()
             entries.setdefault(first, []).append(phrase)
-        self._entries = {first: tuple(those) for first, those in entries.items()}
+        self._entries = {first: tuple(alternatives) for first, alternatives in entries.items()}
         self._longest = max(map(len, phrases), default=0)
         self._made: dict[str, re.Pattern[str]] = {}
 
@@ -126,10 +126,10 @@ class Phrases:
         head = text[start : start + self._longest]
         if not head.casefold().startswith(entries) and (head.isascii() or _WILD.isdisjoint(head)):
             return None
-        found = self._made.get(word)
-        if found is None:
-            found = self._made[word] = re.compile(rf"(?i:{_any(entries)})(?![{_W}])")
-        return found.match(text, start)
+        pattern = self._made.get(word)
+        if pattern is None:
+            pattern = self._made[word] = re.compile(rf"(?i:{_any(entries)})(?![{_W}])")
+        return pattern.match(text, start)
 
 
 @cache
@@ -139,7 +139,7 @@ def phrases_of(lexicon: Lexicon) -> Phrases:
 
 
 _Bodies: TypeAlias = dict[str, str]
-"""Alternatives by name; one with a point in its name is a part of what stands before the point."""
+"""Alternatives by name; a name with a point is a part of the name before the point."""
 
 
 class Needs(NamedTuple):
@@ -306,7 +306,7 @@ def pattern(lexicon: Lexicon, needs: Needs | None = None) -> re.Pattern[str]:
 
 
 def _named(lexicon: Lexicon, needs: Needs | None) -> _Bodies:
-    """Returns what is one thing whatever stands in it."""
+    """Returns patterns of addresses and multi-word names, each matched as one token."""
     phrases = lexicon.phrases if needs is None else needs.phrases
     return {
         "url": rf"[A-Za-z][A-Za-z0-9+.-]{{1,12}}://[^\s<>\"'`,;)\]、。」』】{CJK}]+",
@@ -401,7 +401,7 @@ def _times(*, german: bool) -> _Bodies:
 
 
 class _Units(NamedTuple):
-    """Units as alternatives: all, those of more than one letter, and those of East Asia."""
+    """Alternatives of units: all, names of more than one letter, and names of East Asia."""
 
     all: str
     long: str
@@ -447,7 +447,7 @@ def _shares(lexicon: Lexicon, needs: Needs | None) -> _Bodies:
 
 
 def _written(lexicon: Lexicon, _: Needs | None) -> _Bodies:
-    """Returns what keeps its spelling."""
+    """Returns patterns of words that keep their spelling: abbreviations, pairs, paths, versions."""
     grouped = r"(?!\d{1,3}(?:\.\d{3}){2}(?![\d.]))" if lexicon.language == "de" else ""
     return {
         "short": rf"(?<![{_W}/.])(?i:w/in|w/out|w/o|w/(?=\s)|b/c|and/or|und/oder)(?![{_W}/])",

@@ -128,8 +128,8 @@ def _german(word: str) -> Fraction | None:
     if word in {"anderthalb", "eineinhalb"}:
         return Fraction(3, 2)
     for name, factor in (("tausend", 1000), ("hundert", 100)):
-        left, found, right = word.partition(name)
-        if found:
+        left, separator, right = word.partition(name)
+        if separator:
             head = _german(left) if left else Fraction(1)
             tail = _german(right.removeprefix("und")) if right else Fraction(0)
             return None if head is None or tail is None else head * factor + tail
@@ -161,7 +161,7 @@ def unit_named(name: str) -> Unit:
 
 
 _ELSEWHERE: Final = {"mon": "monat", "in": "inch", "t": "tonne"}
-"""Spellings that stand for a unit only behind digits: elsewhere they are words."""
+"""Spellings that mean a unit only after digits; elsewhere they are words."""
 
 
 def unit_of(text: str) -> str | None:

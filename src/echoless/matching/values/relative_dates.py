@@ -74,7 +74,7 @@ def _words(language: str) -> _Words:
 
 
 class _Resolved(NamedTuple):
-    """A relative day: which tokens tell it, and what they mean."""
+    """A relative day: the range of its tokens, and the absolute values."""
 
     start: int
     end: int
@@ -96,20 +96,20 @@ def anchored_tokens(
     """
     out: list[Token] = []
     at = 0
-    for told in _relative(tokens, language, day):
-        out.extend(tokens[at : told.start])
-        first = tokens[told.start]
-        text = " ".join(t.text for t in tokens[told.start : told.end])
+    for resolved in _relative(tokens, language, day):
+        out.extend(tokens[at : resolved.start])
+        first = tokens[resolved.start]
+        text = " ".join(t.text for t in tokens[resolved.start : resolved.end])
         values = [
             value
-            for value in told.values
-            if (year or not isinstance(value, Year) or len(told.values) == 1)
+            for value in resolved.values
+            if (year or not isinstance(value, Year) or len(resolved.values) == 1)
             and (weekday or not isinstance(value, Weekday))
         ]
         for place, value in enumerate(values):
             mark, glue = ("", "") if place else (first.mark, first.glue)
             out.append(Token(Kind.DATE, value, text, mark, glue))
-        at = told.end
+        at = resolved.end
     out.extend(tokens[at:])
     return tuple(
         token if token.index == index else replace(token, index=index)
@@ -123,21 +123,21 @@ def is_relative(tokens: tuple[Token, ...], language: str) -> bool:
 
 
 def _relative(tokens: Sequence[Token], language: str, day: date) -> list[_Resolved]:
-    words, found, end = _words(language), list[_Resolved](), 0
+    words, dates, end = _words(language), list[_Resolved](), 0
     folded = [fold(token.text, language) for token in tokens]
     for at in _leads(tokens, folded, words):
         if at < end:
             continue
-        told = (
+        resolved = (
             _plain_day(tokens, folded, at, words, day)
             or _this(tokens, folded, at, words, day)
             or _named(tokens, folded, at, words, day)
             or _counted(tokens, folded, at, words, day)
         )
-        if told is not None and told.start >= end:
-            found.append(told)
-            end = told.end
-    return found
+        if resolved is not None and resolved.start >= end:
+            dates.append(resolved)
+            end = resolved.end
+    return dates
 
 
 def _leads(tokens: Sequence[Token], folded: Sequence[str], words: _Words) -> Sequence[int]:

@@ -32,7 +32,7 @@ from echoless.matching.values.tokens import (
     Year,
 )
 
-_Found: TypeAlias = re.Match[str]
+_Match: TypeAlias = re.Match[str]
 
 
 # ------------------------------------------------------------------ dates and times
@@ -43,16 +43,16 @@ _LED_BY_DAY: Final = lazy_pattern(
 )
 
 
-def _whole(found: _Found) -> tuple[TypedValue, ...]:
-    return ((Kind.NUMBER, Number(found.group())),)
+def _whole(match: _Match) -> tuple[TypedValue, ...]:
+    return ((Kind.NUMBER, Number(match.group())),)
 
 
-def _day(found: _Found, month: int, day: str | None, year: str | None) -> tuple[TypedValue, ...]:
+def _day(match: _Match, month: int, day: str | None, year: str | None) -> tuple[TypedValue, ...]:
     values: list[TypedValue] = []
     if month:
         value = quantities.day_of(month, int(day)) if day else Month(month)
         if value is None or not 1 <= month <= 12:
-            return _whole(found)
+            return _whole(match)
         values.append((Kind.DATE, value))
     if year:
         values.append((Kind.DATE, _year(year)))
@@ -64,43 +64,43 @@ def _year(digits: str) -> Year:
     return Year(int(digits) + (2000 if len(digits) == 2 else 0))
 
 
-def _named_day(found: _Found, n: str, lexicon: Lexicon) -> tuple[TypedValue, ...]:
-    n = n if found[f"m{n}"] else "A"
-    month = lexicon.months.get(found[f"m{n}"].casefold().replace("ä", "ae"), 0)
-    return _day(found, month, found.groupdict().get(f"d{n}"), found[f"y{n}"])
+def _named_day(match: _Match, n: str, lexicon: Lexicon) -> tuple[TypedValue, ...]:
+    n = n if match[f"m{n}"] else "A"
+    month = lexicon.months.get(match[f"m{n}"].casefold().replace("ä", "ae"), 0)
+    return _day(match, month, match.groupdict().get(f"d{n}"), match[f"y{n}"])
 
 
-def _iso(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
-    values = _day(found, int(found["m1"]), found["d1"], found["y1"])
-    if found["h0"] and values[0][0] is Kind.DATE:
-        time = quantities.clock(found["h0"], found["n0"], None, found["x0"])
+def _iso(match: _Match, _: Lexicon) -> tuple[TypedValue, ...]:
+    values = _day(match, int(match["m1"]), match["d1"], match["y1"])
+    if match["h0"] and values[0][0] is Kind.DATE:
+        time = quantities.clock(match["h0"], match["n0"], None, match["x0"])
         values += ((Kind.DATE, time),) if time else ()
-        values += ((Kind.NUMBER, Number(found["z0"])),) if found["z0"] else ()
+        values += ((Kind.NUMBER, Number(match["z0"])),) if match["z0"] else ()
     return values
 
 
-def _dmy(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
-    get = found.groupdict().get
+def _dmy(match: _Match, _: Lexicon) -> tuple[TypedValue, ...]:
+    get = match.groupdict().get
     if get("d9"):
-        led = _LED_BY_DAY.search(found.string[max(0, found.start() - 8) : found.start()])
+        led = _LED_BY_DAY.search(match.string[max(0, match.start() - 8) : match.start()])
         if not led:
             return ((Kind.NUMBER, Number(f"{get('d9')}.{get('m9')}")),)
     n = next(n for n in "289" if get(f"d{n}"))
-    return _day(found, int(found[f"m{n}"]), found[f"d{n}"], get(f"y{n}"))
+    return _day(match, int(match[f"m{n}"]), match[f"d{n}"], get(f"y{n}"))
 
 
-def _slashes(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
+def _slashes(match: _Match, _: Lexicon) -> tuple[TypedValue, ...]:
     """Day and month tell themselves apart if one is above twelve; else either may be meant."""
-    one, other, year = int(found["a"]), int(found["b"]), found["y"]
+    one, other, year = int(match["a"]), int(match["b"]), match["y"]
     if one > 12 or one == other:
-        return _day(found, other, str(one), year)
+        return _day(match, other, str(one), year)
     if other > 12:
-        return _day(found, one, str(other), year)
+        return _day(match, one, str(other), year)
     return ((Kind.DATE, EitherDay(one, other)), (Kind.DATE, _year(year)))
 
 
-def _jdate(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
-    get = found.groupdict().get
+def _jdate(match: _Match, _: Lexicon) -> tuple[TypedValue, ...]:
+    get = match.groupdict().get
     month = get("m3") or get("em4") or get("m4") or get("m5")
     day = get("d3")
     year = get("y3") or get("y4")
@@ -108,36 +108,36 @@ def _jdate(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
     if era and of_era:
         year = str(quantities.western_year(era, of_era))
     number = int(quantities.kanji_number(month)) if month else 0
-    return _day(found, number, str(quantities.kanji_number(day)) if day else None, year)
+    return _day(match, number, str(quantities.kanji_number(day)) if day else None, year)
 
 
-def _weekdays(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
-    if found.lastgroup == "days":
-        names = re.findall("Mo|Di|Mi|Do|Fr|Sa|So", found.group())
+def _weekdays(match: _Match, _: Lexicon) -> tuple[TypedValue, ...]:
+    if match.lastgroup == "days":
+        names = re.findall("Mo|Di|Mi|Do|Fr|Sa|So", match.group())
         index = {name: i for i, name in enumerate(("Mo", "Di", "Mi", "Do", "Fr", "Sa", "So"), 1)}
     else:
-        names = [c for c in found.group().removesuffix("曜日").removesuffix("曜") if c in _DAYS_JA]
+        names = [c for c in match.group().removesuffix("曜日").removesuffix("曜") if c in _DAYS_JA]
         index = _DAYS_JA
     days = tuple((Kind.DATE, Weekday(index[name])) for name in names)
-    return ((Kind.WORD, "毎週"), *days) if found.group().startswith("毎週") else days
+    return ((Kind.WORD, "毎週"), *days) if match.group().startswith("毎週") else days
 
 
 _DAYS_JA: Final = {day: i for i, day in enumerate("月火水木金土日", 1)}
 _SOON: Final = lazy_pattern("(午前|早朝|朝|昼|夕方|夜|晩|深夜|午後)の?$")
 
 
-def _time(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
-    get = found.groupdict().get
+def _time(match: _Match, _: Lexicon) -> tuple[TypedValue, ...]:
+    get = match.groupdict().get
     n = next(n for n in "14235" if get(f"h{n}"))
-    hour = str(quantities.kanji_number(found[f"h{n}"]))
+    hour = str(quantities.kanji_number(match[f"h{n}"]))
     minute = str(quantities.kanji_number(get(f"n{n}") or "")) if get(f"n{n}") else None
     part = get("p0") or get(f"p{n}")
     if n == "3" and not part:
-        before = _SOON.search(found.string[max(0, found.start() - 4) : found.start()])
+        before = _SOON.search(match.string[max(0, match.start() - 4) : match.start()])
         part = before[1] if before else None
     time = quantities.clock(hour, "30" if get("half") else minute, part, get("x1"))
     if time is None:
-        return _whole(found)
+        return _whole(match)
     # "8 o'clock" may be in the evening, "8 Uhr" is in the morning.
     open_half = n == "2" and (get("oc") or "").casefold() == "o'clock" and 0 < int(hour) <= 12
     dial = DialTime(int(hour) % 12, int(minute or 0))
@@ -147,21 +147,21 @@ def _time(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
 # ------------------------------------------------------------------ numbers
 
 
-def _number(found: _Found, lexicon: Lexicon) -> tuple[TypedValue, ...]:
-    digits, unit, sign = found["n"], found["u"], "-" if found["sign"] in {"-", "−"} else ""
-    if found["ord"]:
+def _number(match: _Match, lexicon: Lexicon) -> tuple[TypedValue, ...]:
+    digits, unit, sign = match["n"], match["u"], "-" if match["sign"] in {"-", "−"} else ""
+    if match["ord"]:
         return ((Kind.RELATION, Ordinal(int(digits)) if digits.isdigit() else digits),)
     value = quantities.number(digits, lexicon)
     if value is None:
         return ((Kind.NUMBER, Number(f"{sign}{digits}")),)
-    k = (found["k"] or "").strip()
+    k = (match["k"] or "").strip()
     factor = lexicon.multipliers.get(k.casefold(), _BIG.get(k)) if k else None
     if unit:
         signed = -value if sign else value
-        return _measured(signed * (factor or 1), unit, found["np"])
+        return _measured(signed * (factor or 1), unit, match["np"])
     if factor:
         return ((Kind.NUMBER, Number(f"{sign}{value * factor}")),)
-    return _bare_date(found, digits, lexicon) or _counted(sign, digits, lexicon)
+    return _bare_date(match, digits, lexicon) or _counted(sign, digits, lexicon)
 
 
 _BIG: Final = {"k": 10**3, "K": 10**3, "M": 10**6, "B": 10**9}
@@ -169,10 +169,10 @@ _BARE_DATE: Final = lazy_pattern(r"(\d{1,2})\.(\d{1,2})")
 _LED_BY_AM: Final = lazy_pattern(r"(?:\b(?:[Aa]m|[Vv]om|[Zz]um|[Dd]en|dem)|tag|woch),?\s$")
 
 
-def _bare_date(found: _Found, digits: str, lexicon: Lexicon) -> tuple[TypedValue, ...]:
+def _bare_date(match: _Match, digits: str, lexicon: Lexicon) -> tuple[TypedValue, ...]:
     """Reads `am 5.2` in German, where the full stop of the month was that of the sentence."""
     parts = _BARE_DATE.fullmatch(digits) if lexicon.language == "de" else None
-    before = found.string[max(0, found.start() - 6) : found.start()]
+    before = match.string[max(0, match.start() - 6) : match.start()]
     if not parts or not _LED_BY_AM.search(before):
         return ()
     day = quantities.day_of(int(parts[2]), int(parts[1]))
@@ -185,9 +185,9 @@ def _measured(value: Fraction, unit: str, per: str | None) -> tuple[TypedValue, 
     return (amount, (Kind.UNIT, quantities.unit_named(per))) if per else (amount,)
 
 
-def _compact(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
+def _compact(match: _Match, _: Lexicon) -> tuple[TypedValue, ...]:
     """Reads `1h30m` and `PT90S`."""
-    get = found.groupdict().get
+    get = match.groupdict().get
     hours, minutes, seconds = (int(get(f"c{n}") or get(f"i{n}") or 0) for n in "hms")
     whole = Fraction(hours * 3600 + minutes * 60 + seconds)
     return ((Kind.NUMBER, Quantity(whole, "second")),)
@@ -217,91 +217,91 @@ def _bare(sign: str, digits: str, lexicon: Lexicon) -> tuple[TypedValue, ...]:
     return ((Kind.NUMBER, Number(f"{sign}{digits}")),)
 
 
-def _range(found: _Found, lexicon: Lexicon) -> tuple[TypedValue, ...]:
+def _range(match: _Match, lexicon: Lexicon) -> tuple[TypedValue, ...]:
     """Reads a range: `9-18` is from 9 to 18, `2025-03` a month; what falls stays as written."""
-    low, high = quantities.number(found["r1"], lexicon), quantities.number(found["r2"], lexicon)
-    one, other = found["r1"], found["r2"]
+    low, high = quantities.number(match["r1"], lexicon), quantities.number(match["r2"], lexicon)
+    one, other = match["r1"], match["r2"]
     if len(one) == 4 and len(other) == 2 and _is_year("", one) and 1 <= int(other) <= 12:
         return ((Kind.DATE, Month(int(other))), (Kind.DATE, Year(int(one))))
-    clock = found["rc"]
+    clock = match["rc"]
     if low is None or high is None or (low >= high and not clock):
-        whole = _whole(found)
-        return (*whole, (Kind.UNIT, quantities.unit_named(found["ru"]))) if found["ru"] else whole
+        whole = _whole(match)
+        return (*whole, (Kind.UNIT, quantities.unit_named(match["ru"]))) if match["ru"] else whole
     if clock:
         times = quantities.clock_range(one, other, clock)
-        return tuple((Kind.DATE, time) for time in times) or _whole(found)
-    if found["ru"]:
-        return (*_measured(low, found["ru"], None), *_measured(high, found["ru"], None))
+        return tuple((Kind.DATE, time) for time in times) or _whole(match)
+    if match["ru"]:
+        return (*_measured(low, match["ru"], None), *_measured(high, match["ru"], None))
     return tuple(each for part in (one, other) for each in _counted("", part, lexicon))
 
 
-def _fraction(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
-    whole, part, of = (int(found[name] or 0) for name in ("fw", "fa", "fb"))
-    if not of or (found["fw"] and part >= of):
-        return _whole(found)
+def _fraction(match: _Match, _: Lexicon) -> tuple[TypedValue, ...]:
+    whole, part, of = (int(match[name] or 0) for name in ("fw", "fa", "fb"))
+    if not of or (match["fw"] and part >= of):
+        return _whole(match)
     value = whole + Fraction(part, of)
-    if found["fu"]:
-        return _measured(value, found["fu"], None)
+    if match["fu"]:
+        return _measured(value, match["fu"], None)
     # As written: 4/12 may be a day.
-    return ((Kind.NUMBER, Number(str(value) if found["fw"] else f"{part}/{of}")),)
+    return ((Kind.NUMBER, Number(str(value) if match["fw"] else f"{part}/{of}")),)
 
 
-def _jfrac(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
-    if found["jhalf"]:
+def _jfrac(match: _Match, _: Lexicon) -> tuple[TypedValue, ...]:
+    if match["jhalf"]:
         return ((Kind.NUMBER, Number("1/2")),)
-    of = quantities.kanji_number(found["jb"])
-    part = quantities.kanji_number(found["ja"])
-    return ((Kind.NUMBER, Number(f"{part}/{of}")),) if of else _whole(found)
+    of = quantities.kanji_number(match["jb"])
+    part = quantities.kanji_number(match["ja"])
+    return ((Kind.NUMBER, Number(f"{part}/{of}")),) if of else _whole(match)
 
 
-def _money(found: _Found, lexicon: Lexicon) -> tuple[TypedValue, ...]:
-    value = quantities.number(found["cn"], lexicon)
+def _money(match: _Match, lexicon: Lexicon) -> tuple[TypedValue, ...]:
+    value = quantities.number(match["cn"], lexicon)
     if value is None:
-        return _whole(found)
-    factor = lexicon.multipliers.get((found["ck"] or "").strip().casefold(), 1)
-    return _measured(value * factor, found["cur"], found["cp"])
+        return _whole(match)
+    factor = lexicon.multipliers.get((match["ck"] or "").strip().casefold(), 1)
+    return _measured(value * factor, match["cur"], match["cp"])
 
 
-def _jnum(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
-    unit = found["ju"] or found["hu"]
-    if found["hu"]:
+def _jnum(match: _Match, _: Lexicon) -> tuple[TypedValue, ...]:
+    unit = match["ju"] or match["hu"]
+    if match["hu"]:
         value = Fraction(1, 2)
     else:
-        value = quantities.kanji_number(found["jn"] or found.group())
-        value += Fraction(1, 2) if found["jh"] else 0
-    if found["hu"] == "月":
+        value = quantities.kanji_number(match["jn"] or match.group())
+        value += Fraction(1, 2) if match["jh"] else 0
+    if match["hu"] == "月":
         unit = "か月"
     return ((Kind.NUMBER, quantities.quantity_of(value, unit) if unit else Number(str(value))),)
 
 
-def _version(found: _Found, _: Lexicon) -> tuple[TypedValue, ...]:
-    bare = found.group().removeprefix("v")
+def _version(match: _Match, _: Lexicon) -> tuple[TypedValue, ...]:
+    bare = match.group().removeprefix("v")
     kind = Kind.VERSION if "." in bare else Kind.IDENTIFIER
     return ((kind, Number(bare)),)
 
 
-def _literal(kind: Kind) -> Callable[[_Found, Lexicon], tuple[TypedValue, ...]]:
-    return lambda found, _: ((kind, found.group().rstrip(".:")),)
+def _literal(kind: Kind) -> Callable[[_Match, Lexicon], tuple[TypedValue, ...]]:
+    return lambda match, _: ((kind, match.group().rstrip(".:")),)
 
 
 def _address(url: str) -> str:
     """Returns an address without a last slash, and without what only counts visits."""
     page, sharp, place = url.partition("#")
     path, _, query = page.partition("?")
-    kept = "&".join(each for each in query.split("&") if each and not each.startswith("utm_"))
-    return path.rstrip("/") + ("?" + kept if kept else "") + sharp + place
+    parameters = "&".join(each for each in query.split("&") if each and not each.startswith("utm_"))
+    return path.rstrip("/") + ("?" + parameters if parameters else "") + sharp + place
 
 
-_READERS: Final[dict[str, Callable[[_Found, Lexicon], tuple[TypedValue, ...]]]] = {
-    "url": lambda found, _: ((Kind.PATH, _address(found.group().rstrip(".:"))),),
+_READERS: Final[dict[str, Callable[[_Match, Lexicon], tuple[TypedValue, ...]]]] = {
+    "url": lambda match, _: ((Kind.PATH, _address(match.group().rstrip(".:"))),),
     "mail": _literal(Kind.IDENTIFIER),
     "uuid": _literal(Kind.IDENTIFIER),
     "iso": _iso,
     "dmy": _dmy,
     "slashes": _slashes,
     "jdate": _jdate,
-    "dm": lambda found, lexicon: _named_day(found, "6", lexicon),
-    "md": lambda found, lexicon: _named_day(found, "7", lexicon),
+    "dm": lambda match, lexicon: _named_day(match, "6", lexicon),
+    "md": lambda match, lexicon: _named_day(match, "7", lexicon),
     **dict.fromkeys(("days", "jdays"), _weekdays),
     "time": _time,
     "compact": _compact,
@@ -317,7 +317,7 @@ _READERS: Final[dict[str, Callable[[_Found, Lexicon], tuple[TypedValue, ...]]]] 
     "compound": _literal(Kind.IDENTIFIER),
     "identifier": _literal(Kind.IDENTIFIER),
     "dotted": _literal(Kind.PATH),
-    "digits": lambda found, _: _whole(found),
+    "digits": lambda match, _: _whole(match),
     "sign_": _literal(Kind.RELATION),
 }
 _SHORT: Final = {
@@ -334,7 +334,7 @@ _SHORT: Final = {
 def scan(text: str, lexicon: Lexicon) -> Iterator[Raw]:
     """Yields the matches in order. Words come without values: `word_classes.py` classifies them."""
     flat, digits = PLAIN_WORD.match, PLAIN_NUMBER.match
-    search: Callable[[str, int], _Found | None] | None = None
+    search: Callable[[str, int], _Match | None] | None = None
     first, phrases, language = heads(lexicon), phrases_of(lexicon), lexicon.language
     beside = companions(lexicon)
     at = 0
@@ -357,15 +357,15 @@ def scan(text: str, lexicon: Lexicon) -> Iterator[Raw]:
             continue
         if search is None:
             search = table_of(lexicon).pattern_for(text).search
-        found = search(text, at + (text[at] == " "))  # nothing in the table begins with a space
-        if found is None:
+        match = search(text, at + (text[at] == " "))  # nothing in the table begins with a space
+        if match is None:
             return
-        yield from _read(found, lexicon)
-        at = found.end()
+        yield from _read(match, lexicon)
+        at = match.end()
 
 
-def _read(found: _Found, lexicon: Lexicon) -> Iterator[Raw]:
-    name, text = found.lastgroup or "other", found.group()
+def _read(match: _Match, lexicon: Lexicon) -> Iterator[Raw]:
+    name, text = match.lastgroup or "other", match.group()
     if name == "word":
         yield Raw(name, text, (), fold(text, lexicon.language))
     elif name == "short":
@@ -376,4 +376,4 @@ def _read(found: _Found, lexicon: Lexicon) -> Iterator[Raw]:
             yield from scan(part, lexicon)
     else:
         reader = _READERS.get(name)
-        yield Raw(name, text, reader(found, lexicon) if reader else ())
+        yield Raw(name, text, reader(match, lexicon) if reader else ())

@@ -39,15 +39,15 @@ def _day(c: Cursor, at: int) -> Spelled | None:
     months = c.lex.months
     if c.word(at) in months and c.raws[at].text[0].isupper():
         skip = 1 + c.has(at + 1, "the")
-        found = _ordinal(c, at + skip)
-        if found is None or c.word(at + skip + found[0]) in months:
+        ordinal = _ordinal(c, at + skip)
+        if ordinal is None or c.word(at + skip + ordinal[0]) in months:
             return None
-        day = quantities.day_of(months[c.word(at)], found[1])
-        return Spelled(skip + found[0], Kind.DATE, day) if day else None
-    found = _ordinal(c, at)
-    if found is None:
+        day = quantities.day_of(months[c.word(at)], ordinal[1])
+        return Spelled(skip + ordinal[0], Kind.DATE, day) if day else None
+    ordinal = _ordinal(c, at)
+    if ordinal is None:
         return None
-    taken, number = found
+    taken, number = ordinal
     skip = taken + c.has(at + taken, "of")
     if c.word(at + skip) in months and c.raws[at + skip].text[0].isupper():
         day = quantities.day_of(months[c.word(at + skip)], number)
@@ -83,15 +83,15 @@ def _is_number(word: str) -> bool:
 
 def spell(raws: Sequence[Raw], lexicon: Lexicon) -> list[Raw]:
     """Replaces values said in words by matches with values, then join what belongs together."""
-    kept = list(_without_signs(raws))
-    cursor = Cursor(kept, lexicon)
+    words = list(_without_signs(raws))
+    cursor = Cursor(words, lexicon)
     starts, german = cursor.forms.starts, lexicon.language == "de"
     places = [
         at
-        for at, raw in enumerate(kept)
+        for at, raw in enumerate(words)
         if raw.values or (raw.word and (raw.word in starts or (german and _is_number(raw.word))))
     ]
-    return joined(_spelled(cursor, places), cursor.forms.sets) if places else kept
+    return joined(_spelled(cursor, places), cursor.forms.sets) if places else words
 
 
 def _without_signs(raws: Sequence[Raw]) -> Iterator[Raw]:
@@ -109,7 +109,7 @@ def _spelled(c: Cursor, places: Sequence[int]) -> list[Raw]:
     for at in places:
         if at < end:
             continue
-        out.extend(_kept(c, end, at))
+        out.extend(_undropped(c, end, at))
         raw, value = c.raws[at], _next_value(c, at)
         end = at + (value.taken if value else 1)
         if value is not None:
@@ -123,11 +123,11 @@ def _spelled(c: Cursor, places: Sequence[int]) -> list[Raw]:
             raw = Raw("hour", raw.text, raw.values)
         if at not in c.dropped:
             out.append(raw)
-    out.extend(_kept(c, end, len(c.raws)))
+    out.extend(_undropped(c, end, len(c.raws)))
     return out
 
 
-def _kept(c: Cursor, start: int, end: int) -> Sequence[Raw]:
+def _undropped(c: Cursor, start: int, end: int) -> Sequence[Raw]:
     between = c.raws[start:end]
     if not c.dropped:
         return between

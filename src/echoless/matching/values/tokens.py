@@ -214,9 +214,9 @@ TypedValue: TypeAlias = tuple[Kind, Value]
 class Token:
     """One thing a text says.
 
-    Attributes:
-        kind: What it is.
-        value: What it says: two tokens of one value mean the same.
+    One word or value of a text.
+        kind: Kind of the value.
+        value: Meaning: two tokens with one value mean the same.
         text: As written.
         mark: Punctuation between it and the token before, each mark once; empty if none.
         glue: Function words in between, folded, joined by spaces.
@@ -240,7 +240,7 @@ class Raw(NamedTuple):
     Attributes:
         kind: Name of the alternative; `hour`, `alone` and `joined` as in `Token.bare`.
         text: As written.
-        values: What it says, if that is plain from itself.
+        values: Values of the match, if the match alone determines them.
         word: A word, folded; empty for everything else.
     """
 

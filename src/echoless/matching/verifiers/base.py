@@ -1,4 +1,4 @@
-"""What a verifier is: it reads two memories and says what they are to each other."""
+"""The contract of a verifier, which reads two memories and returns an opinion on their relation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Opinion:
 
 @dataclass(frozen=True, slots=True)
 class NoOpinion:
-    """A question that brought no usable answer; the pair stays as unsure as it was.
+    """A question without a usable answer; the pair stays unsure.
 
     Attributes:
         reason: What went wrong, in one line.
@@ -51,7 +51,7 @@ class NotAsked:
     """A question that was not put to the model: a limit was reached.
 
     Attributes:
-        reason: Which one, in one line.
+        reason: The limit, in one line.
     """
 
     reason: str
@@ -73,7 +73,7 @@ class Verifier(Protocol):
 
     @property
     def name(self) -> str:
-        """Returns name and model as evidence has them, such as `openai:gpt-x`. No secrets."""
+        """Returns name and model for evidence, such as `openai:gpt-x`. No secrets."""
         ...
 
     def verify(self, pairs: Sequence[tuple[Memory, Memory]]) -> Sequence[Reply]:
@@ -94,11 +94,11 @@ class Verifier(Protocol):
 
 @runtime_checkable
 class Limited(Protocol):
-    """A verifier that keeps to limits and counts what it spends; those over a model do."""
+    """A verifier over a language model, with limits and an account of its costs."""
 
     @property
     def spent(self) -> Spent:
-        """Returns what was spent so far."""
+        """Returns the questions, tokens and costs so far."""
         ...
 
     @property

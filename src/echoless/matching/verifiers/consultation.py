@@ -73,7 +73,7 @@ class Heard:
         failed: Got none.
         left_out: Unsure without a veto, and not asked.
         prompt: Version of the prompt, of a verifier over a language model.
-        spent: What that model took.
+        spent: Questions, tokens and costs of the model.
     """
 
     verifier: str
@@ -99,7 +99,7 @@ class Heard:
 
 
 class Consultation:
-    """One run's questions to one verifier."""
+    """Sends the unsure pairs of one run to one verifier."""
 
     def __init__(self, verifier: Verifier, *, limit: int, progress: Progress | None = None) -> None:
         """Asks nothing yet.
@@ -150,7 +150,7 @@ class Consultation:
 
     @property
     def heard(self) -> Heard:
-        """Returns how it went so far."""
+        """Returns the counts of the consultation so far."""
         limited = self._verifier if isinstance(self._verifier, Limited) else None
         return Heard(
             verifier=self._verifier.name,
@@ -261,7 +261,7 @@ def _with_opinion(old: Evidence, opinion: Opinion, name: str) -> Verdict:
     words = "one contains the other" if "contains" in opinion.says.value else opinion.says.value
     said = ": ".join(filter(None, (f"{name} says {words}", _one_line(opinion.reason))))
     merged = replace(old, rule=RULE, note=said)
-    kept = replace(old, note="; ".join(filter(None, (old.note, said))))
+    new = replace(old, note="; ".join(filter(None, (old.note, said))))
     match opinion.says:
         case Says.SAME:
             return Duplicate(merged)
@@ -270,14 +270,14 @@ def _with_opinion(old: Evidence, opinion: Opinion, name: str) -> Verdict:
         case Says.B_CONTAINS_A:
             return Subsumes(merged, "b")
         case Says.DIFFERENT:
-            return Related(kept)
+            return Related(new)
         case Says.UNSURE:
-            return Unsure(kept)
+            return Unsure(new)
         case _:
             assert_never(opinion.says)
 
 
 def _one_line(text: str) -> str:
-    """Foreign words as they may stand in a ledger: valid Unicode, one line, cut."""
+    """Returns a foreign text in the form of the ledger: valid Unicode, one line, cut."""
     flat = " ".join(valid_unicode(text).replace("\0", " ").split())
     return flat if len(flat) <= _REASON else flat[: _REASON - 1] + "…"

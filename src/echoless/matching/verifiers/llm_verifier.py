@@ -61,7 +61,7 @@ class ModelVerifier:
 
     @property
     def spent(self) -> Spent:
-        """Returns what was spent so far."""
+        """Returns the questions, tokens and costs so far."""
         return self._model.spent
 
     @property
@@ -159,16 +159,16 @@ def anthropic_verifier(
 
 
 def read_opinion(text: str) -> Reply:
-    """Returns the opinion in what a model wrote: its last JSON object that holds one.
+    """Returns the opinion in a reply of a model: its last JSON object with an `opinion`.
 
     Two objects with different opinions are no answer.
     """
-    found = objects_with(text, "opinion")
-    said = {str(data["opinion"]).strip().lower() for data in found}
+    objects = objects_with(text, "opinion")
+    said = {str(data["opinion"]).strip().lower() for data in objects}
     if len(said) != 1:
         return NoOpinion("the model did not answer with one JSON object that holds an opinion")
     (word,) = said
     if word not in _WORDS:
         return NoOpinion(f"the model answered with the unknown opinion {word[:40]!r}")
-    reason = found[-1].get("reason")
+    reason = objects[-1].get("reason")
     return Opinion(_WORDS[word], reason if isinstance(reason, str) else "")

@@ -27,10 +27,10 @@ def open_verifier(
         UsageError: The name is unknown, or the verifier refuses the argument.
         MissingExtra: Its library is not installed.
     """
-    _, found = plugins.made("verifiers", spec, without=("none",))
-    if found is None:
+    _, made = plugins.made("verifiers", spec, without=("none",))
+    if made is None:
         return None
-    verifier = cast("Verifier", found)
+    verifier = cast("Verifier", made)
     if limits is None or not isinstance(verifier, Limited):
         return verifier
     return verifier.within(limits, locale)

@@ -73,7 +73,7 @@ class Vectoriser(Protocol):
 
     @property
     def basis(self) -> str:
-        """Returns what its matrices depend on besides the memories: the model and its settings."""
+        """Returns the identity of the matrices besides the memories: the model and its settings."""
         ...
 
     def matrices(self, memories: Sequence[Memory], tally: Tally) -> Sequence[Matrix]:

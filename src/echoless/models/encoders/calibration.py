@@ -88,7 +88,7 @@ class PairAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """The calibration of one model by its user.
+    """Calibration of one model by its user.
 
     Attributes:
         model: Identity of the model, in full.
@@ -143,7 +143,7 @@ def known_point(model: str) -> OperatingPoint | None:
     """Returns the operating point of a model: the user's own, else the shipped one, else None.
 
     Args:
-        model: As its vectors carry it: `use-multilingual-v3@0.2.1`,
+        model: Name of the model in its vectors: `use-multilingual-v3@0.2.1`,
             `sentence-transformers/all-MiniLM-L6-v2`, `text-embedding-3-small@localhost/v1`.
 
     Returns:

@@ -59,7 +59,7 @@ class ByteLayer:
             weights: Shape (inner, columns), float32.
             bias: Shape (columns,), float32.
             step: What a difference of 1 between bytes stands for.
-            zero: The byte that stands for 0.
+            zero: The byte that encodes 0.
 
         Raises:
             ValueError: Sums could exceed what 32-bit floating point holds exactly.
@@ -162,7 +162,7 @@ class ExactWeights:
 
     Attributes:
         numbers: Whole numbers of at most 2**20, shape (inner, columns), float64.
-        scale: What one of them stands for, a power of two.
+        scale: Value of one unit of `numbers`, a power of two.
     """
 
     def __init__(self, weights: NDArray[np.float32]) -> None:

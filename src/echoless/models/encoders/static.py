@@ -64,7 +64,7 @@ class StaticEncoder:
         return f"{NAME}@{hashlib.sha256(repr(files).encode()).hexdigest()[:_DIGITS]}"
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Returns one vector for each text, which depends on that text alone.
+        """Returns one vector for each text; a vector depends on its own text alone.
 
         Args:
             texts: Any number of texts, none blank.
@@ -100,10 +100,10 @@ class StaticEncoder:
 
     @cached_property
     def _table(self) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-        """Returns two numbers a byte for each piece, and what one of them stands for."""
+        """Returns the table, two numbers in each byte of a piece, and the scales of the numbers."""
         folder = _PACKAGE / FOLDER
         own = {"pieces.json": _PACKAGE / PIECES}
-        files = {own.get(name, folder / name): found for name, found in self._manifest.items()}
+        files = {own.get(name, folder / name): digest for name, digest in self._manifest.items()}
         changed = first_changed(files)
         if changed is not None:
             raise _damaged(folder, changed)

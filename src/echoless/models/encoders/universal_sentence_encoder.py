@@ -88,7 +88,7 @@ class UniversalSentenceEncoder:
         return f"use-multilingual-v3@{number}" + (f"-{ARITHMETIC}" if number in KNOWN else "")
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Returns one vector for each text, which depends on that text alone.
+        """Returns one vector for each text; a vector depends on its own text alone.
 
         The package's own batches are not used: in them the last bits of a vector depend on its
         neighbours (up to 2e-7, measured in the ADR), so a similarity in a plan would depend on what
@@ -101,7 +101,7 @@ class UniversalSentenceEncoder:
             Shape (len(texts), 512), float32, of unit length.
 
         Raises:
-            DamagedPackage: Its weights are not as they were installed.
+            DamagedPackage: The weights changed since they were installed.
             EncoderError: A text cannot be read.
         """
         if not texts:
@@ -153,7 +153,7 @@ class UniversalSentenceEncoder:
 
 
 def _version() -> str:
-    """Returns the version of the package; `source` where it is not installed as one."""
+    """Returns the version of the package; `source` if it is not installed as a package."""
     try:
         return version(PACKAGE)
     except PackageNotFoundError:

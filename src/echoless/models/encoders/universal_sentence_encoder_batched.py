@@ -203,7 +203,7 @@ class _Convolution:
 
 
 def _keeps_plain_text(tokenizer: UseTokenizer) -> bool:
-    """Returns whether printable ASCII characters stay as they are, whatever stands beside."""
+    """Checks whether the tokenizer leaves printable ASCII characters unchanged, in any context."""
     normalizer = getattr(tokenizer, "_normalizer", None)
     table, pairs = getattr(normalizer, "_ascii", ()), getattr(normalizer, "_two_byte", None)
     return (

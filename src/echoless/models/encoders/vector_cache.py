@@ -73,7 +73,7 @@ class VectorCache(CacheFile):
         """Returns the known vectors of these texts in few arrays.
 
         Args:
-            texts: Any texts; of one that is there twice the later place is told.
+            texts: Any texts; a text that occurs twice is named by its later place.
             model: Identity of the model.
             tally: Takes a sentence if the cache cannot be used.
 
@@ -107,7 +107,7 @@ class VectorCache(CacheFile):
         return [_rows(by_length[length]) for length in sorted(by_length)]
 
     def put(self, vectors: Mapping[str, NDArray[np.float32]], model: str, tally: Tally) -> None:
-        """Writes vectors in one transaction; entries that are there already stay.
+        """Writes vectors in one transaction; existing entries stay.
 
         Args:
             vectors: By text, each of shape (dimensions,), float32.
@@ -135,7 +135,7 @@ def _entry(model: str, key: str) -> bytes:
 
 
 def _rows(entries: Sequence[tuple[int, bytes]]) -> tuple[list[int], NDArray[np.float32]]:
-    """Returns places and vectors of one length, without those that are not finite."""
+    """Returns places and vectors of one length, without vectors of infinite numbers or NaN."""
     joined = b"".join(data for _, data in entries)
     rows = np.frombuffer(joined, dtype="<f4").astype(np.float32).reshape(len(entries), -1)
     good = np.flatnonzero(np.isfinite(rows).all(axis=1)).tolist()

@@ -137,7 +137,7 @@ class Sheet:
         return np.flatnonzero(self._widths).astype(np.int64)
 
     def one_for_each(self, memories: int) -> bool:
-        """Returns whether as many memories have one filled row, all of one dimension."""
+        """Checks whether so many memories have one filled row each, all of one dimension."""
         widths = np.unique(self._widths[self._widths > 0])
         return len(widths) == 1 and len(self.filled) == memories
 

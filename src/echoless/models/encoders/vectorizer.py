@@ -41,7 +41,7 @@ LOOKED_UP: Final = 8_192
 """Texts looked up in the cache at a time, so that no more vectors lie beside the matrix."""
 
 _ROWS_AT_ONCE: Final = 256
-"""Stored vectors written to a matrix in one step, which halves the time of one by one."""
+"""Number of stored vectors that go to a matrix in one step, which halves the time."""
 
 _TEXT_BATCH: Final = 512
 """Texts that `TextVectors` hands to the encoder at a time."""
@@ -103,7 +103,7 @@ class MemoryVectoriser:
 
     @property
     def basis(self) -> str:
-        """Returns what its matrices depend on besides the memories: the model and its settings."""
+        """Returns the identity of the matrices besides the memories: the model and its settings."""
         model = None if self._encoder is None else self._encoder.model
         point = None if model is None else operating_point(model)
         return repr((model, point, self._prefer_stored))

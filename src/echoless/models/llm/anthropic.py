@@ -61,7 +61,7 @@ class AnthropicModel(ServerModel["anthropic.Anthropic"]):
         )
 
     def message(self, problem: StatusError) -> object:
-        """Returns what the server said of an error, without the JSON around it."""
+        """Returns the server's message about an error, without the JSON around it."""
         body = problem.body if isinstance(problem.body, dict) else {}
         inner = body.get("error")
         return inner.get("message") if isinstance(inner, dict) else problem.message

@@ -92,7 +92,7 @@ class Passing(ModelError):
     """Error that may disappear by itself: too many requests, a busy server, a lost connection.
 
     Attributes:
-        what: What went wrong.
+        what: The error, as a clause.
         advice: What to do if it stays.
         wait: Seconds the server asks to wait; None if it does not say.
         unavailable: If it stays, nothing else can be answered either.

@@ -28,7 +28,7 @@ _AROUND: Final = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """Questions to one model and what they cost.
+    """Questions to one model, with their tokens and costs.
 
     Attributes:
         model: Its name.
@@ -67,7 +67,7 @@ class Spent:
         }
 
     def line(self) -> str:
-        """Returns the figures as one sentence for a person."""
+        """Returns the counts and costs as one sentence for a person."""
         price = (
             "cost unknown, as no price was given (--price-in, --price-out)"
             if self.cost is None
@@ -123,7 +123,7 @@ class Governor:
 
     @property
     def spent(self) -> Spent:
-        """Returns what was spent so far."""
+        """Returns the questions, tokens and costs so far."""
         with self._lock:
             return self._spent
 
@@ -189,11 +189,11 @@ class Governor:
                 self._spent = replace(self._spent, requests=self._spent.requests + requests)
 
     def settle(self, reserved: Reserved, answer: Answer | None) -> None:
-        """Replaces what was reserved for a question by what it cost.
+        """Replaces the reservation of a question by its real cost.
 
         Args:
-            reserved: As `reserve` gave it.
-            answer: None if there was none; then no tokens are counted.
+            reserved: Result of `reserve`.
+            answer: None if the model gave no answer; then no tokens are counted.
         """
         with self._lock:
             self._reserved = max(0.0, self._reserved - reserved.cost)

@@ -32,7 +32,7 @@ def open_model(spec: str, limits: Limits | None = None) -> GovernedModel | None:
 
 
 def as_model(model: Model | Complete) -> Model:
-    """Returns a model as it is, and a plain callable as a model."""
+    """Returns a model unchanged, and a plain callable wrapped as a model."""
     return model if isinstance(model, Model) else Completing(model)
 
 

@@ -68,7 +68,7 @@ class GovernedModel:
 
     @property
     def spent(self) -> Spent:
-        """Returns what was spent so far."""
+        """Returns the questions, tokens and costs so far."""
         return self._governor.spent
 
     def within(self, limits: Limits) -> GovernedModel:
@@ -138,7 +138,7 @@ def backoff(attempt: int, chance: float) -> float:
     """Returns seconds to wait after a failed try.
 
     Args:
-        attempt: Which try it was, from 0.
+        attempt: Number of the try, from 0.
         chance: From 0 to 1.
     """
     return float(min(MOST, FIRST * 2.0 ** min(attempt, 10))) * (1 - _JITTER * chance)

@@ -53,9 +53,9 @@ class SdkErrors:
 
     Attributes:
         status: The server answered with a status from 300.
-        connection: It did not answer.
-        timeout: It did not answer in time; one of `connection`.
-        other: Root of them all.
+        connection: The server did not answer.
+        timeout: The server did not answer in time; a subclass of `connection`.
+        other: Base class of all errors.
     """
 
     status: type[openai.APIStatusError | anthropic.APIStatusError]
@@ -120,7 +120,7 @@ class ServerModel(ABC, Generic[Client]):
         """Sends one request and reads the answer; errors are those of the SDK."""
 
     def message(self, problem: StatusError) -> object:
-        """Returns what the server said of an error."""
+        """Returns the server's message about an error."""
         return problem.message
 
     def answer(self, prompt: Prompt) -> Answer:
@@ -259,5 +259,5 @@ def without_secret(text: str, key: str) -> str:
 
 
 def whole(value: object) -> int | None:
-    """Returns a count of tokens if it is one; some servers leave it out."""
+    """Returns a count of tokens, or None if it is missing or no count."""
     return value if isinstance(value, int) and value >= 0 else None

@@ -1,4 +1,4 @@
-"""The collection of ego-mcp: its layout, what its owner wants protected, its lexical index.
+"""The collection of ego-mcp: its layout, its protected memories, its lexical index.
 
 The program keeps the index beside its collection: `fts/memories.db` in the data folder. Where that
 exists it is updated with the collection. A failure is noted and not raised: the collection is the

@@ -54,7 +54,7 @@ _ATTEMPTS: Final = 5
 _BATCH: Final = 1000
 
 Held: TypeAlias = tuple[Record, bytes | None]
-"""A record as it is, with its vector."""
+"""A record with its vector."""
 
 State = Mapping[str, Snapshot | None]
 """State of every file of a folder, by its path in the folder."""
@@ -132,7 +132,7 @@ def chosen(folder: Path, part: str, usual: str) -> str:
     """Returns the collection to open: the one named, else the usual one, else the only one.
 
     Raises:
-        StoreNotFound: It is not there, or there is none.
+        StoreNotFound: The folder has no collection, or none of this name.
         UsageError: There are several and none was named.
     """
     names = collections(folder)
@@ -207,7 +207,7 @@ def copy(folder: Path, collection: str) -> tuple[Path, State]:
         A folder in the system's temporary one; the caller removes it.
 
     Raises:
-        StoreLocked: Others keep writing to it.
+        StoreLocked: Other programs keep writing to the folder.
     """
     for _ in range(_ATTEMPTS):
         before = state(folder)
@@ -315,8 +315,8 @@ class Writes:
 
         Args:
             id_: Its id.
-            old: As it is; None where there is none.
-            new: As it has to be.
+            old: The present record; None if there is none.
+            new: The record to write.
             vector: Its vector.
         """
         if old is not None and new.document is None and old[0].document is not None:

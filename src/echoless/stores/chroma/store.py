@@ -168,7 +168,7 @@ class ChromaStore(StoreKind, MovesHidden):
         return (*self._lexical.notes(), *stale)
 
     def _its_layout(self) -> CollectionLayout:
-        """Returns the layout; the first call finds out which one it is."""
+        """Returns the layout of the collection, which the first call determines."""
         if self._layout is None:
             configuration = self._open().configuration_json
             model = records.model_of(self._name, configuration)
@@ -440,7 +440,7 @@ class Mem0ChromaStore(ChromaStore):
 
     @property
     def owner_view(self) -> OwnerView:
-        """Returns that mem0 does not see them: it reads the date of expiration."""
+        """Returns that mem0 leaves out hidden memories, as it reads the date of expiration."""
         return OwnerView(
             "Hidden memories have a past date of expiration, so searches and lists of mem0 leave "
             "them out. `get` with their id returns them. `echoless undo` sets the date back."
@@ -466,7 +466,7 @@ class Mem0ChromaStore(ChromaStore):
         return expiration.remarks("expiration_date", self._dated, self._elsewhere)
 
     def hide(self, marks: Sequence[Mark]) -> None:
-        """Sets a past day as expiration date, and keeps what stood there in the record."""
+        """Sets a past day as expiration date, and saves the former date in the record."""
         for id_, metadata in self._metadata(mark.duplicate for mark in marks).items():
             if not expiration.is_hidden(metadata):
                 hidden = expiration.hiding(metadata, self._its_layout().fields.expires)

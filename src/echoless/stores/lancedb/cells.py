@@ -25,7 +25,7 @@ else:
 Cell: TypeAlias = "Json | bytes"
 
 OPAQUE: Final = "arrow"
-"""Key of a cell that is kept as Arrow bytes."""
+"""Key of a cell that is stored as Arrow bytes."""
 
 
 def arrow() -> ModuleType:

@@ -321,7 +321,7 @@ def _remaining(schema: pa.Schema, made: Iterable[Field]) -> Iterator[Field]:
 # ------------------------------------------------------------------ a table made by echoless
 
 OTHERS: Final = "extra"
-"""Column of a table made by echoless that holds, as JSON, what has no column of its own."""
+"""Column of echoless's own tables for all fields without a column, as JSON."""
 
 
 def own_schema() -> pa.Schema:

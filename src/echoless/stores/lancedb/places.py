@@ -30,7 +30,7 @@ class Misfit(ValueError):
 
 
 class OddCell(ValueError):
-    """A cell cannot be read as what its column holds; it reads as empty and is left as it is."""
+    """Error for a cell that does not fit its column; the field is empty, the cell unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Field:
 
 
 def as_is(field: str, column: str, empty: Value = None) -> Field:
-    """Returns a place for cells that are JSON as they are."""
+    """Returns a place for cells whose JSON is the value itself."""
     return Field(field, (column,), lambda cells: _json(cells[0]), _same, empty)
 
 
@@ -70,7 +70,7 @@ def _json(cell: Cell) -> Json:
 
 
 def _same(value: Value) -> Sequence[Cell]:
-    """Returns the one cell that holds a value as it is."""
+    """Returns the single cell of a value that needs no conversion."""
     return [plain(value)]
 
 
@@ -225,10 +225,10 @@ def coded(
 
 
 def plain(value: Value) -> Json:
-    """Returns a value that is JSON as it is.
+    """Returns a value unchanged if it is plain JSON.
 
     Raises:
-        Misfit: It is not.
+        Misfit: The value is no plain JSON.
     """
     if isinstance(value, tuple | Provenance):
         raise Misfit

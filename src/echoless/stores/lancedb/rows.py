@@ -1,4 +1,4 @@
-"""Rows of a table as memories and back, so that what was read can be put back exactly."""
+"""Reads rows of a table as memories, and writes memories back to exactly these rows."""
 
 from __future__ import annotations
 

@@ -274,8 +274,8 @@ class LanceStore(StoreKind, MovesHidden):
         with self._translated():
             query = self._table.search().select(names)
             table = query.limit(max(1, self._table.count_rows())).to_arrow()
-        found = rows.linking(table, self._layout, place, ids)
-        return {*found, *self.moved_linking(ids)}
+        linked = rows.linking(table, self._layout, place, ids)
+        return {*linked, *self.moved_linking(ids)}
 
     def remarks(self) -> tuple[str, ...]:
         """Returns what the last reading found: cells that cannot be read, rows without an id."""

@@ -22,7 +22,7 @@ RECHECK: Final = 60.0
 """Seconds, by default, after which other clients' changes are looked for."""
 
 _REMEMBERED: Final = 100_000
-"""Number of changes that are remembered one by one."""
+"""Number of changes that are remembered individually."""
 
 _MINUTE: Final = 60 * 10**9
 
@@ -48,7 +48,7 @@ class Touched:
         self._ids += ids
 
     def since(self, token: str) -> tuple[str, Collection[str] | None]:
-        """Returns what changed since a state, as `Changes.changes`."""
+        """Returns the changes since a state, as `Changes.changes` does."""
         epoch, _, number = token.partition(":")
         known = epoch == self._epoch and len(self._ids) < _REMEMBERED
         if known and (self._still or monotonic() - self._read < self._recheck):
@@ -81,7 +81,7 @@ class LiveStore(MovesHidden):
         """Opens the lineage.
 
         Args:
-            library: For messages, such as `LangGraph`.
+            library: Name of the library in messages, such as `LangGraph`.
             lineage: File of the lineage, made by the first write; None keeps it in memory, where it
                 ends with this object.
             recheck: Seconds after which an index of the store reads all of it again, at least 0:
@@ -131,7 +131,7 @@ class LiveStore(MovesHidden):
         return 0, memory.id
 
     def put(self, memories: Sequence[Memory]) -> None:
-        """Replaces or adds memories; one that was hidden from the library stays so."""
+        """Replaces or adds memories; a memory hidden from the library stays hidden."""
         self._must_write()
         with self.noting([memory.id for memory in memories]):
             super().put(memories)

@@ -242,8 +242,8 @@ class LangGraphStore(LiveStore):
                 rows = asyncio.run_coroutine_threadsafe(_awaited(opened), loop).result()
             else:
                 return {}
-        told = (tuple(row.values()) if isinstance(row, Mapping) else row for row in rows)
-        return {id_of(tuple(prefix.split(".")), key): str(end) for prefix, key, end in told}
+        cells = (tuple(row.values()) if isinstance(row, Mapping) else row for row in rows)
+        return {id_of(tuple(prefix.split(".")), key): str(end) for prefix, key, end in cells}
 
     def _memories(self, namespace: str | None) -> Iterator[Memory]:
         """Yields all memories of one namespace or of all, and counts items without a text."""

@@ -40,7 +40,7 @@ _HIDDEN_SINCE: Final = "1970-01-02"
 
 _FIRST: Final = 1000
 _SINGLY: Final = 64
-"""Most records that are fetched one by one, as the library does; more are listed."""
+"""Largest number of records that are fetched individually, as the library does; more are listed."""
 
 
 class Mem0Row(Protocol):
@@ -275,7 +275,7 @@ class Mem0Store(LiveStore):
         self._date({i: (row, _HIDDEN_SINCE) for i, row in rows.items()})
 
     def revealed(self, memories: Sequence[Memory]) -> None:
-        """Gives records the date back that they had; one that was changed is written anew."""
+        """Restores the dates of records; a record with other changes is rewritten."""
         rows = self._fetch(memory.id for memory in memories)
         dates = {m.id: m.metadata.get("expiration_date") for m in memories}
         self._date({i: (row, dates[i]) for i, row in rows.items()})
@@ -285,7 +285,7 @@ class Mem0Store(LiveStore):
             self.own_put(changed)
 
     def _shown(self, ids: Iterable[str]) -> dict[str, Memory]:
-        """Returns memories as the library holds them now."""
+        """Returns the present memories of the library."""
         memories = map(_memory, self._fetch(ids).values())
         return {memory.id: memory for memory in memories if memory is not None}
 

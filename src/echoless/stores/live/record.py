@@ -39,7 +39,7 @@ def decode(
         stamps: `created_at` and `updated_at` as the library gives them.
 
     Raises:
-        BadRecord: What stands under `echoless` is not as echoless wrote it.
+        BadRecord: The fields under `echoless` have another form than echoless writes.
     """
     own = record.get(OWN)
     known: JsonObject = own if isinstance(own, Mapping) else {}

@@ -1,4 +1,4 @@
-"""Connection that can write vectors: one that has loaded the extension sqlite-vec.
+"""Connection with the extension sqlite-vec, so that it can write vectors.
 
 Reading needs none. Many interpreters are built with an `sqlite3` that cannot load extensions; then
 `apsw` carries an SQLite that can. It is kept up to date with SQLite itself and has wheels for every

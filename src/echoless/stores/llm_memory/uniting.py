@@ -34,7 +34,7 @@ def unite(
     """Returns the survivor after a merge.
 
     Args:
-        old: The survivor as it is.
+        old: The survivor before the merge.
         members: Its duplicates, in the order they are listed.
         new: The survivor as the common rules make it.
         layout: Of the file.

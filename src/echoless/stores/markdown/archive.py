@@ -67,7 +67,7 @@ def entry(id_: str, text: str, about: Mapping[str, Json], end: str, place: int =
 
 
 def comment(id_: str, text: str, about: Mapping[str, Json], end: str) -> str:
-    """Returns lines as a comment that stands in their place; they must not hold `-->`."""
+    """Returns a comment that replaces lines and holds them; they must not contain `-->`."""
     head, _, text = _wrapped(id_, text, about, end, 0)
     return f"{head}{end}{text}-->{end}"
 

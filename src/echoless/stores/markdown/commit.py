@@ -45,7 +45,7 @@ Places: TypeAlias = Callable[[str], Path]
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One file that is to change.
+    """One file to change.
 
     Attributes:
         path: Relative to the folder.
@@ -172,7 +172,7 @@ def _write(place: Places, change: Edit, *, moves: bool) -> None:
 
 
 def _linked(old: Path, new: Path, data: bytes) -> bool:
-    """Gives a file that only moves its second name, so that it stays the file it was.
+    """Gives a moved file its new name by a hard link, so that it remains the same file.
 
     Its attributes, its times and its other hard links stay. The old name goes later.
     """
@@ -197,7 +197,7 @@ def _digest(data: bytes | None) -> str:
 
 
 def conflicts(place: Places, pending: Pending) -> list[Path]:
-    """Returns the files of an unfinished write that are neither as before nor as after it."""
+    """Returns files of an unfinished write with neither the old nor the new bytes."""
     edited = []
     for path, before in pending.before.items():
         now = _bytes(place(path))

@@ -51,12 +51,12 @@ _CONFLICT: Final = (re.compile(r"<{7} "), re.compile(r"={7}\s*$"), re.compile(r"
 
 @dataclass(frozen=True, slots=True)
 class MarkdownUnit:
-    """One bullet with all below it, or one block.
+    """One block, or one bullet with all lines below it.
 
     Attributes:
         start: Index of its first line.
         end: Index after its last line; blank lines at its end are left out.
-        kind: What it is.
+        kind: Kind of the block.
         headings: Texts of the headings above it, outermost first.
         content: Its text without the mark of the list and the indentation below it.
     """
@@ -76,7 +76,7 @@ class MarkdownHeading:
         start: Index of its first line.
         end: Index after its last line.
         level: 1 to 6.
-        path: Its text, after those of the headings above it.
+        path: Texts of the headings above it and its own text.
     """
 
     start: int

@@ -100,8 +100,8 @@ def changed(text: str, old: Memory, new: Memory) -> str:
 
     Args:
         text: Of the file.
-        old: What it says.
-        new: What it is to say.
+        old: The memory in the file.
+        new: The memory to write.
 
     Raises:
         StoreError: Its front matter cannot be changed.
@@ -174,7 +174,7 @@ def index_lines(lines: Sequence[str], files: Sequence[str]) -> list[IndexLine]:
 
 
 def linked(texts: Mapping[str, str]) -> dict[str, int]:
-    """Returns how many other notes link to each note: by its path, its name, or the `name` in it.
+    """Returns the number of links to each note, by its path, its file name or its field `name`.
 
     Args:
         texts: Of the notes, by path.

@@ -29,7 +29,7 @@ _LONGEST: Final = 16_384
 _MOST_BRACKETS: Final = 256
 """Opening brackets of front matter; the parser's work grows with the square of their number."""
 _MOST_VALUES: Final = 5_000
-"""Values of front matter, each as often as aliases repeat it."""
+"""Largest number of values in front matter, repetitions by aliases included."""
 _DEEPEST: Final = 32
 _LONGEST_NUMBER: Final = 64
 """Characters of a number; a longer one stays the text it is written as."""
@@ -216,8 +216,8 @@ def changed(lines: Sequence[str], old: FrontMatter, new: Mapping[str, Json]) -> 
     """Returns the lines between the fences with some fields set; all others keep their bytes.
 
     Args:
-        lines: As they are, each with its end.
-        old: What they say.
+        lines: Present lines, each with its line end.
+        old: Fields of the present lines.
         new: Value by field; `metadata.type` for a field one level down that is there.
 
     Raises:
@@ -247,7 +247,7 @@ def _replaced(text: str, start: int, stop: int, value: str, end: str) -> str:
 
 
 def written(value: Json) -> str:
-    """Returns a value as YAML on one line: plain where that is safe, else as JSON."""
+    """Returns a value as YAML on one line: plain if this is safe, else as JSON."""
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
         return value if value == value.strip() else json.dumps(value, ensure_ascii=False)
     text = json.dumps(value, ensure_ascii=False)

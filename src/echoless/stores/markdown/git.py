@@ -38,7 +38,7 @@ def work_tree_of(folder: Path) -> Path | None:
 
 
 def uncommitted(tree: Path, paths: Sequence[Path]) -> tuple[list[Path], str]:
-    """Returns which files have changes that are not committed; untracked ones are among them.
+    """Returns the files with uncommitted changes, untracked files included.
 
     Args:
         tree: A work tree.

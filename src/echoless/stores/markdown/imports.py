@@ -22,7 +22,7 @@ from echoless.stores.markdown.tree import LARGEST
 _IMPORT: Final = re.compile(r"(?:^|(?<=\s))@((?:~/|\.{0,2}/)?[\w./-]*[\w-]\.?[\w-]*)")
 _CODE: Final = re.compile(r"`[^`\n]*`")
 _HOPS: Final = 5
-"""So many imports one after the other are followed."""
+"""Longest chain of imports that is followed."""
 _PRESETS: Final = frozenset({"agent-rules", "memory-bank", "cursor-rules"})
 
 
@@ -37,7 +37,7 @@ def imports_of(text: str) -> list[str]:
 
 
 def import_remarks(session: Session) -> list[str]:
-    """Returns which files are imported and which of them are missing, one sentence each."""
+    """Returns one sentence for each imported file, which says whether it is missing."""
     if session.reading.preset.name not in _PRESETS:
         return []
     listed = {_real_path(session.tree.root / each) for each in session.tree.paths}
@@ -60,8 +60,8 @@ def readers(session: Session) -> dict[str, frozenset[str] | None]:
     if not any(agents.values()):
         return dict.fromkeys(tree.paths)
     begins = [path for path in tree.paths if any(e.startswith(FOLLOWING) for e in agents[path])]
-    found = _imports(session, begins)
-    imported = [(path, _relative(tree.root, real)) for path, _, real in found]
+    imports = _imports(session, begins)
+    imported = [(path, _relative(tree.root, real)) for path, _, real in imports]
     for path, name in imported * _HOPS:
         own = {each for each in agents.get(path, ()) if each.startswith(FOLLOWING)}
         agents[name] = agents.get(name, frozenset()) | own
@@ -79,7 +79,7 @@ def _relative(root: Path, real: Path) -> str:
 
 
 def _imports(session: Session, paths: Collection[str]) -> Iterator[tuple[str, str, Path]]:
-    """Yields files, what each imports as it is written, and where that is; from some files on."""
+    """Yields each file, an import as written in it, and the path of the import, transitively."""
     root = session.tree.root
     listed = {_real_path(root / each) for each in paths}
     waiting = [(path, session.tree.text(path) or "") for path in paths]

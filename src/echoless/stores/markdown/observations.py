@@ -40,7 +40,7 @@ def is_tag(text: str) -> bool:
 
 
 def statement(content: str) -> str:
-    """Returns what an observation states: without its category and the tags at its end."""
+    """Returns the statement of an observation, without its category and final tags."""
     matched = _CATEGORY.match(content)
     text = content[matched.end() :] if matched else content
     first, newline, rest = text.partition("\n")
@@ -48,7 +48,7 @@ def statement(content: str) -> str:
 
 
 def with_tags(line: str, new: Sequence[str]) -> str:
-    """Returns a line with more tags: before its context, where it ends with one."""
+    """Returns a line with more tags, inserted before a context at its end."""
     context = _CONTEXT.search(line)
     at = context.start() if context else len(line.rstrip())
     return line[:at] + "".join(f" #{tag}" for tag in new) + line[at:]
@@ -59,7 +59,7 @@ def restated(line: str, old: str, new: str) -> str | None:
 
     Args:
         line: Of the file, without its end.
-        old: What it states.
-        new: What it is to state.
+        old: The present statement.
+        new: The statement to write.
     """
     return line.replace(old, new, 1) if line.count(old) == 1 and "\n" not in new else None

@@ -129,7 +129,7 @@ class Loading(NamedTuple):
     Attributes:
         agent: Its name.
         files: Pattern (`re.fullmatch`) of their paths, from the folder on in which it works.
-        always: Whether it loads them without a field that says so; else only some times.
+        always: Whether the agent loads them always, or only if a field in them says so.
     """
 
     agent: str
@@ -326,7 +326,7 @@ def _is_index(folder: Path, others: list[str]) -> bool:
 
 
 def _front(path: Path) -> str:
-    """Returns the front matter of a file, as far as its beginning shows it."""
+    """Returns the front matter of a file, if its first `_HEAD_BYTES` bytes hold it."""
     lines = split_lines(_head(path))
     return "".join(lines[: front_lines(lines)])
 

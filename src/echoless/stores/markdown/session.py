@@ -1,4 +1,4 @@
-"""Files of a store with their state, as they are and as a transaction is to leave them."""
+"""Files of a store with their state: the present one, and the one after a transaction."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Session:
 
         Args:
             tree: The files.
-            state: What is known of them.
+            state: Recorded state of the files.
             reading: How units are read.
             hiding: Where hidden units go.
         """
@@ -54,7 +54,7 @@ class Session:
         self._archives: dict[str, tuple[str | None, dict[str, list[ArchivedMemory]]]] = {}
 
     def virtual(self, path: str) -> VirtualFile:
-        """Returns a file with its slots; an empty one where there is none."""
+        """Returns a file with its slots; an empty file if there is none."""
         if path not in self._virtual:
             text = self.tree.text(path) or ""
             self._virtual[path] = VirtualFile(path, text, self.state.files.get(path))

@@ -58,7 +58,7 @@ class HiddenSlot:
 
 @dataclass(slots=True)
 class FileState:
-    """What is known of one file.
+    """Recorded state of one file.
 
     Attributes:
         lines: Digests of the visible lines as of the last write, joined.

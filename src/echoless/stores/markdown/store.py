@@ -274,18 +274,18 @@ class MarkdownStore(StoreKind, BesideSidecar):
     def place(self, id_: str) -> tuple[Path, int] | None:
         """Returns the file and the line of a visible memory, as the store was named."""
         self._fresh()
-        found = self._memories.place(id_)
-        if found is None:
+        place = self._memories.place(id_)
+        if place is None:
             return None
         named = self._location.path
-        return (named if named.is_file() else named / found[0]), found[1] + 1
+        return (named if named.is_file() else named / place[0]), place[1] + 1
 
     def protected(self, memory: Memory) -> str | None:
         """Returns why a memory is never hidden: code, tables and introductions to lists."""
         return self._memories.protected(memory.id)
 
     def shaped(self, memory: Memory) -> Memory:
-        """Returns a new memory as these files would give it back."""
+        """Returns a new memory in the form in which these files would return it."""
         if isinstance(self._memories, FileMemories):
             return file_memory.shaped(memory)
         return self._memories.shaped(memory)
@@ -299,7 +299,7 @@ class MarkdownStore(StoreKind, BesideSidecar):
         at: str | None,  # noqa: ARG002
         removed: bool,  # noqa: ARG002
     ) -> Memory:
-        """Returns a survivor with what Markdown can hold of what it takes over."""
+        """Returns a survivor with the fields it takes over, as far as Markdown can hold them."""
         return self._memories.united(old, new)
 
     def linking(self, ids: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG002
@@ -392,7 +392,7 @@ class MarkdownStore(StoreKind, BesideSidecar):
             self._load()
 
     def _write(self) -> None:
-        """Writes what was staged, and what is known of it, in the sidecar."""
+        """Writes the staged files, and their state to the sidecar."""
         changes = self._tree.changes()
         state = self._session.state
         if not changes and state.text == self._parsed(self._state_text).text:

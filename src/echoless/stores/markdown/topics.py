@@ -144,7 +144,7 @@ class FileMemories:
     # ------------------------------------------------------------------ hiding
 
     def hide(self, marks: Sequence[Mark]) -> None:
-        """Moves files to the archive; those that are there already are left out."""
+        """Moves files to the archive, without files that are in it already."""
         session = self._session
         for mark in marks:
             id_ = mark.duplicate
@@ -243,7 +243,7 @@ class FileMemories:
         """Changes files, puts removed ones back, and makes new ones.
 
         Raises:
-            StoreError: A file cannot hold one as it is; the message names what.
+            StoreError: A file cannot hold a memory unchanged; the message names the cause.
         """
         session = self._session
         for memory in memories:

@@ -101,7 +101,7 @@ def _entries(folder: Path, above: str) -> Iterator[tuple[str, Path]]:
 
 
 class Tree:
-    """Texts of the files below a folder, as they are and as they are to be."""
+    """Texts of the files below a folder: the present ones, and the staged ones."""
 
     def __init__(self, root: Path, preset: Preset, only: str = "") -> None:
         """Lists the files; texts are read when they are asked for.
@@ -156,7 +156,7 @@ class Tree:
 
     @property
     def paths(self) -> Mapping[str, None]:
-        """Returns the files of the store, sorted, as they are to be; a set that keeps its order."""
+        """Returns the paths of the store after the staged changes, in order."""
         if self._paths is None:
             self._paths = dict.fromkeys([self.only] if self.only else self._chosen())
         return self._paths
@@ -259,7 +259,7 @@ class Tree:
         self._paths = None
 
     def changes(self) -> list[Edit]:
-        """Returns what is to be written, as far as it differs from what is there."""
+        """Returns the changes to write, without files that already have the new bytes."""
         changes = []
         for path, (text, like) in sorted(self._staged.items()):
             before = self._read(path)

@@ -61,7 +61,7 @@ class UnitReading:
         """Returns the file and the headings for a new memory of a namespace.
 
         Args:
-            namespace: As `namespace` gives it.
+            namespace: Result of `namespace`.
             created_at: Of the memory: a day of which there are daily notes.
         """
         parts = tuple(part for part in namespace.split(SEPARATOR) if part)
@@ -129,10 +129,10 @@ class UnitReading:
         """Returns the lines of a unit with a new text and new tags.
 
         Args:
-            lines: As they are.
+            lines: Present lines of the unit.
             kind: Of the unit.
-            old: What they say.
-            new: What they are to say, as far as a unit can.
+            old: The memory in the present lines.
+            new: The memory to write, as far as a unit can hold it.
         """
         lines = list(lines)
         if new.content != old.content:

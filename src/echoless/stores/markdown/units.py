@@ -22,7 +22,7 @@ from echoless.stores.markdown.virtual import PlacedUnit, VirtualFile
 
 
 class UnitMemories:
-    """Bullets and blocks as memories, hidden ones included."""
+    """Memories in bullets and blocks, hidden ones included."""
 
     def __init__(self, session: Session) -> None:
         """Takes the files."""
@@ -46,7 +46,7 @@ class UnitMemories:
             BadRecord: A file holds a merge conflict.
         """
         if self._paths is None:
-            found: dict[str, str] = {}  # kept when all were read: a disk may fail at any
+            paths: dict[str, str] = {}  # kept when all were read: a disk may fail at any
             for path in self._session.paths():
                 virtual = self._session.virtual(path)
                 if virtual.document.conflict is not None:
@@ -54,8 +54,8 @@ class UnitMemories:
                         f"Line {virtual.document.conflict + 1} of {self._session.tree.root / path} "
                         "begins a merge conflict. Resolve it, then try again."
                     )
-                found |= dict.fromkeys(virtual.ids_in_order(), path)
-            self._paths = found
+                paths |= dict.fromkeys(virtual.ids_in_order(), path)
+            self._paths = paths
         return self._paths
 
     def ids(self) -> Iterator[str]:
@@ -122,12 +122,12 @@ class UnitMemories:
     def _promise(self, path: str) -> Promise:
         """Returns how long, and for whom, what a file says is in force."""
         if path not in self._promises:
-            found = {path: IN_FORCE}
+            promises = {path: IN_FORCE}
             for each, agents in readers(self._session).items():
                 tree = self._session.tree
                 lines = split_lines(tree.text(each) or "") if each in tree.paths else []
-                found[each] = replace(front_matter.promise_in(lines), readers=agents)
-            self._promises = found
+                promises[each] = replace(front_matter.promise_in(lines), readers=agents)
+            self._promises = promises
         return self._promises[path]
 
     def protected(self, id_: str) -> str | None:
@@ -259,7 +259,7 @@ class UnitMemories:
         session.from_archive(path, gone)
 
     def _put_back(self, virtual: VirtualFile, texts: dict[str, str]) -> None:
-        """Puts lines back; where somebody edited what stands beside them, apart from that."""
+        """Re-inserts lines at their place, or as separate paragraphs beside edited neighbours."""
         image = virtual.image()
         before = Counter(unit.content for unit in virtual.document.units)
         for id_, text in texts.items():
@@ -275,7 +275,7 @@ class UnitMemories:
         """Changes units, puts removed ones back, and adds new ones.
 
         Raises:
-            StoreError: A file cannot hold one as it is; the message names what.
+            StoreError: A file cannot hold a memory unchanged; the message names the cause.
         """
         for memory in memories:
             if problem := unreadable(memory.content):
@@ -384,7 +384,7 @@ class UnitMemories:
             virtual.remember_added([m.id for m in some])
 
     def _verify(self, memory: Memory) -> None:
-        """Refuses what a file does not give back as it was put.
+        """Refuses a memory that a file returns in another form.
 
         Raises:
             StoreError: The message names the first field that differs.
@@ -437,7 +437,7 @@ class UnitMemories:
 
 
 def refusal(memory: Memory, present: Memory | None) -> StoreError:
-    """Returns the error for a memory that a file cannot hold as it is."""
+    """Returns the error for a memory that a file cannot hold unchanged."""
     fields: tuple[tuple[str, Callable[[Memory], object]], ...] = (
         ("text", lambda m: m.content),
         ("namespace", lambda m: m.namespace),

@@ -50,7 +50,7 @@ class PlacedUnit:
 
 
 class VirtualFile:
-    """Lines of a file as they are, and the slots of what is not visible in it."""
+    """Visible lines of a file, and the slots of its hidden lines."""
 
     def __init__(self, path: str, text: str, state: FileState | None) -> None:
         """Reads a text.
@@ -58,7 +58,7 @@ class VirtualFile:
         Args:
             path: Of the file, relative to the folder.
             text: Its text.
-            state: What is known of it.
+            state: Recorded state of the file.
         """
         self.path = path
         self._mark = "\ufeff" if text.startswith("\ufeff") else ""
@@ -74,7 +74,7 @@ class VirtualFile:
             self._leave_units()
 
     def _leave_units(self) -> None:
-        """Moves slots that an edit put inside of a unit behind it: that is what was edited."""
+        """Moves slots inside an edited unit to the end of the unit."""
         units = self.document.units
         starts = [unit.start for unit in units]
         moved = []
@@ -149,7 +149,7 @@ class VirtualFile:
             yield natural, unit
 
     def begin(self) -> None:
-        """Begins a change in which every memory keeps its id, wherever it moves."""
+        """Begins a change in which every memory keeps its id, wherever its unit moves."""
         if self._anchors is None:
             self._anchors = {each.unit.start: id_ for id_, each in self.placed.items()}
 
@@ -233,7 +233,7 @@ class VirtualFile:
     # ------------------------------------------------------------------ cutting out
 
     def around(self, unit: MarkdownUnit) -> tuple[int, int]:
-        """Returns the lines to take out with a unit, so that what stays is divided as before.
+        """Returns the range of lines to remove with a unit, so that its neighbours stay separated.
 
         Blank lines below go along where there are some above, or nothing; with an entry, the line
         between it and the next one, or the one before.
@@ -273,8 +273,8 @@ class VirtualFile:
 
         Args:
             slot: One of this file.
-            text: Its lines, with what left together with them.
-            apart: Whether blank lines are to divide them from what stands beside them.
+            text: Lines of the slot, with the lines that left together with them.
+            apart: Whether to put blank lines between these lines and their neighbours.
         """
         at = self.state.slots.index(slot)
         rest = self.state.slots[at + 1 :]
@@ -327,12 +327,12 @@ class VirtualFile:
         self._forget()
 
     def image(self) -> tuple[list[str], list[HiddenSlot], dict[int, str], str]:
-        """Returns lines and places as they are, for `reset`."""
+        """Returns a copy of lines and places, for `reset`."""
         anchors = dict(self._anchors or {})
         return list(self.lines), list(self.state.slots), anchors, self.state.ended
 
     def reset(self, image: tuple[list[str], list[HiddenSlot], dict[int, str], str]) -> None:
-        """Sets lines and places as they were."""
+        """Restores lines and places from a copy."""
         lines, slots, anchors, self.state.ended = image
         self.lines, self.state.slots, self._anchors = list(lines), list(slots), dict(anchors)
         self._forget()
@@ -379,7 +379,7 @@ class VirtualFile:
         self.insert(at, lines)
 
     def remember_added(self, ids: Sequence[str]) -> None:
-        """Remembers which memories the last `add` put in, so that they can leave without trace."""
+        """Records the memories of the last `add`, so that they can leave without a trace."""
         earlier = [group for group in self.state.added if not set(ids) & set(group.ids)]
         self.state.added = [*earlier, replace(self._last_added, ids=tuple(ids))]
 
@@ -446,7 +446,7 @@ class VirtualFile:
 
 
 def _mark(line: str) -> str:
-    """Returns the mark of a bullet, with no more than one space behind it, or as it is."""
+    """Returns the mark of a bullet with its space of one to four columns, else with one space."""
     bare = line.rstrip("\r\n")
     rest = bare.lstrip(" \t")
     mark = bare[: len(bare) - len(rest)] + rest[:1]

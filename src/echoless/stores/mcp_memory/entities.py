@@ -62,8 +62,8 @@ class _Moved:
 
     Attributes:
         row: The hidden line.
-        wanted: What leads from and to the other entity in its place.
-        owned: Whether that was added for this relation; otherwise it stood there.
+        wanted: The relation of the other entity in its place.
+        owned: Whether echoless added the wanted relation; False if the file had it already.
     """
 
     row: _Row
@@ -76,11 +76,11 @@ class _Hidden:
     """A hidden entity.
 
     Attributes:
-        mark: Behind which one it is, and why.
+        mark: Survivor of the entity, and the reason.
         row: Its line.
         behind: Name of the other entity.
         relations: Its relations.
-        given: Observations that were added to the other one, as JSON texts.
+        given: Observations that were added to the survivor, as JSON texts.
         blank: White space within the array of the other one before, where it was empty.
     """
 
@@ -129,11 +129,11 @@ class EntitiesView(GraphView):
             hidden = _Hidden(mark_from_json(entry["mark"]), row, str(entry["behind"]))
             hidden.given, hidden.blank = texts_in(entry["given"]), str(entry["blank"])
             for each in objects_in(entry["relations"]):
-                kept = self._kept_row(each, places)
-                moved = _Moved(kept, _triple(each["wanted"]), each["owned"] is True)
+                hidden_row = self._kept_row(each, places)
+                moved = _Moved(hidden_row, _triple(each["wanted"]), each["owned"] is True)
                 hidden.relations.append(moved)
-            for kept in (row, *(moved.row for moved in hidden.relations)):
-                kept.owner = hidden
+            for hidden_row in (row, *(moved.row for moved in hidden.relations)):
+                hidden_row.owner = hidden
             self._hidden[hidden.id] = hidden
         self._rows = [
             slot.hidden or _Row(slot.shown or GraphLine(""))
@@ -191,20 +191,20 @@ class EntitiesView(GraphView):
         nameless = sum(
             row.line.entity is not None and not row.line.entity.name for row in self._rows
         )
-        told = [f"Entities without a name: {nameless:,}. They stay as they are."]
-        return [*self._odd_lines(), *(told if nameless else [])]
+        notes = [f"Entities without a name: {nameless:,}. They stay as they are."]
+        return [*self._odd_lines(), *(notes if nameless else [])]
 
     def retained(self, pairs: Sequence[tuple[str, str]]) -> Mapping[str, str]:
-        """Returns why no entity is removed: what it says moves to the other one."""
+        """Returns the reason why no entity is removed: its observations move to the survivor."""
         return {one: "an entity is hidden and what it says moves" for one, _ in pairs}
 
     # ------------------------------------------------------------------ writing
 
     def put(self, memories: Sequence[Memory]) -> None:
-        """Takes entities that are as they are; others are made and changed by the server alone.
+        """Accepts unchanged entities only; the server alone makes and changes entities.
 
         Raises:
-            StoreReadOnly: One is new or differs.
+            StoreReadOnly: An entity is new or differs.
         """
         self._must_write()
         self._refresh()
@@ -217,10 +217,10 @@ class EntitiesView(GraphView):
                 )
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Refuses to remove entities that are there.
+        """Refuses to remove existing entities.
 
         Raises:
-            StoreReadOnly: One is.
+            StoreReadOnly: An entity exists.
         """
         self._must_write()
         self._refresh()
@@ -231,7 +231,7 @@ class EntitiesView(GraphView):
             )
 
     def hide(self, marks: Sequence[Mark]) -> None:
-        """Hides entities: what they say is said by the ones they stand behind."""
+        """Hides entities and adds their observations to the survivors."""
         with self.transaction():
             for mark in marks:
                 row, other = self._ids.get(mark.duplicate), self._ids.get(mark.survivor)
@@ -247,14 +247,14 @@ class EntitiesView(GraphView):
             self._redirect()
 
     def _give(self, hidden: _Hidden, other: _Row) -> None:
-        """Adds the observations of a hidden entity to another one that lacks them."""
-        own, there = _elements(hidden.row), _elements(other)
-        known = {read_element(raw).key for raw in there}
+        """Adds the observations of a hidden entity that its survivor lacks."""
+        own, present = _elements(hidden.row), _elements(other)
+        known = {read_element(raw).key for raw in present}
         new = [raw.strip() for raw in own if read_element(raw).key not in known]
         if new:
             assert other.line.entity is not None
             hidden.blank = other.line.entity.blank
-            other.line = with_elements(other.line, [*there, *new])
+            other.line = with_elements(other.line, [*present, *new])
             hidden.given += new
 
     def _redirect(self) -> None:
@@ -286,7 +286,7 @@ class EntitiesView(GraphView):
                 visible[wanted] += 1
 
     def _add(self, moved: _Moved) -> _Row:
-        """Adds the relation that is wanted in place of a hidden one, where that stands."""
+        """Adds the relation that replaces a hidden one, behind the hidden line."""
         row = _Row(with_ends(moved.row.line, moved.wanted), added=True)
         self._rows.insert(self._rows.index(moved.row) + 1, row)
         moved.owned = True
@@ -308,7 +308,7 @@ class EntitiesView(GraphView):
             self._redirect()
 
     def _take_back(self, hidden: _Hidden, later: Sequence[_Hidden]) -> None:
-        """Removes what was given to another entity, unless one hidden after it says it too.
+        """Removes observations given to another entity, unless an entity hidden later has them too.
 
         One that was hidden before had said it before: whoever removed that since wanted it gone.
         """
@@ -367,19 +367,19 @@ class EntitiesView(GraphView):
             if row.owner
         }
 
-        def kept(row: _Row) -> dict[str, Json]:
+        def stored(row: _Row) -> dict[str, Json]:
             place = places[id(row)].to_json()
             return {"raw": row.line.raw, "place": place, "added": row.added}
 
         entries: list[Json] = [
             {
-                **kept(hidden.row),
+                **stored(hidden.row),
                 "mark": mark_to_json(hidden.mark),
                 "behind": hidden.behind,
                 "given": list(hidden.given),
                 "blank": hidden.blank,
                 "relations": [
-                    {**kept(moved.row), "wanted": list(moved.wanted), "owned": moved.owned}
+                    {**stored(moved.row), "wanted": list(moved.wanted), "owned": moved.owned}
                     for moved in hidden.relations
                 ],
             }

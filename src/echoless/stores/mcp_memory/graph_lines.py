@@ -39,7 +39,7 @@ class Element:
 
     Attributes:
         raw: Its JSON text, with the white space around it.
-        text: What it says; None if it is no text.
+        text: Text of the element; None if it is no text.
     """
 
     raw: str
@@ -74,8 +74,8 @@ class GraphLine:
 
     Attributes:
         raw: Its text, without the line feed.
-        entity: What it holds, if it is an entity.
-        relation: What it holds, if it is a relation.
+        entity: The entity in the line, or None.
+        relation: The relation in the line, or None.
         odd: Why the server drops it, or a part of it, when it next writes; empty if it does not.
     """
 
@@ -97,7 +97,7 @@ UNKNOWN_KEY: Final = "unknown key"
 
 
 def read_line(raw: str, path: Path, number: int) -> GraphLine:
-    """Reads one line; what is neither entity nor relation is carried along as it is.
+    """Reads one line; a line that is neither entity nor relation is kept unchanged.
 
     Args:
         raw: Its text, without the line feed.
@@ -194,7 +194,7 @@ def written_element(text: str, beside: Sequence[str] = ()) -> str:
 
 
 def with_elements(line: GraphLine, parts: Iterable[str], blank: str = "") -> GraphLine:
-    """Returns an entity's line with other observations; all else in it stays as it is.
+    """Returns an entity's line with new observations; everything else in the line is unchanged.
 
     Args:
         line: The line.

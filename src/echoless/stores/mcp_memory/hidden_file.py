@@ -1,4 +1,4 @@
-"""File beside the memory server's, with what is hidden from it: `NAME.hidden`, one JSON object.
+"""File of hidden texts beside the memory server's file: `NAME.hidden`, one JSON object.
 
 The server's file holds no place for ids, marks or hidden texts. What is hidden is in no other file
 than this one, so it is written, and on the disk, before the server's file changes: it then holds
@@ -26,7 +26,7 @@ SUFFIX: Final = ".hidden"
 _FORMAT: Final = 1
 
 State: TypeAlias = Mapping[str, Json]
-"""What one view of the file keeps beside it; each value an object or a list."""
+"""State of one view in this file; each value is an object or a list."""
 
 Arrived: TypeAlias = Callable[[State, State], bool]
 """Tells of an old and a new state whether the server's file, as it is, belongs to the new one."""
@@ -48,7 +48,7 @@ class HiddenFile:
     path: Path
 
     def read(self, data: bytes, arrived: Arrived) -> tuple[State, bool]:
-        """Returns the state that belongs to the server's file, and whether it stands alone.
+        """Returns the state of the server's present file, and whether it is the only state.
 
         Args:
             data: What the server's file holds.

@@ -71,7 +71,7 @@ def memory_of(
 
     Args:
         id_: Its id.
-        text: What it says.
+        text: Text of the observation.
         entity: Name and type of its entity.
         fields: From `fields_of`.
         native: For the place it goes back to.

@@ -82,8 +82,8 @@ class _Owner:
     Attributes:
         name: Of the entity.
         type: Of the entity.
-        line: Where it stands; None if it was deleted while observations of it were hidden.
-        number: How many entities of that name stand before it.
+        line: Line of the entity; None if it was deleted while observations of it were hidden.
+        number: Number of entities with that name before it.
         members: Its observations.
         made: Whether echoless added the entity, for a memory that was new.
         blank: White space within its array, when it was empty.
@@ -155,9 +155,9 @@ class ObservationsView(GraphView):
         for each in objects_in(state.get("hidden")):
             name, number = str(each["entity"]), int(str(each["number"]))
             number = min(number, max(names[name] - 1, 0))  # one of that name may have gone
-            kept = (_hidden(each), str(each["type"]))
-            hidden.setdefault((name, number), []).append(kept)
-        return {o: sorted(own, key=lambda kept: kept[0].place.at) for o, own in hidden.items()}
+            record = (_hidden(each), str(each["type"]))
+            hidden.setdefault((name, number), []).append(record)
+        return {o: sorted(own, key=lambda record: record[0].place.at) for o, own in hidden.items()}
 
     def _give_ids(self, state: State) -> None:
         """Gives the visible observations their ids, and the fields that are kept by them."""
@@ -219,12 +219,12 @@ class ObservationsView(GraphView):
         return memory.namespace
 
     def remarks(self) -> list[str]:
-        """Returns what is odd about the file, and which entities may be one."""
+        """Returns oddities of the file, and entities that may be the same."""
         bare = sum(line.entity is not None and line.entity.elements is None for line in self._lines)
         odd = sum(each.element.text is None for o in self._owners() for each in o.members)
-        told = [_NO_TEXT.format(odd)] if odd else []
-        told += [_NO_LIST.format(bare)] if bare else []
-        return [*self._odd_lines(), *told, *alike_note(self._lines, self.url)]
+        notes = [_NO_TEXT.format(odd)] if odd else []
+        notes += [_NO_LIST.format(bare)] if bare else []
+        return [*self._odd_lines(), *notes, *alike_note(self._lines, self.url)]
 
     # ------------------------------------------------------------------ writing
 

@@ -90,7 +90,7 @@ def _beside(keys: Sequence[str | None], place: ListPlace, at: int) -> int:
 
     Args:
         keys: Of the elements that are in the list; None for hidden ones.
-        place: Where it stood.
+        place: Former place of the element.
         at: Index where neither of the two is in the list.
     """
     if place.after in keys:

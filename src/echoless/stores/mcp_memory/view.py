@@ -87,7 +87,7 @@ class GraphView(BesideSidecar):
 
     @abstractmethod
     def _interpret(self, state: State) -> None:
-        """Makes the memories of the lines and of what is kept beside them.
+        """Makes memories from the lines and from the state in the sidecar.
 
         Raises:
             TypeError, ValueError, KeyError: What is kept has another form.
@@ -99,7 +99,7 @@ class GraphView(BesideSidecar):
 
     @abstractmethod
     def _state_now(self) -> State:
-        """Returns what is to be kept beside the lines."""
+        """Returns the state to write to the sidecar."""
 
     @abstractmethod
     def _lines_now(self) -> list[str]:
@@ -112,12 +112,12 @@ class GraphView(BesideSidecar):
     # ------------------------------------------------------------------ reading
 
     def _reload(self) -> None:
-        """Reads the file, and what is kept beside it.
+        """Reads the file, and its state in the sidecar.
 
         Raises:
             ForeignStore: It is no UTF-8 text.
             BadRecord: A line is no JSON.
-            LedgerDamaged: What is kept beside it cannot be read.
+            LedgerDamaged: The state in the sidecar cannot be read.
         """
         self._snapshots = self._present()
         data = read_bytes(self._path)
@@ -162,7 +162,7 @@ class GraphView(BesideSidecar):
         return self._path.resolve()
 
     def text_files(self) -> tuple[Path, ...]:
-        """Returns the file, and that of hidden texts where there is one."""
+        """Returns the file of the server, and the file of hidden texts if it exists."""
         hidden = self._hidden_file.path.resolve()
         return (self.root, hidden) if hidden.exists() else (self.root,)
 
@@ -302,7 +302,7 @@ class GraphView(BesideSidecar):
         names = Counter(line.entity.name for line in self._lines if line.entity)
         same = [name for name, times in names.items() if times > 1]
         nowhere = [each for each in relations if not {each[0], each[1]} <= names.keys()]
-        told = [
+        notes = [
             self._bom
             and "The file begins with a byte order mark: every call of the memory server fails on "
             "it. Save the file as UTF-8 without one.",
@@ -322,11 +322,11 @@ class GraphView(BesideSidecar):
             and f"Relations to an entity that is not in the file: {len(nowhere):,} "
             f"({_examples(map(shown, nowhere))}).",
         ]
-        return [sentence for sentence in told if isinstance(sentence, str)]
+        return [sentence for sentence in notes if isinstance(sentence, str)]
 
 
 def shown(relation: Triple) -> str:
-    """Returns a relation as a person reads it."""
+    """Returns a relation in the form for a person."""
     return f"{relation[0]} -{relation[2]}-> {relation[1]}"
 
 

@@ -52,7 +52,7 @@ _HTTP_KEY: Final = (401, 403)
 _HTTP_ABSENT: Final = 404
 
 _SPELLED: Final = {"true": True, "True": True, "false": False}
-"""Texts as which a value that is no text may be read, with that value."""
+"""Texts that a server may read as a value of another type, with the value."""
 
 _STRUCTURED: Final = ("[", "{")
 """How the texts of lists and of objects begin, which no condition compares."""
@@ -214,7 +214,7 @@ class ServerPoints:
 
 
 def _batches(items: Sequence[_Item]) -> Iterator[list[_Item]]:
-    """Yields a sequence in lists of as many as one request takes."""
+    """Yields a sequence in lists, each small enough for one request."""
     for start in range(0, len(items), _BATCH):
         yield list(items[start : start + _BATCH])
 
@@ -265,7 +265,7 @@ def _is_one_of(key: str, values: Collection[str]) -> models.Filter:
 
 
 def _number(text: str) -> float | None:
-    """Returns the number that may be read as a text, as a server compares it."""
+    """Returns the number that a server may read in a text, or None."""
     try:
         number = float(text)
     except ValueError:
@@ -336,7 +336,7 @@ def _id(id_: object) -> PointId:
 
 
 def _struct(point: Point) -> models.PointStruct:
-    """Returns a point as the library takes it."""
+    """Returns a point as a value of the library."""
     vectors: dict[str, object] = {name: components(point, name) for name in point.dense}
     for name, value in point.other.items():
         is_sparse = isinstance(value, Mapping)

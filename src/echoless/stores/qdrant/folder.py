@@ -160,7 +160,7 @@ class FolderPoints:
         self._replace([point.id for point in points], points)
 
     def write_payloads(self, points: Sequence[Point]) -> None:
-        """Writes payloads with the vectors as they are.
+        """Writes payloads with unchanged vectors.
 
         The library's own change of a payload would write vectors anew, scaled to length 1.
         """
@@ -193,7 +193,7 @@ def make_collection(folder: Path, name: str, size: int, *, keywords: bool) -> No
     """Makes a collection in a folder of Qdrant, or in a new one.
 
     Args:
-        folder: Its other collections stay as they are.
+        folder: Folder of Qdrant; its other collections stay unchanged.
         name: Of the collection, which is not there.
         size: Number of components of its vectors.
         keywords: Whether it takes the sparse vectors of mem0's keyword search.
@@ -337,7 +337,7 @@ class _PlainUnpickler(pickle.Unpickler):
         """Returns what stands for a class of the library, or one of a few plain classes.
 
         Raises:
-            UnpicklingError: It is another one.
+            UnpicklingError: The class is neither.
         """
         if (module, name) in _STOOD_FOR:
             return _Part

@@ -53,7 +53,7 @@ class Mem0QdrantStore(QdrantStore):
         return all(isinstance(payload.get(key), str) for key in ("data", "hash"))
 
     def hide(self, marks: Sequence[Mark]) -> None:
-        """Sets a past day as expiration date, and keeps what stood there in the payload."""
+        """Sets a past day as expiration date, and saves the former date in the payload."""
         self._must_write()
         same: dict[str, tuple[dict[str, Json], list[PointId]]] = {}
         for id_, point in self._fetch(mark.duplicate for mark in marks).items():

@@ -42,7 +42,7 @@ class Point:
         dense: Bytes of its vectors (little-endian float32) by name.
         other: Its sparse vectors (`indices` and `values`) and lists of vectors, by name.
         numbers: The dense vectors as they are stored, where that is more exact than float32.
-        bare: Whether its one vector stands there without an object of names.
+        bare: Whether the record stores its single vector without an object of names.
     """
 
     id: PointId
@@ -70,7 +70,7 @@ def known_ids(ids: Iterable[str]) -> list[PointId]:
 
 
 def in_order(id_: PointId) -> tuple[int, int, str]:
-    """Returns a key that sorts ids as Qdrant lists them: numbers, then UUIDs."""
+    """Returns a key that sorts ids in the order of Qdrant: numbers, then UUIDs."""
     return (0, id_, "") if isinstance(id_, int) else (1, 0, id_)
 
 
@@ -111,7 +111,7 @@ def _sparse(value: object, what: str) -> Json:
 
 
 def components(point: Point, name: str) -> list[float]:
-    """Returns a dense vector as numbers, the stored ones where they still are its vector."""
+    """Returns a dense vector as numbers: the stored numbers if they still equal its bytes."""
     data, stored = point.dense[name], point.numbers.get(name)
     if stored is not None and floats_to_bytes(list(stored), name) == data:
         return list(stored)
@@ -183,12 +183,12 @@ def decode(point: Point, layout: RecordLayout, space: Space) -> Memory | None:
     takes its default.
 
     Args:
-        point: As it is stored.
+        point: The stored point.
         layout: Of the collection.
         space: The vectors of the collection.
 
     Raises:
-        BadRecord: What stands under `echoless` is not as echoless wrote it.
+        BadRecord: The fields under `echoless` have another form than echoless writes.
     """
     payload = shown(point.payload, layout.expires)
     text = payload.get(layout.content)

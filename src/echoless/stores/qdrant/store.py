@@ -148,10 +148,10 @@ class QdrantStore(StoreKind, BesideSidecar):
 
     @classmethod
     def _chosen(cls, place: Place, names: Sequence[str]) -> str:
-        """Returns the collection that is meant, which must be there.
+        """Returns the existing collection that the address means.
 
         Raises:
-            StoreNotFound: There is no such collection.
+            StoreNotFound: The place holds no such collection.
             UsageError: There are several and none was named.
         """
         own = [name for name in names if name.removesuffix(_ENTITIES) not in {*names} - {name}]
@@ -352,7 +352,7 @@ class QdrantStore(StoreKind, BesideSidecar):
         """Replaces or adds points; a memory that was read and not changed goes back as it was.
 
         Raises:
-            BadRecord: Qdrant cannot hold its id, its text, or its namespace.
+            BadRecord: Qdrant cannot store the id, the text or the namespace.
             StoreError: A field or a vector has no place.
         """
         self._must_write()
@@ -413,10 +413,10 @@ class QdrantStore(StoreKind, BesideSidecar):
         return point
 
     def _insist(self, point: Point, memory: Memory) -> None:
-        """Checks that a point reads as the memory it was made for.
+        """Checks that a point reads back as its memory.
 
         Raises:
-            StoreError: It does not.
+            StoreError: The memory reads back in another form.
         """
         read = self._memory(point)
         if read != memory:
@@ -452,7 +452,7 @@ class QdrantStore(StoreKind, BesideSidecar):
         return placed
 
     def _make(self, memories: Sequence[Memory]) -> None:
-        """Makes the collection, for vectors as long as the first one."""
+        """Makes the collection for the length of the first vectors."""
         sizes = sorted({len(v.data) // 4 for memory in memories for v in memory.vectors})
         if not memories:
             return

@@ -30,11 +30,11 @@ class LineageRow:
     Attributes:
         id: Its number.
         survivor: Id of the visible memory.
-        duplicate: Id of the other one.
+        duplicate: Id of the hidden memory.
         reason: `exact` or `semantic`.
         similarity: 0 to 1, or None.
         status: `marked`, `deleted` or `reverted`.
-        detail: What else is kept with it.
+        detail: Further data of the row.
     """
 
     id: int
@@ -47,7 +47,7 @@ class LineageRow:
 
     @property
     def run(self) -> str:
-        """Returns the run of echoless that wrote it; empty for those of other programs."""
+        """Returns the id of the run of echoless that wrote the row; empty for other programs."""
         return str(self.detail.get("run") or "")
 
     @property
@@ -181,7 +181,7 @@ class RecallLedger(JoinedLedger):
         self._reverted = reverted
 
     def joined(self, own: Mapping[str, Mark]) -> Mapping[str, Mark]:
-        """Returns the marks of the table, as the sidecar has them where it has the same."""
+        """Returns the marks of `dedup_lineage`; a mark in the sidecar too keeps its evidence."""
         standing: dict[str, Mark] = {}
         for entry in self._entries():
             if entry.status == "marked":
@@ -199,15 +199,15 @@ class RecallLedger(JoinedLedger):
         return super().has_decisions() or bool(self._reverted())
 
     def kept(self) -> list[Kept]:
-        """Returns the pairs kept apart, those that were shown again among them."""
+        """Returns the pairs kept apart, with the pairs that somebody showed again."""
         pairs = {(k.a, k.b): k for k in (*self._reverted(), *super().kept())}
         return [pairs[pair] for pair in sorted(pairs)]
 
     def kept_of(self, ids: Collection[str]) -> list[Kept]:
-        """Returns the pairs kept apart that name one of some memories, by ids."""
+        """Returns the pairs kept apart with at least one of some memories, by ids."""
         wanted = set(ids)
-        return [kept for kept in self.kept() if not wanted.isdisjoint(kept.ids)]
+        return [pair for pair in self.kept() if not wanted.isdisjoint(pair.ids)]
 
     def kept_count(self) -> int:
-        """Returns how many pairs are kept apart, those that were shown again among them."""
+        """Returns the number of pairs kept apart, with the pairs that somebody showed again."""
         return len(self.kept())

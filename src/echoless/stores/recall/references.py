@@ -1,4 +1,4 @@
-"""Copies in a Recall database that must stay: other records refer to them, or they hold more."""
+"""Copies in a Recall database that must stay: other records refer to them, or they say more."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def place_of(id_: str) -> tuple[str, int] | None:
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """One field of a memory and its columns."""
+    """One field of a memory, with its columns."""
 
     name: str
     columns: Callable[[RecallTable], tuple[str, ...]]
@@ -158,7 +158,7 @@ def memory_of(table: RecallTable, row: Row, embedding: Row | None) -> Memory:
     Args:
         table: Its table.
         row: All its columns.
-        embedding: Its row of `embeddings`, if it has one.
+        embedding: Row of `embeddings` for the memory, or None.
 
     Raises:
         BadRecord: Its id is no number.
@@ -191,8 +191,8 @@ def head_of(table: RecallTable, number: int, row: Row) -> Head:
 
     Args:
         table: Its table.
-        number: Its id there.
-        row: Its project and its time.
+        number: Id of the row in its table.
+        row: Columns of project and time.
     """
     return Head(id_of(table.name, number), text_of(row["project"]), _time(row[table.time]))
 
@@ -247,7 +247,7 @@ def written(
         memory: The memory.
         table: Its table.
         names: Columns the table has in this file.
-        present: The row and its embedding as they are, if there is such a row.
+        present: The stored row and its embedding; None if the table has no such row.
 
     Raises:
         BadRecord: A text cannot be stored.
@@ -288,7 +288,7 @@ def written(
 
 
 def _field(field: _Field, memory: Memory, table: RecallTable, known: list[Row]) -> dict[str, Value]:
-    """Returns the columns of one field: as a known row spells it, else anew."""
+    """Returns the columns of one field, spelled as in a known row if the value is the same."""
     wanted = getattr(memory, field.name)
     for row in known:
         if all(name in row for name in field.columns(table)) and field.read(table, row) == wanted:
@@ -313,7 +313,7 @@ def _embedding(memory: Memory, known: list[tuple[Row, Row | None]]) -> dict[str,
 
 
 def _check(memory: Memory, table: RecallTable, row: Row, made: Written, *, fresh: bool) -> None:
-    """Checks that the row reads back as the memory, and refuses it otherwise."""
+    """Refuses a row that does not read back as the memory."""
     number = place_of(memory.id)
     assert number is not None
     back = memory_of(table, {**row, "id": number[1]}, made.embedding)

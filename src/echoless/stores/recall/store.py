@@ -260,7 +260,7 @@ class RecallStore(StoreKind, BesideSidecar):
                 self._put(memory, TABLES[place[0]], place[1])
 
     def _put(self, memory: Memory, table: RecallTable, number: int) -> None:
-        """Writes one memory in its place."""
+        """Writes one memory to its row."""
         present = next(iter(self._rows(table, [number])), None)
         names = layout.columns(self.connection, table.name)
         made = rows.written(memory, table, names, present)

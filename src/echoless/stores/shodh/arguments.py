@@ -60,7 +60,7 @@ _OBJECTS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
 def arguments(
     extra: Mapping[str, Json], module: ModuleType
 ) -> tuple[dict[str, object], dict[str, Json]]:
-    """Returns the fields of a note as the library takes them, and those it does not take.
+    """Returns the fields of a note for a call of the library, and the fields it does not take.
 
     Args:
         extra: The fields, as the library returns them.

@@ -33,7 +33,7 @@ _GONE: Final = "Memory not found"
 _CANNOT_OPEN: Final = "Failed to open storage"
 
 Record = Mapping[str, "Json"]
-"""A note as the library returns it."""
+"""A note as a value of the library."""
 
 
 class _Memory(Protocol):
@@ -51,7 +51,7 @@ class _Memory(Protocol):
 
 
 def check_version() -> None:
-    """Checks that a version that works is installed, without importing it.
+    """Checks that a usable version of the library is installed, without importing it.
 
     Raises:
         MissingExtra: The library is not installed.
@@ -95,7 +95,7 @@ def load() -> ModuleType:
 
 
 class OpenLibrary:
-    """One open store of the library; while it is open, no other process can open it."""
+    """One open store of the library, which no other process can open meanwhile."""
 
     def __init__(self, folder: Path) -> None:
         """Opens a store; the folder is made if it is missing.

@@ -96,7 +96,7 @@ class _Own:
 
 @dataclass(frozen=True, slots=True)
 class ShodhNote:
-    """A memory with the record that holds it.
+    """A memory with its record.
 
     Attributes:
         key: The library's id of the record.
@@ -130,7 +130,7 @@ def note(record: Record) -> ShodhNote:
 
 
 def _take(left: dict[str, Json], key: str, read: Callable[[str], T], default: T) -> T:
-    """Removes a value from the metadata and returns it; one that cannot be read stays there."""
+    """Removes a value from the metadata and returns it; an unreadable value stays."""
     text = left.get(key)
     if not isinstance(text, str):
         return default
@@ -216,7 +216,7 @@ def _memory(record: Record, own: _Own, metadata: JsonObject) -> Memory:
 
 
 def _extra(record: Record, own: _Own) -> dict[str, Json]:
-    """Returns what else a record holds, and the ids of other notes it stands for."""
+    """Returns the further fields of a record, and the ids of other notes that it replaces."""
     extra: dict[str, Json] = {}
     if record.get("entities"):
         extra["entities"] = record["entities"]

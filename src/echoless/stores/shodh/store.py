@@ -142,12 +142,12 @@ class ShodhStore(StoreKind, MovesHidden):
 
         What was read last is current: no other process can open the store meanwhile.
         """
-        found = {
+        linked = {
             id_
             for id_, known in self._notes.items()
             if any(link.target in ids for link in known.memory.links)
         }
-        return found | self.moved_linking(ids)
+        return linked | self.moved_linking(ids)
 
     def order(self, memory: Memory) -> tuple[int, str]:
         """Returns the place, by which a scan sorts."""
@@ -181,7 +181,7 @@ class ShodhStore(StoreKind, MovesHidden):
             pass  # every write begins with that
 
     def own_put(self, memories: Sequence[Memory]) -> None:
-        """Writes memories anew; one that is already as given stays untouched.
+        """Rewrites memories; a memory that is already equal stays untouched.
 
         Raises:
             StoreError: The library did not take or keep one, or did not remove the old record. Of
@@ -260,7 +260,7 @@ class ShodhStore(StoreKind, MovesHidden):
             raise
 
     def _withdraw(self, new: ShodhNote, before: set[str]) -> None:
-        """Removes a record that was just written, but never one that existed before.
+        """Removes a new record, but never a record that existed before.
 
         If it does not go it is a stray, which counts for nothing and goes with the next write.
         """
@@ -271,7 +271,7 @@ class ShodhStore(StoreKind, MovesHidden):
         """Removes memories; each is gone when a fresh read no longer finds it.
 
         Raises:
-            StoreError: One is still there; the message names it.
+            StoreError: A memory is still in the store; the message names it.
         """
         self._must_write()
         for id_ in sorted(set(ids)):
@@ -296,7 +296,7 @@ class ShodhStore(StoreKind, MovesHidden):
         at: str | None,  # noqa: ARG002 - times alone are not worth a new record
         removed: bool,  # noqa: ARG002
     ) -> Memory:
-        """Returns the survivor as it is to be written, or as it was if nothing would be lost.
+        """Returns the survivor to write, or the former one if nothing would be lost.
 
         Tags are a set to wt-memory: they are united and sorted by code point. Entities are united,
         the survivor's first. The ids of the duplicates are kept with the note.

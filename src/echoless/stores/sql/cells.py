@@ -58,7 +58,7 @@ class Column:
         name: As it is in the database.
         kind: How its cells are read.
         type: The type as the database writes it.
-        generated: Whether the database computes it, so that it cannot be written.
+        generated: Whether the database computes the column, so that nobody can write it.
         identity: Whether the database always gives its value, unless told otherwise.
         required: Whether a row needs a value that the database does not give.
         default: Expression of the value the database gives a new row, or None.
@@ -74,7 +74,7 @@ class Column:
 
 
 def to_json(cell: Cell) -> Json:
-    """Returns a cell as JSON; `from_json` gives it back."""
+    """Returns a cell as JSON, for `from_json`."""
     if isinstance(cell, bytes):
         return {BYTES: base64.b64encode(cell).decode("ascii")}
     return cell
@@ -147,7 +147,7 @@ def read_array(cell: Cell) -> list[str] | None:
 
 
 def write_array(texts: Sequence[str]) -> str:
-    """Returns an array of texts as PostgreSQL writes it."""
+    """Returns an array of texts in the spelling of PostgreSQL."""
     return "{" + ",".join(map(_array_item, texts)) + "}"
 
 

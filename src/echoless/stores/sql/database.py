@@ -27,8 +27,8 @@ class SideEffect:
     """A trigger or rule that a write of a row sets off.
 
     Attributes:
-        cause: What it is, such as `trigger 't'`.
-        event: What sets it off.
+        cause: Name of the trigger or rule, such as `trigger 't'`.
+        event: The write that sets it off.
         table: What it writes; empty where the database does not say.
         adds: Whether it only adds rows there.
     """
@@ -67,7 +67,7 @@ class Backend(ABC):
 
     @abstractmethod
     def committed(self) -> AbstractContextManager[sa.Connection]:
-        """Yields a connection that reads what was there before the open transaction."""
+        """Yields a connection that reads the state before the open transaction."""
 
     @abstractmethod
     def silenced(self, table: SqlTable) -> AbstractContextManager[None]:

@@ -108,7 +108,7 @@ class FileLedger(Sidecar):
 
         Args:
             base: Its path without the suffix.
-            remark: What is said of it in reports; may be empty.
+            remark: Sentence about the file for reports; may be empty.
             replaced: Tells whether a ledger in the database has taken its place meanwhile.
         """
         super().__init__(base)
@@ -197,7 +197,7 @@ class DatabaseLedger(LedgerPlace):
 
     @property
     def ledger(self) -> Ledger:
-        """Returns the ledger as it is now; an empty one before the first write."""
+        """Returns the present ledger; an empty one before the first write."""
         if self.exists:
             return Ledger(self._database)
         if self._file is not None:

@@ -65,7 +65,7 @@ def check_hiding(opened: Opened, layout: Layout) -> None:
 
 
 class HidingTable(TableStore):
-    """Table in which a column tells its own program what is hidden."""
+    """Table with a column that tells its own program which rows are hidden."""
 
     capabilities = Capabilities(transactions=True, hides=True)
 
@@ -75,7 +75,7 @@ class HidingTable(TableStore):
         return OwnerView()
 
     def hide(self, marks: Sequence[Mark]) -> None:
-        """Sets the column that hides a row; one that is hidden already stays as it is."""
+        """Sets the hiding column of rows; a row that is already hidden stays unchanged."""
         hider = Hider(self._layout)
         with self.transaction():
             rows = self._fetch({i for mark in marks for i in (mark.duplicate, mark.survivor)})
@@ -91,7 +91,7 @@ class HidingTable(TableStore):
             self._set(rows, cells)
 
     def unhide(self, ids: Iterable[str]) -> None:
-        """Sets the column back to what it was."""
+        """Restores the former values of the hiding column."""
         hider = Hider(self._layout)
         with self.transaction():
             rows = self._fetch(ids)
@@ -164,11 +164,11 @@ class MovingTable(MovesHidden, TableStore):
         moved = self._moved(namespaces)
         digests, homes = dict(own.by_namespace), dict(own.homes)
         for id_, memory in sorted(moved.items()):
-            told = canonical(memory_to_json(memory, with_native=True)).encode(
+            content = canonical(memory_to_json(memory, with_native=True)).encode(
                 "utf-8", "surrogatepass"
             )
             before = digests.get(memory.namespace, b"")
-            digests[memory.namespace] = blake2b(before + told).digest()
+            digests[memory.namespace] = blake2b(before + content).digest()
             if homes_of is None or id_ in homes_of:
                 homes[id_] = memory.namespace
         return replace(own, by_namespace=dict(sorted(digests.items())), homes=homes)

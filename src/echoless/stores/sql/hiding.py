@@ -16,7 +16,7 @@ from echoless.stores.sql.table import Row
 
 
 def shown_fact(id_: str) -> str:
-    """Returns the name of the fact that keeps what a hidden row said before."""
+    """Returns the name of the fact that stores the former hiding value of a row."""
     return f"shown before: {id_}"
 
 
@@ -37,7 +37,7 @@ class Hider:
         return bool(self._hiding.survivor)
 
     def _value(self, row: Row) -> Json | bytes:
-        """Returns what stands at the place now."""
+        """Returns the present value of the hiding column or key."""
         place = self._hiding.place
         cell = row.cells[place.column]
         if not place.path:
@@ -60,7 +60,7 @@ class Hider:
         return str(value).strip().lower() not in SHOWN
 
     def before(self, row: Row) -> Json:
-        """Returns what a row says before it is hidden, if that is more than nothing."""
+        """Returns the hiding column's value of a row that is about to be hidden, or None."""
         value = self._value(row)
         return {forms.BYTES: ""} if isinstance(value, bytes) else value
 
@@ -76,7 +76,7 @@ class Hider:
         """Returns the cells that show a row again.
 
         Args:
-            row: As it is.
+            row: The hidden row.
             before: What `before` returned; None for nothing.
         """
         return {self._column.name: self._with(row, before)}

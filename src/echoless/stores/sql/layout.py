@@ -31,7 +31,7 @@ MANY: Final = ","
 """Stands between the columns of a namespace."""
 
 FIELDS: Final = tuple(name for name in PLAIN if name not in {"content", "namespace"})
-"""Fields that are read from one place each."""
+"""Fields that have one place each."""
 
 _USUAL: Final[Mapping[str, tuple[str, ...]]] = {
     "content": ("content", "text", "memory", "body"),

@@ -71,7 +71,7 @@ class Location:
 
     @classmethod
     def parse(cls, location: str) -> Location:
-        """Reads what stands after `sql:///`.
+        """Reads the part of an address behind `sql:///`.
 
         Raises:
             UsageError: The database is of a kind that is not supported, or an option is unknown.
@@ -103,7 +103,7 @@ class Location:
         return self._written(self.server, (*self.options, ("password", self.secret)))
 
     def _written(self, server: str, options: tuple[tuple[str, str], ...]) -> str:
-        """Returns the URL with what stands for the server and its driver."""
+        """Returns the URL with another spelling of server and driver."""
         pairs = [] if self.path is not None else list(options)
         pairs += [(name, getattr(self, name)) for name in ("hide", "model", "ledger")]
         query = [f"{name}={quote(value, safe=_SAFE)}" for name, value in pairs if value]

@@ -1,4 +1,4 @@
-"""Conditions of SQL on the namespaces of rows, so that a scope of some of them reads no others.
+"""SQL conditions on the namespaces of rows, so that a scope reads no rows of other ones.
 
 What a row says is decided where it is read (`record.Codec`). A condition here may let through rows
 of other namespaces, and never leaves out one of those that are wanted. Where SQL does not say for
@@ -44,7 +44,7 @@ _DIGITS: Final = "[0-9]{255}"
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """Conditions that tell memories from other rows.
+    """Conditions that select the rows with memories.
 
     Attributes:
         certain: Rows that are memories without a doubt.
@@ -151,7 +151,7 @@ class NamespaceConditions:
         return sa.or_(*conditions)
 
     def value(self, place: Place) -> Any:
-        """Returns the value at a place as it is selected: JSON inside of a cell as its text."""
+        """Returns the SQL value at a place; JSON inside a cell as its text."""
         if place.path:
             return sa.cast(_inside(place), sa.Text)
         cell = self._table.cell(place.column)
@@ -228,7 +228,7 @@ def grouped_exactly(column: Any, *, typed: bool) -> list[Any]:
 
 
 def _column(name: str) -> Any:
-    """Returns a column of the table; what type it has is not said."""
+    """Returns a column of the table without a type."""
     return sa.column(name)
 
 

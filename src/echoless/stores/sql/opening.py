@@ -68,7 +68,7 @@ def only_table(backend: Backend, location: Location) -> str:
     """Returns the name of the table that is meant where none is named.
 
     Raises:
-        UsageError: It is not clear which one.
+        UsageError: No table or several tables could be meant.
     """
     names = backend.tables()
     known = [n for n in names if (t := backend.table(n)) is not None and preset_of(t.columns)]

@@ -147,8 +147,8 @@ class Partitions:
         if counting is None or not self._has_sha(connection):
             for head in self._heads.read(connection, RowChoice(names)):
                 own = digests.setdefault(head.namespace, blake2b())
-                told = (head.id, head.row.place, *head.row.cells.values())
-                own.update(repr(told).encode("utf-8", "surrogatepass") + b"\n")
+                values = (head.id, head.row.place, *head.row.cells.values())
+                own.update(repr(values).encode("utf-8", "surrogatepass") + b"\n")
             return digests
         sums: dict[str, list[tuple[str, ...]]] = {}
         doubtful: dict[str, list[str]] = {}

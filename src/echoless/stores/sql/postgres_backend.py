@@ -36,7 +36,7 @@ _SETTINGS: Final = (
     "-c datestyle=ISO,YMD -c timezone=UTC -c intervalstyle=postgres -c extra_float_digits=1"
     " -c bytea_output=hex -c lock_timeout=5s"
 )
-"""Settings that change how a type is written as text, so that a text means the same each time."""
+"""Settings for the text form of types, so that a text always means the same."""
 
 _ISOLATION: Final = "REPEATABLE READ"
 _EVENTS: Final[tuple[Event, ...]] = ("insert", "update", "delete")
@@ -48,10 +48,10 @@ _ENDED: Final = ("08", "57P", "25P03", "25P04")
 
 @dataclass(frozen=True, slots=True)
 class CatalogueTable:
-    """Table of a server as its catalogue knows it.
+    """Table of a server, described by its catalogue.
 
     Attributes:
-        schema: In which it really is.
+        schema: Schema that holds the table.
         name: Without the schema.
         number: Its `oid`.
     """
@@ -115,12 +115,12 @@ class PostgresBackend(Backend):
             return list(connection.execute(sa.text(statement), values).all())
 
     def table(self, name: str) -> SqlTable | None:
-        """Returns a table as the catalogue describes it."""
+        """Returns the description of a table in the catalogue."""
         schema, _, bare = name.rpartition(".")
-        found = self._rows(_RELATION, {"name": name, "schema": schema, "bare": bare})
-        if not found:
+        rows = self._rows(_RELATION, {"name": name, "schema": schema, "bare": bare})
+        if not rows:
             return None
-        oid, schema, bare, kind, visible = found[0]
+        oid, schema, bare, kind, visible = rows[0]
         columns = {}
         for column, type_, category, generated, identity, required, default in self._rows(
             _COLUMNS, {"oid": oid}
@@ -176,7 +176,7 @@ class PostgresBackend(Backend):
 
     @contextmanager
     def committed(self) -> Iterator[sa.Connection]:
-        """Yields a connection that sees what this transaction saw when it began.
+        """Yields a connection with the snapshot of this transaction's beginning.
 
         https://www.postgresql.org/docs/current/functions-admin.html, pg_export_snapshot
         """
@@ -223,7 +223,7 @@ class PostgresBackend(Backend):
         return CatalogueTable(str(schema), str(name), int(number))
 
     def identity(self) -> str:
-        """Returns a text that tells this database from those of other servers, as far as it may.
+        """Returns an identifier of this database; of the server too, if the role may read it.
 
         https://www.postgresql.org/docs/current/functions-info.html, pg_control_system
         """
@@ -246,13 +246,13 @@ class PostgresBackend(Backend):
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """Yields the connection of the transaction, or one that may only read, of one moment."""
+        """Yields the connection of the transaction, or a read-only one with one snapshot."""
         with self.speaking(), self.connected() as connection:
             yield connection
 
     @contextmanager
     def connected(self) -> Iterator[sa.Connection]:
-        """Yields what `reading` does; the errors of the driver stay as they are."""
+        """Yields the connection of `reading`, with the driver's own errors."""
         if self._open is not None:
             yield self._open
             return
@@ -261,7 +261,7 @@ class PostgresBackend(Backend):
 
     @contextmanager
     def one_state(self) -> Iterator[None]:
-        """Runs a block in which everything that is read is of one moment."""
+        """Runs a block in which all reads have one snapshot."""
         with self.reading() as connection:
             before, self._open = self._open, connection
             try:
@@ -270,7 +270,7 @@ class PostgresBackend(Backend):
                 self._open = before
 
     def moment(self, connection: sa.Connection) -> object:
-        """Returns the transactions that have ended, as the server numbers them.
+        """Returns an identifier of the ended transactions: the server's snapshot as text.
 
         https://www.postgresql.org/docs/current/functions-info.html, 9.27.9: a snapshot that is the
         same sees the same rows. The own transaction is in none, so that nothing is known inside it.
@@ -324,7 +324,7 @@ class PostgresBackend(Backend):
 
     @contextmanager
     def transaction(self, *, savepoint: bool = False) -> Iterator[sa.Connection]:
-        """Runs a block in one transaction that sees one state of what others write.
+        """Runs a block in one transaction with one snapshot of the writes of other programs.
 
         So the number of rows before and after can be compared while other programs add some.
         """
@@ -420,7 +420,7 @@ def _postgres_kind(type_: str, category: str) -> CellKind:
     """Returns the kind of a type.
 
     Args:
-        type_: As `format_type` writes it.
+        type_: Result of `format_type`.
         category: Of `pg_type.typcategory`.
     """
     if type_ in {"json", "jsonb"}:

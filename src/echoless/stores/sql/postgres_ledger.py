@@ -34,7 +34,7 @@ class PostgresLedger:
     """Tables of one ledger.
 
     Attributes:
-        schema: In which they are.
+        schema: Schema of the tables.
         writable: Whether the writer's lock is held.
     """
 

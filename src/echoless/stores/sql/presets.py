@@ -21,7 +21,7 @@ else:
     lemmatization = lazy_module("mem0.utils.lemmatization")
 
 EXPIRED: Final = "1970-01-01"
-"""Date that stands for a hidden memory where a program hides what is expired."""
+"""Date of a hidden memory in tables whose program hides expired rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class TablePreset:
         signs: Columns that such a table has.
         map: Field to column, or to `column->key` inside a column of JSON.
         content: Places of the text, the first with a text counts; that of the map if empty.
-        context: Columns that say what a text is about, or more than it: they are compared with it.
+        context: Columns with the subject of a text, or with more of it: they are compared with it.
             One alone, a text or a list of texts in JSON, is the text of a row without another.
         scope: Places that make the namespace, by their label; that of the map if empty.
         rest: Column of JSON, or place inside one, whose other keys are the metadata.
@@ -203,7 +203,7 @@ PRESETS: Final = (
         unit=1000,
     ),
 )
-"""In the order in which they are tried."""
+"""Presets in the order of the search."""
 
 
 def preset_of(columns: Collection[str]) -> TablePreset | None:

@@ -105,7 +105,8 @@ class Codec:
         Args:
             layout: Of the table.
             where: The table, for messages.
-            before: Returns what stood in a row, by its id, where something hides it now.
+            before: Returns the former value of a row's hiding column, by the row's id, while it is
+                hidden.
         """
         self.layout = layout
         self._before = before
@@ -144,7 +145,7 @@ class Codec:
         return None
 
     def context(self, memory: Memory) -> str:
-        """Returns what a row says beside its text, of the columns the layout names for that."""
+        """Returns the texts of the context columns of the layout, beside the memory's own text."""
         cells = (memory.extra.get(name) for name in self.layout.context)
         said = (listed_text(cell) for cell in cells if isinstance(cell, str))
         return "; ".join(each for each in said if each and each != memory.content)
@@ -160,8 +161,8 @@ class Codec:
         return self.namespace_of(parts)
 
     def namespace_of(self, parts: Sequence[Json]) -> str:
-        """Returns the namespace of the values at its places; unreadable ones count as empty."""
-        found = []
+        """Returns the namespace of the values at its places; unreadable values count as empty."""
+        labels = []
         for (label, _), part in zip(self.layout.scope, parts, strict=True):
             try:
                 value = str(values.read("namespace", part))
@@ -169,8 +170,8 @@ class Codec:
                 value = ""
             if not label:
                 return value
-            found.append((label, value))
-        return namespace_of_labels(found)
+            labels.append((label, value))
+        return namespace_of_labels(labels)
 
     def created(self, reading: RowReading) -> str | None:
         """Returns the time of creation of a row."""
@@ -215,7 +216,7 @@ class Codec:
         return owned(memory, whole=not layout.preset)
 
     def _ending(self, id_: str, reading: RowReading) -> dict[str, Json]:
-        """Returns the date until which a row holds, as it was before echoless hid the row by it."""
+        """Returns the date of expiration of a row before echoless hid it."""
         hiding = self.layout.hiding
         if hiding is None or not hiding.place.path:
             return {}
@@ -289,7 +290,7 @@ class Codec:
 
         Args:
             memory: As it has to read afterwards.
-            base: The row as it is; None for a new one.
+            base: The present row; None for a new one.
 
         Raises:
             BadRecord: The text cannot be stored.
@@ -319,7 +320,7 @@ class Codec:
 
 
 class RowWriting:
-    """One row while it is made."""
+    """Makes the row of one memory."""
 
     def __init__(self, codec: Codec, memory: Memory, base: Row | None) -> None:
         self._codec = codec
@@ -461,8 +462,8 @@ class RowWriting:
         if value is not None and not isinstance(value, Mapping):
             raise self._refused("metadata", f"{layout.rest} holds no object")
         if layout.rest.path:
-            kept = {k: v for k, v in (value or {}).items() if k in inner}
-            self._set_inside(layout.rest, {**kept, **new})
+            unchanged = {k: v for k, v in (value or {}).items() if k in inner}
+            self._set_inside(layout.rest, {**unchanged, **new})
             return
         if layout.rest.column not in self._objects:
             self._objects[layout.rest.column] = deepcopy(dict(value or {}))
@@ -545,7 +546,7 @@ def _time(text: str, column: Column, layout: Layout) -> Cell:
     """Returns the cell of a time.
 
     Args:
-        text: As it is written elsewhere, or as this column gave it.
+        text: The time in any spelling, or in the spelling of this column.
         column: Its column.
         layout: Of the table.
 

@@ -47,7 +47,7 @@ class Reference:
         return CellKind.VECTOR in kinds or "embedding" in self.table.columns
 
     def rows(self, connection: sa.Connection, row: Row) -> Iterator[Row]:
-        """Yields the rows that refer to one."""
+        """Yields the rows of this table that refer to a row."""
         values = [row.cells.get(name) for name in self.to]
         if all(value is not None for value in values):
             statement = self.table.select_where(dict(zip(self.columns, values, strict=True)))
@@ -57,8 +57,8 @@ class Reference:
 def dependents(
     references: Sequence[Reference], connection: sa.Connection, row: Row
 ) -> dict[str, Json]:
-    """Returns the rows that go with one, by the foreign key, as JSON."""
-    found: dict[str, Json] = {}
+    """Returns the dependent rows that the database deletes with a row, as JSON."""
+    dependent_rows: dict[str, Json] = {}
     for each in references:
         if not each.cascades:
             continue
@@ -70,12 +70,12 @@ def dependents(
             for one in each.rows(connection, row)
         ]
         if rows:
-            found[each.name] = rows
-    return found
+            dependent_rows[each.name] = rows
+    return dependent_rows
 
 
 def put_back(references: Sequence[Reference], connection: sa.Connection, saved: Json) -> None:
-    """Adds the rows that went with one."""
+    """Adds the dependent rows again."""
     if not isinstance(saved, Mapping):
         return
     for each in references:
@@ -88,8 +88,8 @@ def put_back(references: Sequence[Reference], connection: sa.Connection, saved: 
             }
             known = {name: cells[name] for name in each.table.key or each.columns}
             if one["place"] is not None:
-                there = connection.execute(each.table.place_is_taken(one["place"])).first()
+                existing = connection.execute(each.table.place_is_taken(one["place"])).first()
             else:
-                there = connection.execute(each.table.select_where(known)).first()
-            if there is None:  # else it came back with another row that it refers to
+                existing = connection.execute(each.table.select_where(known)).first()
+            if existing is None:  # else it came back with another row that it refers to
                 connection.execute(each.table.insert(cells, one["place"]))

@@ -62,7 +62,7 @@ class RowHeads:
         Args:
             layout: Of the table.
             codec: Reads the fields of a row.
-            ledger: Returns the ledger as it is now: it names the rows that echoless hid.
+            ledger: Returns the present ledger, which names the rows that echoless hid.
         """
         self._gone = layout.gone
         self._table = layout.table

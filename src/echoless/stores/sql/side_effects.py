@@ -35,12 +35,12 @@ _BACK: Final[Mapping[Event, Event]] = {"insert": "delete", "update": "update", "
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """How a row has to look after a write.
+    """How a row must look after a write.
 
     Attributes:
         cells: All cells that are known.
         given: Columns with new values, which the database may write in another form.
-        derived: Whether its text is new, so that a trigger may compute other cells of it.
+        derived: Whether the row has a new text, from which a trigger may compute other cells.
     """
 
     cells: Cells
@@ -49,7 +49,7 @@ class Target:
 
 
 class SideEffects:
-    """Writes rows of one table, and watches what the database writes beside them."""
+    """Writes rows of one table, and checks further writes of the database, such as by triggers."""
 
     def __init__(
         self, backend: Backend, table: SqlTable, references: Sequence[Reference], where: str
@@ -148,7 +148,7 @@ class SideEffects:
     def set_cells(
         self, connection: sa.Connection, rows: Mapping[str, Row], cells: Mapping[str, Cells]
     ) -> None:
-        """Writes cells of some rows, by id, that are no texts; all others stay as they are."""
+        """Writes cells without texts of some rows, by id; all other cells stay."""
         for id_, each in sorted(cells.items()):
             self.update(connection, id_, each)
         targets = {
@@ -157,7 +157,7 @@ class SideEffects:
         self.settle(connection, targets)
 
     def settle(self, connection: sa.Connection, targets: Mapping[str, Target]) -> None:
-        """Sets back cells of written rows that the database changed beside those it was given.
+        """Restores cells of written rows that the database changed although no value was given.
 
         Raises:
             StoreError: One may be derived from a new text, or the triggers cannot be switched off.
@@ -182,7 +182,7 @@ class SideEffects:
     def _drifts(
         self, connection: sa.Connection, targets: Mapping[str, Target], *, known: bool
     ) -> dict[str, dict[str, Cell]]:
-        """Returns cells as they have to be, of rows where they are not."""
+        """Returns the wanted cells that differ from the rows, by id."""
         rows = self._fetch(connection, targets)
         drifts = {}
         for id_, row in rows.items():
@@ -249,8 +249,8 @@ class SideEffects:
                 del tables[name]
         tables.pop(self._table.full_name, None)
         self.grown.update(name for name, harmed in tables.items() if not harmed)
-        found = (self._backend.table(name) for name, harmed in tables.items() if harmed)
-        return [table for table in found if table is not None]
+        written = (self._backend.table(name) for name, harmed in tables.items() if harmed)
+        return [table for table in written if table is not None]
 
     def _moved(self) -> dict[str, tuple[int, int]]:
         """Returns how many rows of each table were added, and changed or removed, so far."""
@@ -298,10 +298,10 @@ class SideEffects:
     def _insist(
         self, before: sa.Connection, connection: sa.Connection, odd: Collection[str]
     ) -> None:
-        """Refuses rows that are not as they were; names one, and its column.
+        """Refuses a write that changed other rows; the message names one row and its column.
 
         Raises:
-            StoreError: There is one.
+            StoreError: Another row changed.
         """
         if not odd:
             return
@@ -327,7 +327,7 @@ def _named(effects: Iterable[SideEffect]) -> str:
 
 
 def _means(one: Cell, other: Cell) -> bool:
-    """Returns whether two cells are forms of one value; a database may write it as it likes."""
+    """Checks whether two cells are spellings of one value."""
     moment = instant(str(one))
     if moment is not None:
         return moment == instant(str(other))

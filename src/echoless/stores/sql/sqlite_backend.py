@@ -33,7 +33,7 @@ class SqliteBackend(Backend):
         """Opens a file for reading.
 
         Raises:
-            StoreNotFound: There is no such file.
+            StoreNotFound: The path is no file.
             ForeignStore: It is no SQLite database.
         """
         require_module("sqlalchemy", "The store 'sql'", EXTRA)
@@ -72,15 +72,15 @@ class SqliteBackend(Backend):
             return self.database.connection.execute(statement, values).fetchall()
 
     def table(self, name: str) -> SqlTable | None:
-        """Returns a table as SQLite describes it."""
-        found = self._schema(
+        """Returns a table with the columns that SQLite describes."""
+        rows = self._schema(
             "SELECT name, type FROM sqlite_master WHERE type IN ('table', 'view')"
             " AND sql NOT LIKE 'create virtual%' AND name = ? COLLATE NOCASE",
             name,
         )
-        if not found:
+        if not rows:
             return None
-        name, kind = found[0]
+        name, kind = rows[0]
         columns = {}
         keys: dict[int, str] = {}
         for column, type_, required, default, number, hidden in self._schema(
@@ -109,17 +109,17 @@ class SqliteBackend(Backend):
 
     def references(self, table: SqlTable) -> list[Reference]:
         """Returns the foreign keys of the file that lead to a table."""
-        found: dict[tuple[str, int], list[tuple[Any, ...]]] = {}
+        keys: dict[tuple[str, int], list[tuple[Any, ...]]] = {}
         for name in self.tables():
             for row in self._schema(
                 'SELECT id, seq, "table", "from", "to", on_delete FROM pragma_foreign_key_list(?)'
                 " ORDER BY id, seq",
                 name,
             ):
-                found.setdefault((name, row[0]), []).append(row)
-        targets = {str(rows[0][2]).casefold() for rows in found.values()}
+                keys.setdefault((name, row[0]), []).append(row)
+        targets = {str(rows[0][2]).casefold() for rows in keys.values()}
         made = []
-        for (name, _), rows in found.items():
+        for (name, _), rows in keys.items():
             if str(rows[0][2]).casefold() != table.name.casefold():
                 continue
             source = self.table(name)
@@ -136,7 +136,7 @@ class SqliteBackend(Backend):
         return made
 
     def effects(self, table: SqlTable) -> list[SideEffect]:
-        """Returns which triggers a write sets off, and what these write, as SQLite compiles them.
+        """Returns the triggers that a write sets off, with the tables that the triggers write.
 
         Full-text tables that triggers fill are left out: they follow the rows.
         """
@@ -149,14 +149,14 @@ class SqliteBackend(Backend):
         if cells:
             given = ", ".join(f"{_quoted(each)} = NULL" for each in cells)
             statements["update"] = f"UPDATE {name} SET {given}"
-        found: dict[SideEffect, None] = {}
+        effects: dict[SideEffect, None] = {}
 
         def seeing(event: Event) -> Callable[..., int]:
             def seen(action: int, target: str | None, *others: str | None) -> int:
                 name = known.get((target or "").casefold())
                 if others[-1] is not None and action in _WRITES and name is not None:
                     adds = action == sqlite3.SQLITE_INSERT
-                    found[SideEffect(f"trigger {others[-1]!r}", event, name, adds)] = None
+                    effects[SideEffect(f"trigger {others[-1]!r}", event, name, adds)] = None
                 return sqlite3.SQLITE_OK
 
             return seen
@@ -169,7 +169,7 @@ class SqliteBackend(Backend):
                     connection.execute(f"EXPLAIN {statement}").fetchall()
             finally:
                 connection.set_authorizer(None)
-        return list(found)
+        return list(effects)
 
     def changed_rows(self, _table: SqlTable, /) -> dict[str, tuple[int, int]]:
         """Returns nothing: SQLite counts rows of all tables together."""
@@ -177,7 +177,7 @@ class SqliteBackend(Backend):
 
     @contextmanager
     def committed(self) -> Iterator[sa.Connection]:
-        """Yields the connection that only reads, which sees no change until it is committed."""
+        """Yields the read-only connection, which sees no uncommitted change."""
         with self.speaking():
             yield _spoken(self._own[0].connection)
 
@@ -237,7 +237,7 @@ class SqliteBackend(Backend):
 
     @contextmanager
     def writing(self, name: str) -> Iterator[None]:  # noqa: ARG002 - a file is locked as a whole
-        """Opens the file for writing inside the block; its journal stays as its owner set it."""
+        """Opens the file for writing inside the block, without a change of its journal mode."""
         self.database.heal()
         reader = self.database
         writer = _lenient(open_for_writing(self.path, wal=False))
@@ -300,7 +300,7 @@ def _as_declared(names: Iterable[str], table: SqlTable) -> tuple[str, ...]:
 
 
 def _lenient(database: Database) -> Database:
-    """Makes a connection return texts that are no UTF-8 as they are."""
+    """Makes a connection accept texts that are no UTF-8."""
     database.connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
     return database
 

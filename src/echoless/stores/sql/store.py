@@ -66,7 +66,7 @@ class Opened:
     Attributes:
         location: Where it is, with its full name.
         backend: The connection to its database.
-        table: As the database describes it.
+        table: Description by the database.
         sidecar: With its lineage.
         lock: Name of the writer's lock, the same on every machine.
     """
@@ -126,7 +126,7 @@ class TableStore(BesideSidecar):
 
     @property
     def owner_view(self) -> OwnerView:
-        """Returns what other programs see of hidden rows: all of them."""
+        """Returns that other programs see all hidden rows."""
         return OwnerView(
             f"other programs that read {self.url} go on seeing them",
             way="--action delete takes them out of the store.",
@@ -177,11 +177,11 @@ class TableStore(BesideSidecar):
         self._odd = odd
 
     def context(self, memory: Memory) -> str:
-        """Returns what a row says beside its text, where its program compares that too."""
+        """Returns the context of a row that its program compares beside the text."""
         return self._codec.context(memory)
 
     def _shown_before(self, id_: str) -> Json:
-        """Returns what stood in a row before echoless hid it; None for nothing."""
+        """Returns the former hiding value of a row that echoless hid, or None."""
         known: Json = json.loads(self.ledger.fact(shown_fact(id_)) or "null")
         return known
 
@@ -196,26 +196,26 @@ class TableStore(BesideSidecar):
         if self._writing:
             self._seen.update({id_: rows.get(id_) for id_ in wanted})
         vectors = self._side_vectors(list(rows)) if self._layout.side_vectors else {}
-        found = {}
+        memories = {}
         for id_, row in rows.items():
             memory = (
                 None if self._heads.is_gone(row) else self._codec.decode(row, id_, vectors.get(id_))
             )
             if memory is not None:
-                found[id_] = memory
-        return self._with_dependents(found, rows) if self._references else found
+                memories[id_] = memory
+        return self._with_dependents(memories, rows) if self._references else memories
 
     def _with_dependents(
         self, memories: Mapping[str, Memory], rows: Mapping[str, Row]
     ) -> dict[str, Memory]:
         """Returns memories with the rows of other tables that go with theirs."""
-        found = {}
+        completed = {}
         with self._backend.reading() as connection:
             for id_, memory in memories.items():
                 also = dependents(self._references, connection, rows[id_])
                 native = {**memory.native, DEPENDENTS: also} if also else memory.native
-                found[id_] = replace(memory, native=native)
-        return found
+                completed[id_] = replace(memory, native=native)
+        return completed
 
     def retained(self, pairs: Sequence[tuple[str, str]]) -> Mapping[str, str]:
         """Returns why duplicates stay: rows of other tables refer to them."""
@@ -402,7 +402,7 @@ class TableStore(BesideSidecar):
             raise
 
     def _planned(self, ids: Collection[str]) -> dict[str, Row]:
-        """Returns rows, locked, that are still as they were when they were checked.
+        """Returns locked rows, unchanged since they were checked.
 
         Raises:
             StoreError: One was changed meanwhile.
@@ -454,8 +454,8 @@ class TableStore(BesideSidecar):
         Args:
             connection: To write with.
             memory: The memory.
-            old: Its row as it is; None where there is none.
-            row: Its row as it has to be.
+            old: The present row; None if there is none.
+            row: The row to write.
         """
         saved, new_text = self._codec.saved(memory), self._note_vector(memory.id, old, row)
         if old is None:
@@ -470,17 +470,17 @@ class TableStore(BesideSidecar):
 
     def _changed(self, old: Row, new: Row) -> dict[str, Cell]:
         """Returns the cells to write: not those that hide a row, nor those the database makes."""
-        kept = set(self._table.key)
+        skipped = set(self._table.key)
         hiding = self._layout.hiding
         if hiding is not None:
             if hiding.place.path:
                 new = Hider(self._layout).as_in(old, new)
             else:
-                kept.add(hiding.place.column)
+                skipped.add(hiding.place.column)
         return {
             name: cell
             for name, cell in new.cells.items()
-            if name not in kept
+            if name not in skipped
             and not self._table.columns[name].generated
             and not alike(cell, old.cells[name])
         }
@@ -557,13 +557,13 @@ class TableStore(BesideSidecar):
         return True
 
     def _reread(self, ids: Iterable[str]) -> None:
-        """Takes what was written as what was checked last."""
+        """Records the written rows as the rows checked last."""
         wanted = set(ids)
         rows = self._fetch(wanted)
         self._seen.update({id_: rows.get(id_) for id_ in wanted})
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Removes rows; where the program keeps deleted ones, they are set as deleted."""
+        """Removes rows, or marks them as deleted where the program keeps deleted rows."""
         wanted = set(ids)
         with self.transaction():
             present = {

@@ -1,4 +1,4 @@
-"""A table as the database describes it, and the statements that read and write its rows.
+"""Description of a table by the database, and the statements on its rows.
 
 All statements are SQLAlchemy's; values are always bound. Rows go in and out as cells (`cells.py`).
 """
@@ -68,7 +68,7 @@ class SqlTable:
 
     @property
     def full_name(self) -> str:
-        """Returns the name with its schema, as a URL names it."""
+        """Returns the name with its schema, as in a URL."""
         return f"{self.schema}.{self.name}" if self.schema else self.name
 
     @property
@@ -147,13 +147,13 @@ class SqlTable:
         return self._selected().where(condition).execution_options(yield_per=_AT_ONCE)
 
     def cell(self, name: str) -> Any:
-        """Returns a column as its cells are read."""
+        """Returns a column in the form in which cells are read."""
         column: sa.ColumnClause[Any] = sa.column(name)
         return sa.cast(column, sa.Text) if self.typed else column
 
     @property
     def whole(self) -> Any:
-        """Returns all cells of a row as one text, which the server writes by itself."""
+        """Returns all cells of a row as one text, made by the server."""
         return sa.cast(sa.func.row(*map(self.cell, self.columns)), sa.Text)
 
     def select_where(self, cells: Cells) -> sa.Select[Any]:
@@ -169,7 +169,7 @@ class SqlTable:
             yield Row(dict(zip(names, values, strict=False)), place)
 
     def batches(self, keys: Iterable[Key]) -> Iterator[list[Key]]:
-        """Yields keys in batches that one statement can name."""
+        """Yields keys in batches, each small enough for one statement."""
         batch: list[Key] = []
         for key in keys:
             batch.append(key)
@@ -234,7 +234,7 @@ def _is_uuid(text: str) -> bool:
 
 
 def _typed(name: str) -> Any:
-    """Returns a type of SQLAlchemy that is written as the database names it."""
+    """Returns a type of SQLAlchemy with the database's own name of the type."""
     return _named_type()(name)
 
 

@@ -52,7 +52,7 @@ class AllAudits:
 
     Attributes:
         audits: In the order of the stores given.
-        between: What is said in more than one of them.
+        between: Duplicates across the stores.
     """
 
     audits: tuple[StoreAudit, ...]
@@ -83,11 +83,11 @@ def audit_all(
     across: bool = False,
     progress: Progress | None = None,
 ) -> AllAudits:
-    """Audits stores in turn, then finds what is said in more than one of them.
+    """Audits stores in turn, then finds duplicates across the stores.
 
     Args:
-        stores: As `discover` lists them. One of a kind that is not installed is passed on with its
-            problem.
+        stores: Stores that `discover` lists; a store of a kind that is not installed is passed on
+            with its problem.
         settings_for: Gives the settings for one open store.
         common: Settings for the comparison of all.
         across: As for `between_stores`.

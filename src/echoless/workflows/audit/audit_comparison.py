@@ -128,7 +128,7 @@ def _group(group: ChangedGroup) -> str:
 
 
 def _pair_lines(title: str, pairs: Sequence[ComparedPair]) -> Iterator[Block]:
-    """Yields updates and contradictions that one audit holds and the other does not."""
+    """Yields updates and contradictions that only one of the two audits holds."""
     for verdict in dict.fromkeys(pair.verdict for pair in pairs):
         some = [f"{pair.a} and {pair.b}" for pair in pairs if pair.verdict == verdict]
         yield say(f"{title}: {count(len(some), verdict)}: {_listed(some)}")
@@ -162,7 +162,7 @@ GroupChange: TypeAlias = Literal["new", "larger", "smaller", "changed", "gone"]
 GROUP_CHANGES: Final[tuple[GroupChange, ...]] = ("new", "larger", "smaller", "changed", "gone")
 
 COMPARED: Final = frozenset({"contradiction", "update"})
-"""Verdicts of held pairs that are compared one by one."""
+"""Verdicts of held pairs that are compared individually."""
 
 DECIMALS: Final = 6
 """Of a share in `--json`; what differs beyond them is the same."""
@@ -179,7 +179,7 @@ class Figure:
     """A figure of both audits.
 
     Attributes:
-        name: As in `audit --json`, there some of them under `counts`.
+        name: Name of the figure in `audit --json`, where `counts` holds some of the figures.
         before: In the earlier audit.
         now: In this one.
     """
@@ -201,11 +201,11 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class ChangedGroup:
-    """A group that is not as it was.
+    """A group that differs from the earlier audit.
 
     Attributes:
         survivor: The survivor now; of a group that is gone, the earlier one.
-        change: What happened to it; `changed` stands for other members, as many as before.
+        change: Kind of the change; `changed` means other members, in the same number.
         before: Redundant copies in the earlier audit; 0 for a new group.
         now: Redundant copies now; 0 for one that is gone.
     """
@@ -261,7 +261,7 @@ class AuditComparison:
         groups: By kind of change (`GROUP_CHANGES`), the largest of each first.
         unchanged: Groups with the same members and survivor.
         new_pairs: Updates and contradictions that the earlier audit did not hold.
-        gone_pairs: Those that are no longer held.
+        gone_pairs: Pairs that are no longer held.
         namespaces: With another share; those that got worse most first.
         notes: Why the two may not be comparable.
     """
@@ -329,7 +329,7 @@ def compare_audits(report: Report, earlier: EarlierAudit) -> AuditComparison:
 
     Args:
         report: The audit of today.
-        earlier: As `audit --json` wrote it.
+        earlier: Audit that `audit --json` wrote.
     """
     groups, unchanged = _groups(report, earlier)
     now = _pairs((pair.a, pair.b, pair.verdict) for pair in report.held)
@@ -452,7 +452,7 @@ def _notes(report: Report, earlier: EarlierAudit) -> Iterator[str]:
 
 
 def _differences(report: Report, earlier: EarlierAudit) -> Iterator[str]:
-    """Yields what the two audits were made with that differs."""
+    """Yields the differences between the settings of the two audits."""
     if earlier.profile != report.profile:
         yield f"The profile was {earlier.profile}, it is {report.profile} now."
     if not earlier.settings:

@@ -1,4 +1,4 @@
-"""Reports what is said in more than one store, or in more than one namespace; never plans it.
+"""Reports duplicates across stores or namespaces; never plans an action on them.
 
 The memories of all sides are compared as one, by the detectors and the judge of any other run, and
 pairs of one side are left out: each store's own audit reports those. Long notes are compared as
@@ -79,12 +79,12 @@ class Whereabouts:
 
 @dataclass(frozen=True, slots=True)
 class SharedMember:
-    """A memory that says what the first one of its group says.
+    """A memory that repeats the first memory of its group.
 
     Attributes:
-        memory: Where it lies.
-        verdict: Its direct verdict with the first.
-        similarity: Theirs, 0 to 1.
+        memory: Store, namespace and id.
+        verdict: Its direct verdict with the first memory.
+        similarity: Similarity of the two, 0 to 1.
         evidence: Why, in one line.
         sentence: The verdict as a clause for a person.
     """
@@ -98,12 +98,12 @@ class SharedMember:
 
 @dataclass(frozen=True, slots=True)
 class SharedGroup:
-    """What is said on more than one side.
+    """Duplicates across stores or namespaces: one group.
 
     Attributes:
-        first: The memory that the others are compared with; it would be the survivor.
-        why: Why that one.
-        members: The others, by store and id.
+        first: The memory that each member is compared with; it would be the survivor.
+        why: Why this memory would survive.
+        members: All other memories of the group, by store and id.
     """
 
     first: Whereabouts
@@ -136,7 +136,7 @@ class SharedPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Between:
-    """What is said on more than one side.
+    """Duplicates across stores or namespaces: all groups and pairs.
 
     Attributes:
         groups: Largest first.
@@ -205,7 +205,7 @@ def between_stores(
     across: bool = False,
     progress: Progress | None = None,
 ) -> Between:
-    """Finds what is said in more than one store; reads only.
+    """Finds duplicates across stores; reads only.
 
     Args:
         stores: Open. Their order does not matter.
@@ -274,7 +274,7 @@ class _Union:
         origin: Where each lies, by joined id.
         side: Side of each, by joined id.
         apart: Pairs of joined ids that a person keeps apart.
-        unmet: Namespaces that are not compared with those of other names.
+        unmet: Namespaces that are not compared with namespaces of other names.
         tally: What was skipped.
     """
 
@@ -298,7 +298,7 @@ class _Union:
             self.tally.note("Of notes with **Why:** lines only the rule above them is compared.")
 
     def part_families(self) -> None:
-        """Notes the namespaces that do not meet others, and leaves out those that meet nothing."""
+        """Records the namespaces that were not compared, and drops namespaces without a partner."""
         sides: dict[str, set[str]] = {}
         for id_, memory in self.memories.items():
             sides.setdefault(memory.namespace, set()).add(self.side[id_])
@@ -393,7 +393,7 @@ def _groups(
     told once, in their own turn.
     """
     groups: list[tuple[Group, Mapping[str, str]]] = []
-    told: dict[str, list[AbstractSet[str]]] = {}
+    reported: dict[str, list[AbstractSet[str]]] = {}
     near = _bonds(judged)
     for family in union.families():
         own = _with_nobodys(union, copies, family, near)
@@ -404,12 +404,12 @@ def _groups(
         for group in made:
             ids = {group.survivor, *(member.id for member in group.members)}
             named = any(union.memories[id_].namespace == family for id_ in ids)
-            if not named or any(ids <= earlier for earlier in told.get(group.survivor, ())):
+            if not named or any(ids <= earlier for earlier in reported.get(group.survivor, ())):
                 continue
             if len({union.side[id_] for id_ in ids}) > 1:
                 groups.append((group, reasons))
                 for id_ in ids:
-                    told.setdefault(id_, []).append(ids)
+                    reported.setdefault(id_, []).append(ids)
     groups.sort(key=lambda each: (-len(each[0].members), each[0].survivor, each[0].members[0].id))
     return [_shared(union.origin, group, reasons) for group, reasons in groups]
 
@@ -473,17 +473,17 @@ def _pairs(
     for each in judged:
         if not held(each.verdict):
             continue
-        told = reported_pair(each)
-        a, b = _apart_sides(union, copies[told.a], copies[told.b])
+        reported = reported_pair(each)
+        a, b = _apart_sides(union, copies[reported.a], copies[reported.b])
         pairs.append(
             SharedPair(
                 union.origin[a],
                 union.origin[b],
-                told.verdict,
-                told.difference,
-                told.similarity,
-                told.evidence,
-                sentence(each.verdict if told.a == each.a else flipped(each.verdict)),
+                reported.verdict,
+                reported.difference,
+                reported.similarity,
+                reported.evidence,
+                sentence(each.verdict if reported.a == each.a else flipped(each.verdict)),
             )
         )
     place = {kind: at for at, kind in enumerate(HELD_KINDS)}

@@ -49,7 +49,7 @@ class EarlierGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarlierAudit:
-    """What an earlier audit of a store said.
+    """Result of an earlier audit of a store.
 
     Attributes:
         store: URL of the store.

@@ -62,7 +62,7 @@ KEPT_FROM: Final = 2_000
 """Memories of an audit from which pages are kept: fewer are audited in seconds, without a trace."""
 
 _LARGEST: Final = 64 * 2**20
-"""Bytes of one page, packed, beyond which it is not kept."""
+"""Bytes of one packed page above which the cache does not store it."""
 
 _OWN_DETECTORS: Final = frozenset({"exact", "normalised", "sequence", "lexical", "semantic"})
 """Those whose version `edition` covers."""
@@ -120,7 +120,7 @@ def _is_repeatable(store: Store, settings: Settings) -> bool:
 
 
 class _IncrementalAudit:
-    """One audit that reuses pages of earlier ones."""
+    """One audit that reuses cached pages of earlier audits."""
 
     def __init__(
         self, store: Store, printed: Printed, settings: Settings, progress: Progress
@@ -161,8 +161,8 @@ class _IncrementalAudit:
             self._keep(made.pages, before, names)
         reused = [page for name, page in cached.items() if name not in anew]
         pages = sorted((*made.pages, *reused), key=lambda page: page.namespace)
-        told = (*made.told, *self._tally.notes)
-        return replace(made, pages=tuple(pages), told=told, taken_over=len(reused))
+        notes = (*made.told, *self._tally.notes)
+        return replace(made, pages=tuple(pages), told=notes, taken_over=len(reused))
 
     def _cached(self, names: Mapping[str, bytes]) -> dict[str, Page]:
         """Returns the pages of the file by namespace; counts damaged ones."""
@@ -229,7 +229,7 @@ def _key(name: bytes) -> bytes:
 def rules_of(settings: Settings) -> str:
     """Returns all that the result for a namespace depends on, apart from the store."""
     vectors = open_vectors(settings, Tally(), lambda _stage, _done, _all: None)
-    told = (
+    parts = (
         " ".join((edition("audit"), *(version(name) for name in _LEANS_ON))),
         settings.digest,
         None if vectors is None else vectors.basis,
@@ -237,7 +237,7 @@ def rules_of(settings: Settings) -> str:
         compiled(),
         learned(),
     )
-    return repr(told)
+    return repr(parts)
 
 
 class _Decisions:
@@ -257,7 +257,7 @@ class _Decisions:
         return {id_ for ids, _ in self._decided for id_ in ids}
 
     def beyond(self, homes: Mapping[str, str]) -> set[str]:
-        """Returns memories outside these homes that are named beside one in them."""
+        """Returns ids outside these homes that share a decision with an id inside."""
         partly = (ids for ids, _ in self._decided if not homes.keys().isdisjoint(ids))
         return {id_ for ids in partly for id_ in ids} - homes.keys()
 

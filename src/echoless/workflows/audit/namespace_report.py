@@ -69,11 +69,11 @@ class ReportedMember:
 
 @dataclass(frozen=True, slots=True)
 class ReportedGroup:
-    """Memories that say the same, as reported.
+    """A group of memories with one meaning, for the report.
 
     Attributes:
-        survivor: The one that would stay visible.
-        why: Why that one.
+        survivor: The memory that would stay visible.
+        why: Reason for this survivor.
         members: The others, by id.
     """
 
@@ -134,7 +134,7 @@ class Page:
         verdicts: How many candidate pairs got which verdict.
         left_out: Pairs beyond the budget, not judged.
         unasked: Pairs that the pair model was not asked about because of the budget.
-        spared: Pairs not judged because one of them stood behind another one already.
+        spared: Pairs not judged because one of the two was already hidden behind another memory.
         skipped: Ids by the reason why they were left out, both sorted.
         notes: Sentences about the work in this namespace.
         general: Sentences about the run that any run like it would tell.

@@ -66,7 +66,7 @@ class Report:
         elsewhere: Ids by reason that belong to no page.
         opinions: How the verifier was asked, as in `--json`; None where there was none.
         taken_over: Pages that were known from an earlier audit.
-        settings: What it was made with, as in `--json`.
+        settings: Settings of the audit, as in `--json`.
         off: What the audit did without, as a sentence; see `matching.runner.left_off`.
     """
 
@@ -190,7 +190,7 @@ class Report:
                 columns of texts are empty.
 
         Raises:
-            UsageError: There is no such table.
+            UsageError: The report has no such table.
             MissingExtra: pandas is not installed.
         """
         return tables.to_pandas(tables.report_table(self, table, store))
@@ -205,7 +205,7 @@ class Report:
             store: As for `to_pandas`.
 
         Raises:
-            UsageError: There is no such table.
+            UsageError: The report has no such table.
             MissingExtra: pyarrow is not installed.
         """
         return tables.to_arrow(tables.report_table(self, table, store))
@@ -265,8 +265,8 @@ def audit(findings: Findings) -> Report:
         off=findings.off,
     )
     on_pages = set(report.tally.notes)
-    told = tuple(note for note in findings.tally.notes if note not in on_pages)
-    return replace(report, told=told)
+    notes = tuple(note for note in findings.tally.notes if note not in on_pages)
+    return replace(report, told=notes)
 
 
 def _summed(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
@@ -437,7 +437,7 @@ def share_limit(text: str, option: str = "--fail-over") -> float:
     """Reads the limit of an option: `5%`, or a share such as `0.05`.
 
     Args:
-        text: As it was typed.
+        text: The limit, as typed.
         option: Which option it is, for the message.
 
     Returns:

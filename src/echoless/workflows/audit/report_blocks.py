@@ -1,4 +1,4 @@
-"""The report of an audit as blocks, and what is said on several sides.
+"""The report of an audit as blocks, with duplicates across stores or namespaces.
 
 A terminal, a page, a notebook and an agent get the same blocks, in the same order; `Extent` says
 how much of them. Each part of the report is one function.
@@ -104,7 +104,7 @@ class Extent:
 
 
 def stored_audit_blocks(store: Store, report: Report, extent: Extent) -> Iterator[Block]:
-    """Yields the whole report, with texts as they are now.
+    """Yields the whole report, with the present texts.
 
     Args:
         store: Open, the one that was audited; a memory that is gone since shows no text.
@@ -335,7 +335,7 @@ def _chains(held: Sequence[ReportedPair]) -> Sequence[Sequence[ReportedPair]]:
 
 
 def _pair(pair: ReportedPair, memories: Mapping[str, Memory], extent: Extent) -> Iterator[Block]:
-    """Yields one pair with the words that differ."""
+    """Yields one pair with the differing words marked."""
     yield say(strong(pair.a), " and ", strong(pair.b), f"  {quoted(pair.sentence)}", level=1)
     if extent.explain:
         yield evidence_line(pair.verdict, pair.similarity, pair.evidence, level=2)
@@ -354,7 +354,7 @@ def _chain(chain: Sequence[ReportedPair], memories: Mapping[str, Memory]) -> Ite
 
 
 def _overlaps(report: Report, memories: Mapping[str, Memory], extent: Extent) -> Iterator[Block]:
-    """Yields the notes that stay apart though most of one is in the other."""
+    """Yields the pairs of notes that stay apart although most of one note is in the other."""
     if not report.overlaps:
         return
     yield Heading(f"Notes with much in common: {number(len(report.overlaps))}")
@@ -412,7 +412,7 @@ def _series(report: Report, memories: Mapping[str, Memory], extent: Extent) -> I
 
 
 def between_blocks(between: Between, extent: Extent, *, what: str) -> Iterator[Block]:
-    """Yields what is said on more than one side.
+    """Yields the duplicates across stores or namespaces.
 
     Args:
         between: The report.
@@ -451,7 +451,7 @@ def between_blocks(between: Between, extent: Extent, *, what: str) -> Iterator[B
 
 
 def _shared_group(at: int, group: SharedGroup, extent: Extent, what: str) -> Iterator[Block]:
-    """Yields one group: the first memory, then the others with the words that differ."""
+    """Yields one group: the first memory, then the members with the differing words marked."""
     first = Quote(group.first.content, _place(group.first, what))
     yield say(f"{at}. ", strong(first.id))
     yield first
@@ -467,7 +467,7 @@ def _shared_group(at: int, group: SharedGroup, extent: Extent, what: str) -> Ite
 
 
 def _shared_pair(pair: SharedPair, extent: Extent, what: str) -> Iterator[Block]:
-    """Yields one pair that stays apart, with the words that differ."""
+    """Yields one pair that is not merged, with the differing words marked."""
     a, b = (Quote(each.content, _place(each, what)) for each in (pair.a, pair.b))
     yield say(strong(a.id), " and ", strong(b.id), f"  {quoted(pair.sentence)}", level=1)
     if extent.explain:

@@ -36,7 +36,7 @@ def read_labels(lines: Iterable[bytes], source: str) -> list[Label]:
 
     Args:
         lines: Raw lines, UTF-8.
-        source: What they come from, for messages.
+        source: Name of the file in messages.
 
     Raises:
         BadRecord: A line holds no answer; the message names it.

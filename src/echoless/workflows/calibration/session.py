@@ -96,7 +96,7 @@ class Calibrated:
         derived: Certain pairs: the same, and strangers.
         answers: All answers there are, of earlier sessions too.
         new: How many of them are new.
-        unused: Labelled pairs that teach nothing, as the words decide them or they are too long.
+        unused: Labelled pairs that the calibration cannot use: decided by words, or too long.
         odds: Even odds and their interval; None with too few answers of either kind.
         usable: Whether the answers settle where the detector begins looking.
         shift: By how much the decision is shifted, in log odds; above 0 merges more. None with too
@@ -218,7 +218,7 @@ class _Conclusion(NamedTuple):
 
 
 class _Session:
-    """The answers of a session as they come, and what follows from them."""
+    """The answers of a session, and the calibration that follows from them."""
 
     def __init__(self, pairs: StorePairs, own: Own, judge: Judge, *, save: bool) -> None:
         self._pairs = pairs
@@ -267,7 +267,7 @@ class _Session:
             self._write()
 
     def outcome(self) -> Calibrated:
-        """Returns what all answers say, and saves it unless that was not wanted."""
+        """Returns the result of all answers, and saves it if requested."""
         concluded = self._concluded()
         point = concluded.point
         before = known_point(self._own.model) or OperatingPoint(
@@ -344,7 +344,7 @@ class _Session:
 
         Args:
             target: Cosine that the pair should have.
-            also: Pairs that count as asked about.
+            also: Further pairs to treat as asked.
         """
         more = {text_keys(pair.a, pair.b) for pair in also}
         used = used_of([(e.a, e.b) for e in self._answers.values()])
@@ -369,7 +369,7 @@ class _Session:
     # -------------------------------------------------------------- conclusions
 
     def _concluded(self) -> _Conclusion:
-        """Returns what the answers settle, or what is missing."""
+        """Returns the operating point that the answers settle, or the missing answers."""
         odds = self._odds(resamples=RESAMPLES)
         many, same = len(self._answers), sum(each.same for each in self._answers.values())
         enough = min(same, many - same) >= LEAST_EACH

@@ -74,7 +74,7 @@ class StorePairs:
 
     Attributes:
         memories: Those looked at.
-        languages: Those of them the model reads.
+        languages: The languages of the store that the model reads.
         left_out: Memories in languages it does not read, or that too few memories have.
         cosines: Of all pairs within a namespace.
     """
@@ -82,7 +82,7 @@ class StorePairs:
     def __init__(
         self, memories: Iterable[Memory], encoder: Encoder, cache: VectorCache | None
     ) -> None:
-        """Encodes a sample of the memories: distinct texts that one vector stands for.
+        """Encodes a sample of the memories: distinct texts, each short enough for one vector.
 
         The sample is a fixed draw in the order of the digests of the texts, whatever the order of
         the memories. Of equal texts in a namespace the one with the smaller id takes part. Memories
@@ -250,7 +250,7 @@ def undecided(text_a: str, text_b: str) -> bool:
 
 
 def restated(text: str) -> Iterator[str]:
-    """Yields the text as other writers would write it; every one says the same."""
+    """Yields other spellings of a text, all with the same meaning."""
     plain = text.strip().rstrip(".。!")
     yield f"Note: {text.strip()}"
     yield f"[2026-01-31 10:15] {text.strip()}"

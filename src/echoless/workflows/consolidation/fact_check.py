@@ -68,7 +68,7 @@ _REJECTED: Final = re.compile(
 )
 
 _AROUND: Final = 4
-"""Tokens before and behind a denial that may be what it denies."""
+"""Number of tokens before and after a denial within its possible reach."""
 
 _SHARE: Final = 4
 """One in so many content words of a source has to be left."""
@@ -160,7 +160,7 @@ class _Content:
         self._denies = bool(negations(text)) or bool(self._denied)
 
     def without_quoted(self, source: str) -> str:
-        """Returns a source without the sentences that stand in the text as they are."""
+        """Returns a source without the sentences that the text quotes word for word."""
         rest = []
         for sentence in _sentences(source):
             words = re.escape(sentence.rstrip(_END))
@@ -212,7 +212,7 @@ class _Content:
                 yield token.text
 
     def lost_difference(self, source: str, others: Sequence[_Content]) -> Iterator[str]:
-        """Yields words in which a source differs from one that says nearly the same."""
+        """Yields words of a source that a nearly equal source does not have."""
         said = [t for t in facts_of(source).tokens if t.kind is Kind.WORD]
         for other in others:
             own = [token for token in said if not other.says(token)]
@@ -239,7 +239,7 @@ class _Content:
 
 @remembered
 def _denials(facts: Facts) -> tuple[tuple[str, frozenset[Value]], ...]:
-    """Returns each denial with the values of what it may deny: around it, in Japanese before it."""
+    """Returns each denial with the values in its reach: on both sides, in Japanese before it."""
     tokens = facts.tokens
     denials: list[tuple[str, frozenset[Value]]] = []
     for at, token in enumerate(tokens):

@@ -37,7 +37,7 @@ Asked = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Unmerged:
-    """A group that stays as it is.
+    """A group that the plan leaves unchanged.
 
     Attributes:
         survivor: The memory that would have stayed.
@@ -67,7 +67,7 @@ class Condensed:
     refused: tuple[Unmerged, ...]
 
     def to_json(self) -> dict[str, Json]:
-        """Returns what the model did, as in `consolidate --json`; the plan is in its file."""
+        """Returns the work of the model, as in `consolidate --json`; its file holds the plan."""
         return {
             "plan": self.plan.id,
             "counts": dict(self.plan.counts),
@@ -154,13 +154,13 @@ def plan_consolidation(
     return Condensed(plan, len(groups), len(rewrites), tuple(refused))
 
 
-def to_write(found: Findings | Consolidation) -> list[Group]:
+def to_write(result: Findings | Consolidation) -> list[Group]:
     """Returns the groups a model would be asked about.
 
     A group needs several texts. A pinned or protected survivor, and one others stand behind
     already, keeps its text.
     """
-    findings = found.findings if isinstance(found, Consolidation) else found
+    findings = result.findings if isinstance(result, Consolidation) else result
     return [
         group
         for group in findings.groups
@@ -184,7 +184,7 @@ def _texts(findings: Findings, group: Group) -> list[str]:
 def _objections(
     findings: Findings, groups: Sequence[Group], proposals: Mapping[str, Proposal]
 ) -> dict[str, Refused]:
-    """Returns refusals of texts that cannot stand for one of their sources, by survivor (law 3).
+    """Returns refusals of texts that cannot replace one of their sources, by survivor (law 3).
 
     The judge reads each source beside the text, whatever judge the profile has. Where it is unsure
     and has no veto, the text of the model counts, as its opinion does for pairs.

@@ -90,14 +90,14 @@ def propose_merge(
     prompt: str = "merge",
     shown: Sequence[str] = (),
 ) -> Proposal:
-    """Asks a model for one text that says what several say, and checks it.
+    """Asks a model for one text with the facts of several texts, and checks it.
 
     Args:
         model: Whom to ask.
         texts: The sources, the most important one first; at least one.
         locale: Language of the prompt: `de`, `en` or `ja`.
         prompt: Which prompt: `merge` or `summary`.
-        shown: What the model sees in place of the texts, such as these with numbers.
+        shown: Texts for the model in place of `texts`, such as numbered ones.
 
     Returns:
         The text, or why there is none.

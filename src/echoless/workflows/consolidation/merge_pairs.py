@@ -1,4 +1,4 @@
-"""Merges two memories into one, or records that they differ."""
+"""Merges two memories into one memory, or records that the two differ."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class Merged:
 
     Attributes:
         run: For `undo`.
-        memory: The one that was kept, as it reads now.
+        memory: The survivor after the merge.
         removed: Id of the other, which is hidden or, if that was asked for, removed.
-        notes: What its reader should know, a sentence each: what only the other one said.
+        notes: Facts that only the removed memory had, one sentence each.
     """
 
     run: str
@@ -75,12 +75,12 @@ def merge_memories(
 
     Args:
         store: The store of both.
-        keep: Id of the one that stays.
-        remove: Id of the one that goes.
+        keep: Id of the survivor.
+        remove: Id of the memory to remove.
         content: A text for the one that stays; its own by default. It has to keep the numbers,
             names, paths, dates, negations and decisions of both, and of what stands hidden behind
             it.
-        embed: Gives the vector of that text, where the one that stays has a stored one.
+        embed: Function for the vector of that text, if the survivor has a stored vector.
         encoder: `name:argument`, in place of `embed`; see `rewrite.NewVectors`.
         action: `mark`, `merge` or `delete`.
         by: Who decided, for the history.
@@ -122,7 +122,7 @@ def plan_merge(
     by: str = CALLER,
     settings: Settings | None = None,
 ) -> Plan:
-    """Returns the plan that `merge_memories` carries out; arguments and errors as there."""
+    """Returns the plan of `merge_memories`, with the same arguments and errors."""
     return plan_merges(
         store,
         [(keep, remove)],
@@ -148,10 +148,10 @@ def plan_merges(
 
     Args:
         store: The store of all.
-        pairs: The one that stays and the one that goes. One may stay in several pairs; none goes
-            twice, or goes and stays.
-        texts: New texts by the id of the one that stays.
-        vectors: Gives the vectors of these texts, where those that stay have stored ones.
+        pairs: Survivor and removed memory of each pair. A memory may survive in several pairs; it
+            is removed in one at most, and never survives then.
+        texts: New texts by the id of the survivor.
+        vectors: Vectors of these texts, for survivors with stored vectors.
         action: As for `merge_memories`, like the next two.
         by: Who decided, for the history.
         settings: Complete settings; those of the store's profile by default.
@@ -199,7 +199,7 @@ def plan_merges(
 
 
 def notes_on(plan: Plan) -> tuple[str, ...]:
-    """Returns what only the removed memories say, as far as it can be checked, a sentence each.
+    """Returns the facts that only removed memories have, as far as a check sees them.
 
     Args:
         plan: From `plan_merge` or `plan_merges`; a plan file has no such notes.
@@ -216,7 +216,7 @@ def notes_on(plan: Plan) -> tuple[str, ...]:
 
 
 def _behind(pairs: Sequence[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Returns the ids that go, by the id that stays.
+    """Returns the removed ids, by the id of the survivor.
 
     Raises:
         UsageError: The pairs contradict each other.
@@ -238,7 +238,7 @@ def _visible(store: Store, ids: Sequence[str], marks: Mapping[str, Mark]) -> dic
     """Returns memories by id.
 
     Raises:
-        InputError: One is not there.
+        InputError: The store has no such memory.
         UsageError: One is hidden already.
     """
     memories = store.get(ids)
@@ -261,7 +261,7 @@ def check_pair(
     """Checks that one memory may be merged into another.
 
     Raises:
-        UsageError: It may not.
+        UsageError: The pair may not be merged; the message says why.
     """
     scopes = zip(profile.scopes, profile.scope_of(keep), profile.scope_of(remove), strict=True)
     for name, one, other in scopes:
@@ -303,9 +303,9 @@ def asked_for(keep: Memory, gone: Memory, text: str) -> Membership:
     """Returns the membership of a memory that a person or a caller puts behind another one.
 
     Args:
-        keep: The one that stays.
-        gone: The one that goes behind it.
-        text: What the one that stays will say.
+        keep: The survivor.
+        gone: The memory that goes behind the survivor.
+        text: Text of the survivor after the merge.
     """
     lost = lost_facts([gone.content], text)
     note = f"not in the text that stays: {lost.line()}" if lost else ""
@@ -336,7 +336,7 @@ def keep_both(store: Store, a: str, b: str, *, by: str = "library") -> None:
     Args:
         store: Of the memories.
         a: Id of a memory.
-        b: Id of the other one.
+        b: Id of the second memory.
         by: As for `rollback.keep_both`.
 
     Raises:

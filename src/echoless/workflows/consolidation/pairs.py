@@ -35,7 +35,7 @@ from echoless.workflows.dedupe.pipeline import find
 __all__ = ["LIMIT", "Advice", "Consolidation", "Offer", "consolidate"]
 
 LIMIT: Final = 10
-"""Pairs offered at a time: as many as one can look at in one go."""
+"""Number of pairs in one offer: as many as a person can look at in one go."""
 
 NEITHER: Final = "neither may be hidden"
 """Reason in the tally: both are pinned, protected or survivors of earlier runs."""

@@ -27,7 +27,7 @@ class Regrouped:
     """A group around another survivor.
 
     Attributes:
-        group: The group as it is now.
+        group: The present group.
         left_out: Memories that may not stand behind the new survivor, with the reason.
     """
 

@@ -155,7 +155,7 @@ def _encoded(encoder: Encoder, texts: Sequence[str]) -> list[list[float]]:
 
 
 def _vector(old: Vector, row: Sequence[float], who: str) -> Vector:
-    """Returns a row as a vector of the same model as the old one.
+    """Returns a row as a vector with the model of the old vector.
 
     Raises:
         EncoderError: It has another length, is zero, or is not finite.

@@ -55,7 +55,7 @@ class Offer:
         advice: What follows from the verdict.
         keep: Which of the two a merge had better keep; None where a merge would hide one that may
             not be hidden.
-        why: Why that one, or why none, as a half sentence.
+        why: Reason for the survivor, or for having none, as a half sentence.
     """
 
     a: Memory
@@ -142,14 +142,14 @@ def _pair(one: str, other: str, verdict: Verdict) -> Pairing:
 
 @dataclass(frozen=True, slots=True)
 class OfferSource:
-    """The findings of a run, arranged so that offers can be made of them.
+    """The findings of a run, arranged for offers.
 
     Attributes:
         findings: From `find`.
         recent: The window, or None.
         classes: Members of each class of copies, the one shown first, by the one that was judged.
         stands_for: The one that was judged, by member.
-        answered: Pairs of those that were judged of which copies are kept apart.
+        answered: Judged pairs of which some copies are kept apart.
         copied: The verdict on two copies.
     """
 
@@ -169,7 +169,7 @@ class OfferSource:
             yield _pair(*shown, each.verdict)
 
     def copies(self) -> Iterator[Pairing]:
-        """Yields each copy with the best recent one before it that it is not kept apart from."""
+        """Yields each copy with the best recent copy before it, except pairs kept apart."""
         memories, apart, recent = self.findings.memories, self.findings.apart, self.recent
         for ids in self.classes.values():
             # the recent ones stand first in `ids`
@@ -223,7 +223,7 @@ def offer_source(findings: Findings, recent: Window | None) -> OfferSource:
 
 
 def _ranked(findings: Findings, memories: Sequence[Memory]) -> list[str]:
-    """Returns ids, best survivor first, those that may not be hidden before all others."""
+    """Returns ids, best survivor first, with all protected memories before the others."""
     profile = findings.settings.profile
     prior = {id_ for id_, why in findings.protected.items() if why == PRIOR_SURVIVOR}
     order = survivors.rank(memories, profile.survivor, prior, profile.junk)

@@ -142,18 +142,18 @@ def stranded(
     groups: Iterable[Group],
     copies: Mapping[str, Sequence[str]],
 ) -> dict[str, list[str]]:
-    """Returns memories left visible because what they match stands behind another one.
+    """Returns memories that stayed visible only because their match is hidden behind a survivor.
 
     Args:
         signals: What the detectors measured.
         judged: All verdicts so far.
         groups: Made from them.
-        copies: Classes of identical texts by the one that stands for them.
+        copies: Classes of identical texts by their representative.
 
     Returns:
-        By survivor, memories to be compared with it, sorted: they, or the survivor they stand
-        behind, match one it hides, and nothing is known of the two. Where one says more than a
-        member of a group, all of it is compared with that one, which has to survive it.
+        By survivor, the memories to compare with it, sorted: the memory or its own survivor
+        matches a memory the survivor hides, and the pair is not judged yet. If a memory says more
+        than a member of a group, the whole group is compared with this memory, which must survive.
     """
     if signals.crowds is None:
         return {}
@@ -192,10 +192,11 @@ def _pair(one: str, other: str) -> tuple[str, str]:
 def _towards(
     behind: Mapping[str, str], judged: Iterable[Judged]
 ) -> tuple[set[tuple[str, str]], dict[str, str]]:
-    """Returns visible memories with the survivor of what they match, and who says more than it.
+    """Returns visible memories that match a hidden one, and memories that say more than a survivor.
 
     Returns:
-        Pairs of a memory and a survivor, and by survivor the memory that says more.
+        Pairs (visible memory, survivor of its hidden match), and by survivor a memory that says
+        more.
     """
     joins: set[tuple[str, str]] = set()
     says_more: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""The findings of a run as one value, and the totals reported of it."""
+"""The findings of a run as one value, and the totals for its report."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def held(verdict: Verdict) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """What a run reports of its work in one namespace.
+    """Counts of a run in one namespace, for its report.
 
     Attributes:
         left_out: Pairs beyond the budget, not judged.
         unasked: Pairs that the pair model was not asked about because of the budget, far pairs that
             were not judged among them.
-        spared: Pairs not judged because one of them stood behind another one already.
+        spared: Pairs not judged because one of the two was already hidden behind another memory.
         notes: Sentences about it that every run over the same memories tells.
     """
 
@@ -82,7 +82,7 @@ class Findings:
     Attributes:
         store: Identity of the store.
         url: Its URL.
-        settings: What it was found with.
+        settings: Settings of the run.
         memories: Every memory in scope by id, marked ones included.
         groups: Memories that say the same, largest group first.
         reasons: Why each survivor survives, by survivor id.
@@ -95,7 +95,7 @@ class Findings:
         rules: The store's own rules of merging, where it has some.
         judged: The verdict on every candidate pair, by ids.
         retained: Why a memory of a group may be hidden but not removed, by id.
-        copies: Memories of one text, by the one that stands for them in `judged`; all classes.
+        copies: Classes of memories with one text, by the representative in `judged`; all classes.
         apart: Pairs of ids (smaller first) kept apart by `keep_both`, their texts unchanged.
         protected: Why memories stay visible whatever they say, by id.
         remembered: Of how many pairs the verdict was known from an earlier run.
@@ -138,7 +138,7 @@ class Findings:
         return left_off(self.settings)
 
     def as_read(self, id_: str) -> Memory:
-        """Returns a memory as the judge read it."""
+        """Returns a memory in the form that the judge read, with its context."""
         return self.in_context.get(id_) or self.memories[id_]
 
     @property
@@ -183,7 +183,7 @@ class Findings:
             table: `members` of groups, pairs that are `held`, or all `memories`.
 
         Raises:
-            UsageError: There is no such table.
+            UsageError: The findings have no such table.
             MissingExtra: pandas is not installed.
         """
         return tables.to_pandas(tables.findings_table(self, table))
@@ -195,7 +195,7 @@ class Findings:
             table: As for `to_pandas`.
 
         Raises:
-            UsageError: There is no such table.
+            UsageError: The findings have no such table.
             MissingExtra: pyarrow is not installed.
         """
         return tables.to_arrow(tables.findings_table(self, table))

@@ -288,5 +288,5 @@ def _share(
     scorer: Callable[..., float], ones: Sequence[str | None], others: Sequence[str | None]
 ) -> Floats:
     """Returns what the texts of each pair have in common, 0 to 1; 0 where there is none."""
-    found: Floats = cpdist(ones, others, scorer=scorer, dtype=np.float64, workers=workers())
-    return found / 100
+    shares: Floats = cpdist(ones, others, scorer=scorer, dtype=np.float64, workers=workers())
+    return shares / 100

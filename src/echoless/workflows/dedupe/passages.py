@@ -66,7 +66,7 @@ HOW: Final = "passages"
 
 @dataclass(frozen=True, slots=True)
 class ProposedNotes:
-    """Pairs of memories of which one may say most of the other.
+    """Pairs of memories in which one may contain most of the other.
 
     Attributes:
         bounds: Share of the smaller part that may be in the other one, by ids; at least `MOST`.
@@ -85,19 +85,19 @@ def propose(
     vectors: Vectoriser | None = None,
     touched: AbstractSet[str] | None = None,
 ) -> ProposedNotes:
-    """Returns pairs of memories, one of them long, that may share most of one.
+    """Returns pairs of memories, of which one is long, that may share most passages of one side.
 
     Args:
         memories: By id.
-        ids: Those that are compared, each standing for its copies.
+        ids: Ids to compare, each the representative of its copies.
         settings: Of the run; its detectors look at passages.
         tally: Takes what was left out.
-        vectors: For detectors that want them.
+        vectors: Vectors for detectors that need them.
         touched: Pairs count only if one of the two is among these; all by default.
     """
     units = _units(memories, ids, settings)
     hidden = Tally()  # its ids are of passages
-    found = candidates(
+    proposed = candidates(
         units.memories,
         {id_: (id_,) for id_ in units.memories},
         settings,
@@ -107,7 +107,7 @@ def propose(
         Preference(units.of_long),
     )
     notes: dict[str, list[str]] = defaultdict(list)
-    for name, pairs in sorted(found.left_out.items()):
+    for name, pairs in sorted(proposed.left_out.items()):
         if pairs:
             notes[name].append(f"{pairs:,} pairs of passages beyond the budget were not compared.")
     for name, common in sorted(units.common.items()):
@@ -123,7 +123,7 @@ def propose(
             tally.skip(CAPPED, id_)
     hits = _Hits(units)
     hits.add_equal()
-    hits.add((int(low), int(high)) for low, high in found.signals)
+    hits.add((int(low), int(high)) for low, high in proposed.signals)
     bounds = hits.bounds()
     if touched is not None:
         bounds = {pair: share for pair, share in bounds.items() if touched & {*pair}}
@@ -227,7 +227,7 @@ class _Hits:
         of_other.add(other[1])
 
     def bounds(self) -> dict[Ids, float]:
-        """Returns the larger share that may be in the other one, where it is most, by ids."""
+        """Returns upper bounds of the larger shared fraction of two notes, above `MOST`, by ids."""
         bounds, words = {}, self._units.words
         for (one, other), (of_one, of_other) in self._hits.items():
             if self._units.long.isdisjoint((one, other)):
@@ -273,7 +273,7 @@ class PassageComparison:
 
     Attributes:
         memories: By id.
-        proposed: Pairs of which one may say most of the other.
+        proposed: Pairs in which one note may contain most of the other.
         judge: Judges passages.
         questions: Chooses the passages that the pair model is asked about.
         apart: Pairs a person decided to keep both of.
@@ -328,7 +328,7 @@ class PassageComparison:
         return Pair(self.memories[ids[0]], self.memories[ids[1]], signals)
 
     def _compare(self, pairs: Sequence[Pair]) -> dict[Ids, NoteComparison]:
-        """Returns comparisons by ids, as many as are judged; counts the others."""
+        """Returns comparisons by ids within the budget, and counts the pairs beyond it."""
         if pairs:
             self.tell("comparing passages", 0, len(pairs))
         wanted = []
@@ -354,7 +354,7 @@ class PassageComparison:
         return Judged(*ids, verdict)
 
     def overlaps(self, groups: Iterable[Group]) -> tuple[Overlap, ...]:
-        """Returns notes that stay visible though most of one is in the other, by ids.
+        """Returns visible notes that contain most of another visible note, by ids.
 
         Args:
             groups: Their members are not reported: the survivor says what they say.

@@ -137,7 +137,7 @@ class _Selection:
         return (self.only, self.within, settings.namespace) != (None, None, None)
 
     def scopes(self, settings: Settings) -> list[Scope]:
-        """Returns what is read: one scope, or one for each namespace that has a limit."""
+        """Returns the scopes to read: one scope, or one for each namespace if there is a limit."""
         since, limit = settings.since, settings.limit
         if self.within is None:
             return [Scope(settings.namespace, since, limit)]
@@ -342,10 +342,10 @@ def _by_passages(run: _Run) -> PassageComparison | None:
     ):
         return None
     run.tell("comparing passages", 0, 0)
-    found = passages.propose(memories, run.copies, settings, tally, run.vectors, run.touched)
+    notes = passages.propose(memories, run.copies, settings, tally, run.vectors, run.touched)
     questions = passages.questions_of(settings)
     judge = open_judge(settings.profile, run.vectors, tally, questions=questions)
-    return passages.PassageComparison(memories, found, judge, questions, run.apart, tally, run.tell)
+    return passages.PassageComparison(memories, notes, judge, questions, run.apart, tally, run.tell)
 
 
 def _scan(
@@ -384,7 +384,7 @@ def standing_marks(
     Args:
         store: Any open store.
         memories: By id.
-        tally: Told which marks are outdated.
+        tally: Counts the outdated marks.
         part: Whether they are few of the store: then only the marks that name them are read.
     """
     marks = store.ledger.marks_about(memories.keys()) if part else store.ledger.marks()

@@ -16,7 +16,7 @@ def learn_ids(store: Store, ids: Iterable[str]) -> None:
 
     Args:
         store: Open.
-        ids: Those that are not there are passed over.
+        ids: Ids of memories; unknown ids are ignored.
     """
     if not OUTPUT.shown:
         learn(store.get(set(ids)).values())
@@ -32,7 +32,7 @@ def learn_answer(store: Store, answer: object) -> None:
 
     Args:
         store: Open.
-        answer: As it will be printed.
+        answer: The answer to print.
     """
     if not OUTPUT.shown:
         learn_ids(store, ids_in(answer))

@@ -1,4 +1,4 @@
-"""Finds series: one sentence with other figures, or one label with other values, again and again.
+"""Finds series: repetitions of one sentence with other figures, or of one label with other values.
 
 `242 tests pass`, `286 tests pass`, … are neither copies nor conflicts a person has to settle one by
 one; nor are `Mood: calm`, `Mood: tired`, … at the head of each day of a diary, or what a chat
@@ -25,7 +25,7 @@ from echoless.core.model import (
 from echoless.core.timestamps import instant
 
 LEAST: Final = 4
-"""Memories of one sentence from which they are a series, inclusive."""
+"""Smallest number of memories with one sentence that form a series."""
 _LETTERS: Final = 3
 """Letters beside the figures that a sentence has at least."""
 _FIGURE: Final = re.compile(r"(?<![\w#/.-])[+-]?\d+(?:[.,:/-]\d+)*(?![\w#/-])")
@@ -37,7 +37,7 @@ _VALUES: Final = frozenset({DifferenceKind.NUMBER, DifferenceKind.DATE, Differen
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Memories of one sentence with other figures, or of one label with other values.
+    """Memories with one sentence and different figures, or with one label and different values.
 
     Attributes:
         members: Their ids, oldest first; by id where times do not tell.
@@ -77,7 +77,7 @@ def series_of(
 
 
 def _frame(pair: Judged, one: str, other: str, labels: bool) -> str:
-    """Returns what two texts have in common that makes them one series; empty if nothing does."""
+    """Returns the common sentence or label that makes two texts one series; empty without one."""
     said, head = sentence(one), label(one) if labels else ""
     step = is_step(pair) and said == sentence(other) and sum(map(str.isalpha, said)) >= _LETTERS
     if head and head == label(other) and (step or _is_status(pair)):
@@ -112,8 +112,8 @@ def label(text: str) -> str:
 
     A label has no line end and at most 40 characters, and begins with a letter.
     """
-    found = _LABEL.match(text)
-    return found[1].strip("*_` ").casefold() if found else ""
+    match = _LABEL.match(text)
+    return match[1].strip("*_` ").casefold() if match else ""
 
 
 def outside(pairs: Sequence[Judged], series: Sequence[Series]) -> list[Judged]:

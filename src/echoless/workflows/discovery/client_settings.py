@@ -27,7 +27,7 @@ MOST_NESTED: Final = 12
 def named_stores(
     environment: Mapping[str, str], home: Path, folders: Sequence[Path], passed: Passed
 ) -> Iterator[tuple[Variable, Path]]:
-    """Yields the stores that variables name: those of the process, then those of MCP clients.
+    """Yields the stores in variables: those of the process, then those of MCP clients.
 
     Args:
         environment: Variables of the process.

@@ -26,7 +26,7 @@ else:
 Root = Literal["home", "data", "config", "temporary", "system"]
 
 RECOGNISED: Final = ""
-"""Stands for a scheme that only the content tells."""
+"""Placeholder for a scheme that depends on the content of the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class UserPlace:
     """Place of a store of the user.
 
     Attributes:
-        program: Its owner, as people call it.
+        program: Common name of the program that owns the store.
         base: Where it lies.
         path: Pattern below the base, with `/`; `*` stands for one name or a part of one. Empty for
             the base itself.
@@ -132,7 +132,7 @@ class Variable:
 
     Attributes:
         name: Of the variable.
-        program: Which reads it.
+        program: Name of the program that reads the variable.
         scheme: Kind of the store.
         source: Where it is documented.
     """

@@ -29,10 +29,10 @@ from echoless.workflows.discovery.walk import (
 )
 
 MOST_BYTES: Final = 64 * 2**20
-"""Bytes of a store beyond which it is not opened to count its memories."""
+"""Largest store, in bytes, that is opened to count its memories."""
 
 MOST_BYTES_IN_ALL: Final = 512 * 2**20
-"""Bytes of all stores that are opened, together; those after them are not counted."""
+"""Largest sum of bytes of all opened stores; the stores after it are not counted."""
 
 OUTSIDE: Final = "links that lead out of the home folder or the folder looked through"
 NO_MEMORIES: Final = "files and folders of a known form that hold no memories"
@@ -91,7 +91,7 @@ class ListedStore:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """Stores that were discovered, and what was passed over.
+    """Result of a discovery: the stores, and the counts of skipped files and folders.
 
     Attributes:
         stores: Those of the user first, then those of each folder, in the order of the tables.
@@ -181,7 +181,7 @@ def discover(
 
 
 def named_store(url: str) -> ListedStore:
-    """Returns a store that a person named, as it is listed; opens nothing.
+    """Returns a store that a person named, in the form of a list entry; opens nothing.
 
     Args:
         url: As for `open_store`.
@@ -220,7 +220,7 @@ def project_of(folder: Path, home: Path) -> Path:
 
 
 def _absolute(folder: Path) -> Path:
-    """Returns an absolute path, links left as they are."""
+    """Returns an absolute path without following links."""
     return Path(os.path.abspath(expanded(str(folder))))  # noqa: PTH100 - resolve follows links
 
 

@@ -17,10 +17,10 @@ from typing import Final
 from echoless.workflows.discovery.places import ENVIRONMENT_MARK, PASSED_OVER, ProjectPlace
 
 MOST_DEPTH: Final = 8
-"""Folders below the first one that are looked through."""
+"""Largest depth of folders in a search."""
 
 MOST_NAMES: Final = 50_000
-"""Names that are looked at below one folder; those near the top come first."""
+"""Largest number of names in a search below one folder; names near the top come first."""
 
 UNREADABLE: Final = "not readable"
 LINK: Final = "links, not followed"
@@ -199,7 +199,7 @@ def expanded_pattern(base: Path, pattern: str, passed: Passed) -> Iterator[Path]
 
 
 def _exists(path: Path, passed: Passed) -> bool:
-    """Returns whether a path is there; one that may not be asked about is counted."""
+    """Checks whether a path exists; a path without permission is counted."""
     try:
         path.lstat()
     except PermissionError:

@@ -192,7 +192,7 @@ class _Measured:
 
 @dataclass(frozen=True, slots=True)
 class _PairJudge:
-    """The judge with all it needs for one run."""
+    """The judge of one run, with its profile, vectors and verifier."""
 
     profile: Profile
     judge: Judge

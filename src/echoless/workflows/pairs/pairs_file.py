@@ -41,7 +41,7 @@ def read_questions(
 
     Args:
         lines: Raw lines, UTF-8. Empty ones are passed over.
-        source: What they come from, for messages.
+        source: Name of the file in messages.
         skip: Told about each bad line, which is then passed over.
 
     Raises:

@@ -62,7 +62,7 @@ def memory_of(store: Store, id_: str) -> Memory:
     """Returns one memory of a store.
 
     Raises:
-        InputError: It is not there.
+        InputError: The store has no such memory.
     """
     memory = store.get([id_]).get(id_)
     if memory is None:
@@ -72,7 +72,7 @@ def memory_of(store: Store, id_: str) -> Memory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeighbourQuery:
-    """Which memories count as neighbours.
+    """Limits of a search for neighbours of a memory.
 
     Attributes:
         namespaces: Only these; None for all.

@@ -1,4 +1,4 @@
-"""Answers of a person in a review, as values and as they stand in the ledger."""
+"""Answers of a person in a review, as values and as records of the ledger."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ Choice: TypeAlias = Literal["accept", "different", "skip"]
 CHOICES: Final[tuple[Choice, ...]] = get_args(Choice)
 
 REVIEW: Final = "review"
-"""What decisions are recorded as coming through."""
+"""Origin that the ledger records for decisions of a review."""
 
 
 class AnsweredElsewhere(UsageError):
-    """The item has another answer than its reader saw, such as one from a second window."""
+    """Error for an item whose answer changed since its reader saw it, as in a second window."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a person decided about one item.
+    """Decision of a person about one item.
 
     Attributes:
         key: Of the item.
@@ -133,11 +133,11 @@ def recording(store: Store) -> Iterator[None]:
 def record_answers(
     store: Store, standing: Mapping[str, Answer], answers: Collection[Answer]
 ) -> list[Answer]:
-    """Writes answers and the pairs they record as different, in place of earlier ones.
+    """Writes answers and their pairs of different memories, in place of earlier answers.
 
     Args:
         store: Of the memories.
-        standing: All answers that stand, by key.
+        standing: All answers in force, by key.
         answers: New ones.
 
     Returns:
@@ -157,11 +157,11 @@ def record_answers(
 def take_back_answers(
     store: Store, standing: Mapping[str, Answer], keys: Collection[str]
 ) -> tuple[tuple[str, str], ...]:
-    """Takes answers back, with the pairs that only they record as different.
+    """Takes answers back, with the pairs that no other answer records as different.
 
     Args:
         store: Of the memories.
-        standing: All answers that stand, by key.
+        standing: All answers in force, by key.
         keys: Of those to take back.
 
     Returns:
@@ -176,7 +176,7 @@ def take_back_answers(
 def _free(
     store: Store, gone: Collection[Answer], after: Mapping[str, Answer]
 ) -> tuple[tuple[str, str], ...]:
-    """Takes back the pairs of answers that no other one records as different; returns them."""
+    """Removes the keep-apart pairs of withdrawn answers unless another answer records the pair."""
     others = {pair for answer in after.values() for pair in answer.apart}
     pairs = tuple(sorted({pair for answer in gone for pair in answer.apart} - others))
     keep_both_no_more(store, list(pairs))

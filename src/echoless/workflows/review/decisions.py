@@ -41,7 +41,7 @@ ORIGINS: Final[Mapping[str, str]] = {
     "library": "by a program (keep_both)",
     STORE: "by the store's own program",
 }
-"""What a decision came through, as a clause, by its name in the ledger."""
+"""Origin of a decision, as a clause, by its name in the ledger."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class PairApart:
     Attributes:
         a: Smaller id.
         b: Other id.
-        one: The memory a as it is now; None where it is gone.
+        one: The present memory a; None if it is gone.
         other: The memory b, or None.
         at: When it was decided, ISO 8601 UTC; empty where nothing tells it.
         by: What the decision came through: `review`, `consolidate`, `mcp` (an agent), `ego-mcp`,
@@ -82,7 +82,7 @@ class PairApart:
 
     @property
     def origin(self) -> str:
-        """Returns what the decision came through, as a clause; empty where nothing tells it."""
+        """Returns the origin of the decision, as a clause; empty if it is unknown."""
         return f"by undo of {self.run}" if self.by == UNDO else ORIGINS.get(self.by, self.by)
 
     def to_json(self) -> dict[str, Json]:
@@ -106,7 +106,7 @@ class AnswerGiven:
 
     Attributes:
         answer: The answer.
-        memories: Those it is about, as they are now, by id; one that is gone is missing.
+        memories: Present memories of the answer, by id, without the memories that are gone.
         state: `waits` for a review to apply it; `done` if nothing is left to do, as all that go
             are hidden or gone, or the pairs are kept apart; `changed` if a text changed since, or a
             memory is gone or hidden: it does not count.
@@ -118,7 +118,7 @@ class AnswerGiven:
 
     @property
     def texts(self) -> dict[str, str | None]:
-        """Returns what the memories say now, by id; None for one that is gone."""
+        """Returns the present texts of the memories, by id; None for a memory that is gone."""
         present = self.memories
         return {id_: present[id_].content if id_ in present else None for id_ in self.answer.ids}
 
@@ -177,20 +177,20 @@ def decisions(store: Store) -> Decisions:
         LedgerDamaged: A row of the ledger cannot be read.
     """
     ledger = store.ledger
-    answers, kept = standing_answers(ledger), ledger.kept()
-    ids = {id_ for pair in kept for id_ in pair.ids}
+    answers, apart = standing_answers(ledger), ledger.kept()
+    ids = {id_ for pair in apart for id_ in pair.ids}
     ids.update(id_ for answer in answers.values() for id_ in answer.ids)
     memories = store.get(ids)
     hidden = ledger.marks_of(ids).keys()
     given = [_given(answer, memories, hidden) for answer in answers.values()]
     return Decisions(
-        pairs=tuple(_pairs(ledger, kept, answers, memories)),
+        pairs=tuple(_pairs(ledger, apart, answers, memories)),
         answers=tuple(sorted(given, key=lambda each: -each.answer.number)),
     )
 
 
 def _given(answer: Answer, memories: Mapping[str, Memory], hidden: Collection[str]) -> AnswerGiven:
-    """Returns an answer with what it is worth now."""
+    """Returns an answer with its present state."""
     present = {id_: memories[id_] for id_ in answer.ids if id_ in memories}
     shown = [memory for id_, memory in present.items() if id_ not in hidden]
     state: AnswerState = "done" if answer.choice == "different" else "waits"
@@ -203,7 +203,7 @@ def _given(answer: Answer, memories: Mapping[str, Memory], hidden: Collection[st
 
 def _pairs(
     ledger: Ledger,
-    kept: Iterable[Kept],
+    apart: Iterable[Kept],
     answers: Mapping[str, Answer],
     memories: Mapping[str, Memory],
 ) -> list[PairApart]:
@@ -215,7 +215,7 @@ def _pairs(
             reviewed.setdefault(pair, []).append(answer)
     origins = _origins(ledger, own)
     pairs = []
-    for each in kept:
+    for each in apart:
         by, at, run = origins.get(each.ids, ("" if each.ids in own else STORE, "", ""))
         recorded = reviewed.get(each.ids, [])
         if recorded and by in {"", REVIEW}:  # lineage of another file may lack the event
@@ -240,11 +240,11 @@ def _pairs(
     return pairs
 
 
-def _state(kept: Kept, one: Memory | None, other: Memory | None) -> PairState:
+def _state(pair: Kept, one: Memory | None, other: Memory | None) -> PairState:
     """Returns whether a pair counts."""
     if one is None or other is None:
         return "gone"
-    return "holds" if kept.holds(one, other) else "changed"
+    return "holds" if pair.holds(one, other) else "changed"
 
 
 def _origins(ledger: Ledger, wanted: Collection[Ids]) -> dict[Ids, tuple[str, str, str]]:
@@ -296,7 +296,7 @@ def withdraw_pair(store: Store, a: str, b: str) -> Withdrawn:
     Args:
         store: Of the memories.
         a: Id of a memory.
-        b: Id of the other one.
+        b: Id of the second memory.
 
     Raises:
         InputError: The pair is not kept apart.
@@ -320,7 +320,7 @@ def withdraw_pair(store: Store, a: str, b: str) -> Withdrawn:
 
 
 def withdraw_answer(store: Store, key: str) -> Withdrawn:
-    """Takes back one answer of a review, with the pairs that only it records as different.
+    """Takes back one answer of a review, with pairs that no other answer records as different.
 
     Where an answer is damaged it takes back the answer alone, so that others can be read again.
 

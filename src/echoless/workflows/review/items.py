@@ -62,7 +62,7 @@ class ReviewItem:
         ids: All memories. Of a group the survivor first, of a chain the oldest first.
         survivor: The memory that stays if the item is accepted as it is; of an unsure pair empty,
             as a person has to choose.
-        why: Why that one stays, as a clause.
+        why: Reason for the survivor, as a clause.
         verdicts: Verdicts between the memories, by the id they are about: of a group the one with
             the survivor, of a chain the one with a newer value, of a pair the one with the other.
         certainty: Of the least sure memory, 0 to 1.
@@ -85,7 +85,7 @@ class ReviewItem:
 
     @property
     def others(self) -> tuple[str, ...]:
-        """Returns the memories that go if the item is accepted as it is."""
+        """Returns the memories that go if the item is accepted unchanged."""
         return tuple(id_ for id_ in self.ids if id_ != self.survivor)
 
 
@@ -239,10 +239,10 @@ def pair_item(
 
     Args:
         one: Memory that is shown first.
-        other: The other one.
+        other: Memory that is shown second.
         judged: The verdict on both.
         survivor: The memory that is proposed to stay; empty where a person has to choose.
-        why: Why that one stays, as a clause.
+        why: Reason for the survivor, as a clause.
     """
     return ReviewItem(
         key=item_key("unsure", [one, other]),

@@ -33,7 +33,7 @@ PERSON: Final = "a person"
 def survivors_of(
     answers: Iterable[Answer], apart: AbstractSet[tuple[str, str]] = frozenset()
 ) -> dict[str, str]:
-    """Returns the memory that each one that goes ends behind, by its id.
+    """Returns the final survivor of each memory that is hidden, by the id of the hidden memory.
 
     Args:
         answers: Those that are not `accept` are passed over.
@@ -86,11 +86,11 @@ def unopposed(
     survivors: Mapping[str, str],
     apart: AbstractSet[tuple[str, str]],
 ) -> list[ReviewItem]:
-    """Returns the groups that can be accepted as they are, as no earlier answer is against it.
+    """Returns the groups that no earlier answer contradicts, to be accepted unchanged.
 
     Args:
         items: Groups that share no memory.
-        survivors: What earlier answers put behind what, as `survivors_of` returns it.
+        survivors: Survivors of earlier answers by hidden id, from `survivors_of`.
         apart: As for `survivors_of`.
     """
     behind: dict[str, list[str]] = {}
@@ -118,7 +118,7 @@ def plan_answers(
     Args:
         findings: What was reviewed.
         items: By key; answers to others are passed over.
-        answers: Those that stand.
+        answers: Answers in force.
         rewrites: New texts by survivor. Their groups are merged where the others are only marked,
             as a mark changes no text.
         action: The profile's by default.

@@ -1,4 +1,4 @@
-"""A review of one store: what is asked, the answers so far, and what becomes of them.
+"""A review of one store: its items, the answers so far, and the plan of the answers.
 
 A page, a terminal and a program go through the same session. Every answer is in the ledger before
 the call returns, so a review can be left at any moment and gone on with later. Nothing but `apply`
@@ -57,7 +57,7 @@ __all__ = ["STATES", "Filter", "ReviewSession", "State", "open_review"]
 
 @dataclass(slots=True)
 class ReviewSession:
-    """Items of one store with the answers to them; make it with `open_review`.
+    """Items of one store with their answers; `open_review` makes it.
 
     Its methods must be called one at a time, in the thread that opened the store.
 
@@ -68,7 +68,7 @@ class ReviewSession:
         source: Finds what there is to decide; everything that `find` finds by default.
         findings: What was found last.
         items: By key, in the order they are shown.
-        answers: Those that stand, by key, oldest first.
+        answers: Answers in force, by key, oldest first.
         namespaces: Those of all items, sorted.
     """
 
@@ -123,7 +123,7 @@ class ReviewSession:
             self._overrule()
 
     def _overrule(self) -> None:
-        """Notes which answers do not count, as something that came later stands against them."""
+        """Records the answers that do not count because of a later change or decision."""
         self._counts = None
         self._overruled = {
             key
@@ -152,7 +152,7 @@ class ReviewSession:
         """Returns an item.
 
         Raises:
-            InputError: There is none, such as after its texts changed.
+            InputError: There is no such item, for example because a text changed.
         """
         item = self.items.get(key)
         if item is None:
@@ -168,7 +168,7 @@ class ReviewSession:
         return answer.choice if answer is not None and key not in self._overruled else "open"
 
     def memory(self, id_: str) -> Memory:
-        """Returns a memory as it was found."""
+        """Returns a memory of the findings."""
         return self.findings.memories[id_]
 
     def class_states(self) -> list[ClassState]:
@@ -211,11 +211,11 @@ class ReviewSession:
         text: str | None = None,
         seen: int | None = None,
     ) -> Answer:
-        """Records that memories go behind one of them.
+        """Records that the memories of an item go behind one of them.
 
         Args:
             key: Of the item.
-            survivor: The one that stays; the proposed one by default. An unsure pair has none.
+            survivor: The memory that stays; by default the proposed one. An unsure pair has none.
             without: Memories that are different; each is recorded as such with the survivor.
             text: New text of the survivor. It has to keep the facts of all.
             seen: Number of the answer that the person saw, 0 for none; any if None.
@@ -258,12 +258,12 @@ class ReviewSession:
         return self._store([_new(self._seen(key, seen), "skip")])[0]
 
     def accept_rest(self, wanted: Filter) -> list[Answer]:
-        """Accepts all open groups of one class as they are proposed.
+        """Accepts the proposals of all open groups of one class.
 
         Groups that an earlier answer stands against stay open.
 
         Args:
-            wanted: Names the class; its other parts narrow it, its state does not count.
+            wanted: Filter that names the class; its other parts narrow it, its state is ignored.
 
         Returns:
             The answers; `take_back` takes them back together.
@@ -293,7 +293,7 @@ class ReviewSession:
         return self._store(accepted)
 
     def take_back(self, key: str | None = None, *, seen: int | None = None) -> list[str]:
-        """Takes back one answer, or the latest one with all that were given at once with it.
+        """Takes back one answer, or the latest answer with all answers given together with it.
 
         Args:
             key: Of the item; the item of the latest answer by default.
@@ -400,7 +400,7 @@ class ReviewSession:
         return others
 
     def _check(self, answer: Answer) -> None:
-        """Checks that an answer goes together with those before it, and its text.
+        """Checks that an answer contradicts no earlier answer, and checks its text.
 
         Raises:
             UsageError: It does not.
@@ -557,7 +557,7 @@ class ReviewSession:
         return undone
 
     def survivors(self) -> dict[str, str]:
-        """Returns the memory each hidden one would stand behind, by its id."""
+        """Returns the survivor of each memory to hide, by the id of the hidden memory."""
         return survivors_of(self._standing())
 
 
@@ -577,7 +577,7 @@ def open_review(
     """Returns a review of a store with the answers of earlier ones.
 
     Args:
-        store: Open; it stays open as long as the review.
+        store: Open store, which must stay open as long as the review.
         settings: What duplicates are found with. An encoder that they name gives new texts their
             vectors, see `rewrite.NewVectors`.
         action: What happens to memories that go; the profile's by default.

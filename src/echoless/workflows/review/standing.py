@@ -19,7 +19,7 @@ from echoless.workflows.review.plan import CHOSEN
 
 
 def overruled(answer: Answer, findings: Findings, apart: AbstractSet[tuple[str, str]]) -> bool:
-    """Checks whether something that came after an answer stands against it.
+    """Checks whether a later decision or change contradicts an answer.
 
     Args:
         answer: Any.
@@ -38,7 +38,7 @@ def items_accepted(
     """Returns items for accepted answers that hold and are not among those asked about.
 
     Args:
-        answers: All that stand.
+        answers: All answers in force.
         asked: Items that are asked about, by key.
         findings: What was found now. An answer about a memory out of its scope, hidden, changed or
             called different from its survivor does not hold.
