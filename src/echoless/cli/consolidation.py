@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -65,11 +66,10 @@ from echoless.execution.plan_blocks import (
 from echoless.models.llm.registry import open_model
 from echoless.models.llm.retrying_model import GovernedModel
 from echoless.stores import Store, open_store
-from echoless.workflows.consolidation.llm_plan import plan_consolidation, to_write
 from echoless.workflows.consolidation.merge_pairs import keep_both, notes_on, plan_merge
-from echoless.workflows.consolidation.pairs import LIMIT, Consolidation, Offer, consolidate
-from echoless.workflows.consolidation.suggestions import ADVICE, Advice
-from echoless.workflows.review.offered_pairs import OfferedPairs
+from echoless.workflows.review.items import ADVICE, Advice, Offer
+from echoless.workflows.review.llm_plan import plan_consolidation, to_write
+from echoless.workflows.review.pairs import LIMIT, Consolidation, consolidate, offered_pairs
 from echoless.workflows.review.plan import PERSON
 from echoless.workflows.review.session_lock import review_lock
 
@@ -373,8 +373,11 @@ def _review(opened: Store, request: _Request, settings: Settings) -> int:
     Returns:
         The exit code.
     """
-    source = OfferedPairs(
-        window=request.window, limit=request.limit, advice=request.advice or ADVICE
+    source = partial(
+        offered_pairs,
+        window=request.window,
+        limit=request.limit,
+        advice=request.advice or ADVICE,
     )
     with review_lock(opened) as lock:
         lock.announce("in a terminal")

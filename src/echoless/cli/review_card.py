@@ -21,7 +21,6 @@ from echoless.core.document import (
     short_time,
     strong,
 )
-from echoless.core.errors import UsageError
 from echoless.core.model import Memory, verdict_name
 from echoless.core.secret_masking import learn
 from echoless.core.verdict_sentences import sentence
@@ -94,14 +93,9 @@ def effect_blocks(session: ReviewSession, item: ReviewItem, survivor: str) -> It
         UsageError: That memory may not be the survivor.
     """
     regrouped = session.going(item.key, survivor)
-    if regrouped is None:
-        going = [id_ for id_ in item.ids if id_ != survivor]
-    else:
-        going = [member.id for member in regrouped.group.members]
-    if not going:
-        raise UsageError(f"Nothing would go behind {survivor}.")
-    yield say(strong(f"{survivor} would stay"), f", {', '.join(going)} would go behind it.")
-    for id_, why in regrouped.left_out.items() if regrouped else ():
+    going = ", ".join(member.id for member in regrouped.group.members)
+    yield say(strong(f"{survivor} would stay"), f", {going} would go behind it.")
+    for id_, why in regrouped.left_out.items():
         yield say(f"{id_} {why}: left out, it stays visible.", level=1)
 
 

@@ -275,8 +275,6 @@ class Cards:
             regrouped = self._session.going(item.key, keep)
         except EcholessError as problem:
             return _Choice(item.survivor, item.others, item.verdicts, problem=str(problem))
-        if regrouped is None:
-            return _Choice(keep, [id_ for id_ in item.ids if id_ != keep], item.verdicts)
         members = regrouped.group.members
         going = [member.id for member in members]
         judged = {each.id: each.judged for each in members if each.judged is not None}

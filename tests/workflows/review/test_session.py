@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,9 @@ import pytest
 from echoless.core.errors import InputError, PlanRefused, UsageError
 from echoless.execution.rollback import keep_both
 from echoless.stores import open_store
-from echoless.workflows.consolidation.suggestions import ADVICE
 from echoless.workflows.review.answers import AnsweredElsewhere, standing_answers
-from echoless.workflows.review.items import SAMPLE
-from echoless.workflows.review.offered_pairs import OfferedPairs
+from echoless.workflows.review.items import ADVICE, SAMPLE
+from echoless.workflows.review.pairs import offered_pairs
 from echoless.workflows.review.plan import CHOSEN
 from echoless.workflows.review.session import Filter, ReviewSession, open_review
 from tests.workflows.review.notes import (
@@ -350,7 +350,7 @@ def test_the_rest_of_a_class_leaves_open_what_another_review_called_different_me
         for item in session.selection(wanted)[:SAMPLE]:
             session.accept(item.key)
         group = session.selection(replace(wanted, state="open"))[0]
-        pairs = OfferedPairs(window=None, limit=len(ANIMALS), advice=ADVICE)
+        pairs = partial(offered_pairs, window=None, limit=len(ANIMALS), advice=ADVICE)
         with open_store(path) as other:
             of_pairs = open_review(other, LEXICAL, source=pairs)
             of_pairs.differ(key(of_pairs, group.ids))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 else:
     lexical = lazy_module("echoless.blocking.detectors.lexical")
 
-__all__ = ["CALLER", "Embed", "Merged", "keep_both", "merge_memories", "plan_merge", "plan_merges"]
+__all__ = ["CALLER", "Embed", "Merged", "keep_both", "merge_memories", "plan_merge"]
 
 CALLER: Final = "the caller"
 CHOSEN: Final = "chosen by the caller"
@@ -123,77 +123,31 @@ def plan_merge(
     settings: Settings | None = None,
 ) -> Plan:
     """Returns the plan that `merge_memories` carries out; arguments and errors as there."""
-    return plan_merges(
-        store,
-        [(keep, remove)],
-        {} if content is None else {keep: content},
-        vectors=NewVectors(embed, encoder),
-        action=action,
-        by=by,
-        settings=settings,
-    )
-
-
-def plan_merges(
-    store: Store,
-    pairs: Sequence[tuple[str, str]],
-    texts: Mapping[str, str] | None = None,
-    *,
-    vectors: NewVectors | None = None,
-    action: ActionKind = "merge",
-    by: str = CALLER,
-    settings: Settings | None = None,
-) -> Plan:
-    """Returns one plan for several pairs; writes nothing.
-
-    Args:
-        store: The store of all.
-        pairs: The one that stays and the one that goes. One may stay in several pairs; none goes
-            twice, or goes and stays.
-        texts: New texts by the id of the one that stays.
-        vectors: Gives the vectors of these texts, where those that stay have stored ones.
-        action: As for `merge_memories`, like the next two.
-        by: Who decided, for the history.
-        settings: Complete settings; those of the store's profile by default.
-
-    Raises:
-        InputError: A memory is not there.
-        UsageError: As for `merge_memories`, or the pairs contradict each other.
-        EncoderError: As for `merge_memories`.
-    """
+    if keep == remove:
+        raise UsageError(f"{keep!r} is named twice; a pair is two memories.")
     chosen = settings or resolve(Choices(), proposed=store.profile)
-    behind = _behind(pairs)
-    ids = [id_ for keep in behind for id_ in (keep, *behind[keep])]
-    marks = store.ledger.marks_about(ids)
-    memories = _visible(store, ids, marks)
+    marks = store.ledger.marks_about([keep, remove])
+    stays, goes = _visible(store, (keep, remove), marks)
     prior = {mark.survivor for mark in marks.values()} | store.ledger.sticky()
-    for keep, gone in behind.items():
-        for remove in gone:
-            check_pair(store, memories[keep], memories[remove], prior, chosen.profile)
-    vectors = vectors or NewVectors()
+    check_pair(store, stays, goes, prior, chosen.profile)
     rewrites = {}
-    for keep, text in (texts or {}).items():
-        if memories[keep].pinned:
-            raise UsageError(f"{keep} is pinned: its text is not changed. Leave out the content.")
-        if why := store.protected(memories[keep]):
-            raise UsageError(f"{keep} is protected and its text is not changed: {why}.")
-        already = store.get(id_ for id_, mark in marks.items() if mark.survivor == keep)
-        sources = [*(memories[id_] for id_ in (keep, *behind[keep])), *already.values()]
-        rewrites[keep] = rewrite_of(memories[keep], sources, text, vectors=vectors, by=by)
-    merges = [(remove, keep) for keep, gone in behind.items() for remove in gone]
+    if content is not None:
+        vectors = NewVectors(embed, encoder)
+        rewrites[keep] = new_text(store, stays, [goes], content, vectors=vectors, by=by)
+    text = stays.content if content is None else content
     return make_plan(
-        [_group(memories, keep, gone, rewrites.get(keep)) for keep, gone in behind.items()],
-        memories.__getitem__,
+        [Group(keep, (asked_for(stays, goes, text),))],
+        {keep: stays, remove: goes}.__getitem__,
         PlanBasis(
             store=store.identity,
             url=store.url,
             profile=chosen.profile.name,
             settings=chosen.digest,
             rules=store,
-            retained=store.retained(merges),
+            retained=store.retained([(remove, keep)]),
         ),
         action=action,
-        reasons=dict.fromkeys(behind, CHOSEN if by == CALLER else f"chosen by {by}"),
+        reasons={keep: CHOSEN if by == CALLER else f"chosen by {by}"},
         rewrites=rewrites,
     )
 
@@ -202,7 +156,7 @@ def notes_on(plan: Plan) -> tuple[str, ...]:
     """Returns what only the removed memories say, as far as it can be checked, a sentence each.
 
     Args:
-        plan: From `plan_merge` or `plan_merges`; a plan file has no such notes.
+        plan: From `plan_merge` or a review; a plan file has no such notes.
     """
     return tuple(
         f"{member.id}: {member.note}."
@@ -215,27 +169,8 @@ def notes_on(plan: Plan) -> tuple[str, ...]:
 # ------------------------------------------------------------------ what may be merged
 
 
-def _behind(pairs: Sequence[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Returns the ids that go, by the id that stays.
-
-    Raises:
-        UsageError: The pairs contradict each other.
-    """
-    gone: dict[str, str] = {}
-    for keep, remove in pairs:
-        if keep == remove:
-            raise UsageError(f"{keep!r} is named twice; a pair is two memories.")
-        if gone.setdefault(remove, keep) != keep:
-            raise UsageError(f"{remove} cannot go into {gone[remove]} and into {keep}. Choose one.")
-    both = sorted(gone.keys() & set(gone.values()))
-    if both:
-        raise UsageError(f"{both[0]} cannot both stay and go. Merge one pair after the other.")
-    keeps = sorted(set(gone.values()))
-    return {keep: tuple(sorted(r for r in gone if gone[r] == keep)) for keep in keeps}
-
-
-def _visible(store: Store, ids: Sequence[str], marks: Mapping[str, Mark]) -> dict[str, Memory]:
-    """Returns memories by id.
+def _visible(store: Store, ids: Sequence[str], marks: Mapping[str, Mark]) -> list[Memory]:
+    """Returns memories in the order of their ids.
 
     Raises:
         InputError: One is not there.
@@ -252,7 +187,7 @@ def _visible(store: Store, ids: Sequence[str], marks: Mapping[str, Mark]) -> dic
                 f"undo the run that hid it first: "
                 f"`{command_line('undo', store.url, marks[id_].run or 'RUN')}`."
             )
-    return dict(memories)
+    return [memories[id_] for id_ in ids]
 
 
 def check_pair(
@@ -288,15 +223,34 @@ def check_pair(
         )
 
 
-# ------------------------------------------------------------------ the group
+def new_text(
+    store: Store, keep: Memory, gone: Sequence[Memory], text: str, *, vectors: NewVectors, by: str
+) -> Rewrite:
+    """Returns a new text of a memory that others go behind, for a plan; writes nothing.
+
+    Args:
+        store: Of the memories.
+        keep: The one that stays.
+        gone: Those that go behind it. What stands hidden behind it already counts too.
+        text: Has to keep the facts of all of them.
+        vectors: Gives its vector where one is needed.
+        by: Who wrote it.
+
+    Raises:
+        UsageError: The memory keeps its text, the text loses a fact, or no encoder fits.
+        EncoderError: The text could not be embedded.
+    """
+    if keep.pinned:
+        raise UsageError(f"{keep.id} is pinned: its text is not changed.")
+    if why := store.protected(keep):
+        raise UsageError(f"{keep.id} is protected and its text is not changed: {why}.")
+    marks = store.ledger.marks_about([keep.id])
+    behind = store.get([id_ for id_, mark in marks.items() if mark.survivor == keep.id])
+    sources = [keep, *gone, *behind.values()]
+    return rewrite_of(keep, sources, text, vectors=vectors, by=by)
 
 
-def _group(
-    memories: Mapping[str, Memory], keep: str, gone: Sequence[str], rewrite: Rewrite | None
-) -> Group:
-    """Returns the group of a survivor and the memories that go behind it."""
-    text = memories[keep].content if rewrite is None else rewrite.content
-    return Group(keep, tuple(asked_for(memories[keep], memories[id_], text) for id_ in gone))
+# ------------------------------------------------------------------ the verdict of a person
 
 
 def asked_for(keep: Memory, gone: Memory, text: str) -> Membership:

@@ -3,6 +3,10 @@
 Pure but for the encoder that a new text may need. Answers may meet in one memory: the survivor of a
 group may itself be an older value. So each memory goes behind the last survivor of its line, and
 has a verdict with it, by a person where no other one is known (law 3).
+
+A question may vanish while its answer holds: as a group is called different, the newer value of its
+survivor becomes one of all its memories, which is another question. Nobody took the first answer
+back, so it goes on waiting to be applied.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from echoless.workflows.consolidation.merge_pairs import asked_for
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import plan_groups
 from echoless.workflows.review.answers import Answer
-from echoless.workflows.review.items import ReviewItem, older_and_newer
+from echoless.workflows.review.items import KINDS, ReviewItem, item_key, older_and_newer
 
 CHOSEN: Final = "chosen by a person"
 """Reason for a survivor that a person put in place of the proposed one."""
@@ -206,3 +210,73 @@ def _reasons(
     for survivor in survivors & findings.reasons.keys():
         reasons[survivor] = findings.reasons[survivor]
     return reasons
+
+
+# ------------------------------------------------------------------ answers that still count
+
+
+def overruled(answer: Answer, findings: Findings, apart: AbstractSet[tuple[str, str]]) -> bool:
+    """Checks whether something that came after an answer stands against it.
+
+    Args:
+        answer: Any.
+        findings: What was found now: a memory that would go may have been pinned since, or may have
+            become the survivor of a run.
+        apart: Pairs that something but a review keeps apart, such as an agent.
+    """
+    pairs = {(min(id_, answer.survivor), max(id_, answer.survivor)) for id_ in answer.hidden}
+    protected = not findings.protected.keys().isdisjoint(answer.hidden)
+    return protected or not apart.isdisjoint(pairs)
+
+
+def items_accepted(
+    answers: Iterable[Answer], asked: Mapping[str, ReviewItem], findings: Findings
+) -> list[ReviewItem]:
+    """Returns items for accepted answers that hold and are not among those asked about.
+
+    Args:
+        answers: All that stand.
+        asked: Items that are asked about, by key.
+        findings: What was found now. An answer about a memory out of its scope, hidden, changed or
+            called different from its survivor does not hold.
+    """
+    return [
+        _item(answer, findings)
+        for answer in answers
+        if answer.choice == "accept" and answer.key not in asked and _holds(answer, findings)
+    ]
+
+
+def _holds(answer: Answer, findings: Findings) -> bool:
+    """Checks whether an accepted answer holds."""
+    memories = findings.memories
+    return (
+        answer.kind in KINDS
+        and all(id_ in memories and id_ not in findings.marked for id_ in answer.ids)
+        and {answer.survivor, *answer.hidden} <= set(answer.ids)
+        and item_key(answer.kind, [memories[id_] for id_ in answer.ids]) == answer.key
+        and not overruled(answer, findings, findings.apart)
+    )
+
+
+def _item(answer: Answer, findings: Findings) -> ReviewItem:
+    """Returns the item of an accepted answer; its verdicts are those of the person."""
+    keep = findings.memories[answer.survivor]
+    memories = tuple(findings.memories[id_] for id_ in answer.ids)
+    verdicts = {
+        memory.id: judged
+        for memory in memories
+        if memory is not keep and (judged := asked_for(keep, memory, keep.content).judged)
+    }
+    if len(verdicts) == 1:
+        verdicts[keep.id] = next(iter(verdicts.values()))
+    kind = next(kind for kind in KINDS if kind == answer.kind)
+    return ReviewItem(
+        key=answer.key,
+        kind=kind,
+        group_class="other-words" if kind == "same" else None,
+        memories=memories,
+        survivor=keep.id,
+        why=CHOSEN,
+        verdicts=verdicts,
+    )

@@ -26,9 +26,8 @@ from echoless.execution.plan import Plan
 from echoless.execution.rollback import WIDEST, Undone, undo
 from echoless.stores.base import Store
 from echoless.stores.ledger import kept_apart
-from echoless.workflows.consolidation.merge_pairs import check_pair
-from echoless.workflows.consolidation.review import Regrouped, regroup
-from echoless.workflows.consolidation.rewrite import NewVectors, rewrite_of
+from echoless.workflows.consolidation.merge_pairs import check_pair, new_text
+from echoless.workflows.consolidation.rewrite import NewVectors
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.review.answers import (
     Answer,
@@ -41,7 +40,15 @@ from echoless.workflows.review.answers import (
 )
 from echoless.workflows.review.decisions import Decisions, Withdrawn, decisions, withdraw_pair
 from echoless.workflows.review.items import ItemKind, ReviewItem, Source, all_items
-from echoless.workflows.review.plan import PERSON, plan_answers, survivors_of, unopposed
+from echoless.workflows.review.plan import (
+    PERSON,
+    items_accepted,
+    overruled,
+    plan_answers,
+    survivors_of,
+    unopposed,
+)
+from echoless.workflows.review.regrouping import Regrouped, regroup
 from echoless.workflows.review.selection import (
     STATES,
     AnswerCounts,
@@ -50,7 +57,6 @@ from echoless.workflows.review.selection import (
     State,
     answer_counts,
 )
-from echoless.workflows.review.standing import items_accepted, overruled
 
 __all__ = ["STATES", "Filter", "ReviewSession", "State", "open_review"]
 
@@ -196,7 +202,7 @@ class ReviewSession:
         """Returns whether all words are in the texts or ids of an item."""
         text = self._searched.get(item.key)
         if text is None:
-            parts = (part for id_ in item.ids for part in (id_, self.memory(id_).content))
+            parts = (part for memory in item.memories for part in (memory.id, memory.content))
             text = self._searched[item.key] = "\n".join(parts).casefold()
         return all(word in text for word in words)
 
@@ -230,7 +236,7 @@ class ReviewSession:
         keep = survivor or item.survivor
         if keep not in item.ids or keep in left:
             raise UsageError(f"Choose which memory stays: {', '.join(item.ids)}.")
-        hidden = [id_ for id_ in self._going(item, keep) if id_ not in left]
+        hidden = [m.id for m in self.going(key, keep).group.members if m.id not in left]
         if not hidden:
             raise UsageError(f"Nothing would go behind {keep}. Call the memories different.")
         apart = self._own_pairs((keep, id_) for id_ in left.intersection(item.ids))
@@ -345,30 +351,30 @@ class ReviewSession:
             del self.answers[key]
             self._recount(key, state)
 
-    def going(self, key: str, survivor: str) -> Regrouped | None:
-        """Returns who would go behind another survivor of a group, and who would be left out.
-
-        Returns:
-            None for chains and pairs, where a person decides for all.
+    def going(self, key: str, survivor: str) -> Regrouped:
+        """Returns who goes behind a survivor of an item, and who is left out and why.
 
         Raises:
             InputError: There is no such item.
             UsageError: That memory may not be the survivor.
         """
         item = self.item(key)
-        if item.group is None or survivor == item.survivor:
-            return None
         known = self._regrouped.get((key, survivor))
         if known is None:
-            known = regroup(
-                self.findings,
-                item.group,
-                survivor,
-                prior=self._prior,
-                apart=self.findings.apart,
-            )
-            self._regrouped[key, survivor] = known
+            known = self._regrouped[key, survivor] = self._behind(item, survivor)
         return known
+
+    def _behind(self, item: ReviewItem, survivor: str) -> Regrouped:
+        """Returns who goes behind a survivor; of a chain or a pair a person decides for all."""
+        if item.kind == "same" and survivor != item.survivor:
+            group, apart = item.behind(item.survivor), self.findings.apart
+            return regroup(self.findings, group, survivor, prior=self._prior, apart=apart)
+        if item.kind != "same":
+            keep, profile = self.memory(survivor), self.settings.profile
+            for memory in item.memories:
+                if memory.id != survivor:
+                    check_pair(self.store, keep, memory, self._prior, profile)
+        return Regrouped(item.behind(survivor), {})
 
     def check_text(self, key: str, text: str, *, survivor: str | None = None) -> None:
         """Checks that a new text keeps the facts of all memories of an item.
@@ -381,23 +387,6 @@ class ReviewSession:
         keep = survivor or item.survivor or item.ids[0]
         hidden = tuple(id_ for id_ in item.ids if id_ != keep)
         self._rewrite(replace(_new(item, "accept"), survivor=keep, hidden=hidden, text=text))
-
-    def _going(self, item: ReviewItem, keep: str) -> Sequence[str]:
-        """Returns the memories that may go behind a survivor."""
-        regrouped = self.going(item.key, keep)
-        if regrouped is not None:
-            return [member.id for member in regrouped.group.members]
-        others = [id_ for id_ in item.ids if id_ != keep]
-        if item.group is None:
-            for id_ in others:
-                check_pair(
-                    self.store,
-                    self.memory(keep),
-                    self.memory(id_),
-                    self._prior,
-                    self.settings.profile,
-                )
-        return others
 
     def _check(self, answer: Answer) -> None:
         """Checks that an answer goes together with those before it, and its text.
@@ -412,15 +401,10 @@ class ReviewSession:
             self._rewrite(answer)
 
     def _rewrite(self, answer: Answer) -> Rewrite:
-        """Returns the new text of a survivor; errors as for `rewrite_of`."""
-        keep = self.memory(answer.survivor)
-        if keep.pinned:
-            raise UsageError(f"{keep.id} is pinned: its text is not changed.")
-        marks = self.store.ledger.marks_about([keep.id])
-        behind = [id_ for id_, mark in marks.items() if mark.survivor == keep.id]
-        sources = [keep, *(self.memory(id_) for id_ in answer.hidden)]
-        sources += self.store.get(behind).values() if behind else ()
-        return rewrite_of(keep, sources, answer.text or "", vectors=self._vectors, by=PERSON)
+        """Returns the new text of a survivor; errors as for `new_text`."""
+        keep, text = self.memory(answer.survivor), answer.text or ""
+        gone = [self.memory(id_) for id_ in answer.hidden]
+        return new_text(self.store, keep, gone, text, vectors=self._vectors, by=PERSON)
 
     def _seen(self, key: str, seen: int | None) -> ReviewItem:
         """Returns an item if its answer is the one a person saw."""
