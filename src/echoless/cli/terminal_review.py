@@ -490,7 +490,7 @@ def _end(session: ReviewSession, typed: str, again: str, plan_file: Path | None)
         render.show([say("Nothing was applied."), *_next_steps(session, typed, again)])
         return 0
     with Bar() as bar, writing(typed):
-        run = session.apply(plan, bar.actions, look_again=False)
+        run = session.apply(plan.digest, bar.actions, look_again=False)
     say_notes(session.store, run)
     render.show(run_blocks(run, typed))
     return exit_code(run)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from echoless.core.errors import EcholessError, InputError, PlanRefused
+from echoless.core.errors import EcholessError, InputError
 from echoless.core.secret_masking import learn
 from echoless.core.wording import count
 from echoless.execution.executor import Run
@@ -34,9 +34,9 @@ from echoless.web.review_query import (
 )
 from echoless.web.review_view import (
     STATE_TITLES,
-    Cards,
     CardView,
     ListView,
+    card,
     gained_fields,
     list_view,
     new_text,
@@ -264,20 +264,6 @@ class ReviewPages:
             self._plan = held, session.plan()
         return self._plan[1]
 
-    def plan_to_apply(self, digest: str) -> Plan:
-        """Returns the plan that a person saw.
-
-        Raises:
-            PlanRefused: Answers changed since.
-        """
-        plan = self.plan()
-        if plan.digest != digest:
-            raise PlanRefused(
-                "Answers changed since this plan was shown, so nothing was written. Look at the "
-                "new plan."
-            )
-        return plan
-
     def plan_page(self, fields: Fields, *, problem: str = "") -> Reply:
         """Returns the preview of the plan."""
         try:
@@ -354,14 +340,8 @@ class ReviewPages:
         problem: str = "",
     ) -> CardView:
         """Returns a card at the place that its form carries."""
-        cards = Cards(self._session)
-        return cards.card(
-            item,
-            back,
-            place=whole_number(field(fields, "place"), 9) or 0,
-            draft=draft,
-            problem=problem,
-        )
+        place = whole_number(field(fields, "place"), 9) or 0
+        return card(self._session, item, back, place=place, draft=draft, problem=problem)
 
     def _page(self, template: str, tab: str, **values: object) -> str:
         """Returns a whole page."""

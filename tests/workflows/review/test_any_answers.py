@@ -144,7 +144,7 @@ def test_applied_and_undone_the_store_and_the_answers_are_as_before(steps: Seque
         plan = session.plan()
         if not plan.actions:
             return
-        run = session.apply(plan)
+        run = session.apply(plan.digest)
         session.undo_run(run.id)
         assert shown(session) == before
 

@@ -266,7 +266,7 @@ def test_applied_and_undone_everything_is_as_before_with_the_same_answers(path: 
         session.differ(key(session, COFFEE))
         session.look()
         items, answers = dict(session.items), dict(session.answers)
-        run = session.apply(session.plan())
+        run = session.apply(session.plan().digest)
         assert path.read_bytes() != before
         assert key(session, BACKUPS[0])
         assert planned(session) == {}
@@ -281,13 +281,13 @@ def test_a_plan_is_refused_once_an_answer_came_after_it(session: ReviewSession) 
     plan = session.plan()
     session.accept(key(session, TEA))
     with pytest.raises(PlanRefused, match="Answers changed"):
-        session.apply(plan)
+        session.apply(plan.digest)
 
 
 def test_what_is_not_asked_any_more_cannot_be_answered(session: ReviewSession) -> None:
     tea = key(session, TEA)
     session.accept(tea)
-    session.apply(session.plan())
+    session.apply(session.plan().digest)
     for call in (session.accept, session.differ, session.skip):
         with pytest.raises(InputError, match="not asked any more"):
             call(tea)
@@ -303,7 +303,7 @@ def test_a_new_text_has_to_keep_every_fact_and_is_written_with_the_merge(
     text = "The database listens on port 5432 and nowhere else."
     session.check_text(ports, text)
     session.accept(ports, text=text)
-    run = session.apply(session.plan())
+    run = session.apply(session.plan().digest)
     assert session.store.get(["p-1"])["p-1"].content == text
     session.undo_run(run.id)
     assert session.store.get(["p-1"])["p-1"].content == NOTES["p-1"]

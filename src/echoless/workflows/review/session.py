@@ -505,16 +505,16 @@ class ReviewSession:
 
     def apply(
         self,
-        plan: Plan,
+        digest: str,
         progress: Callable[[int, int], None] | None = None,
         *,
         looking: Progress | None = None,
         look_again: bool = True,
     ) -> Run:
-        """Carries out a plan that a person saw, then looks at the store again.
+        """Carries out the plan that a person saw, then looks at the store again.
 
         Args:
-            plan: From `plan`, and not older than the latest answer.
+            digest: Of the plan, from `plan`; no answer may have come since.
             progress: Told how many actions of how many are done.
             looking: Told how far each stage of looking again is.
             look_again: False ends the review: the items stay as they were.
@@ -524,7 +524,8 @@ class ReviewSession:
             PlanError: As for `apply`.
             StoreError: Locked, read-only or full.
         """
-        if self.plan().digest != plan.digest:
+        plan = self.plan()
+        if plan.digest != digest:
             raise PlanRefused(
                 "Answers changed since this plan was shown, so nothing was written. Look at the "
                 "new plan."
