@@ -29,10 +29,11 @@ from echoless.workflows.review.items import CLASSES, ItemKind, ReviewItem
 from echoless.workflows.review.session import Filter, ReviewSession
 
 NOUNS: Final[dict[ItemKind, str]] = {
-    "same": "Group",
-    "newer": "Newer value",
-    "unsure": "Pair",
+    "same": "group",
+    "newer": "newer value",
+    "unsure": "unsure pair",
 }
+"""Kinds of item in words, each for one item."""
 
 _MEMBERS: Final = 20
 """Memories of one item that are compared on its card."""
@@ -103,7 +104,9 @@ def _title(session: ReviewSession, item: ReviewItem, wanted: Filter) -> str:
     """Returns the kind and the place of an item, and the class of a group."""
     counts = session.counts(item.kind)
     whole = sum(counts.values())
-    place = f"{NOUNS[item.kind]} {number(whole - counts['open'] + 1)} of {number(whole)}"
+    place = (
+        f"{NOUNS[item.kind].capitalize()} {number(whole - counts['open'] + 1)} of {number(whole)}"
+    )
     if item.group_class:
         place += f": {CLASSES[item.group_class].lower()}"
     if item.namespace:

@@ -123,11 +123,11 @@ def plan_merge(
     settings: Settings | None = None,
 ) -> Plan:
     """Returns the plan that `merge_memories` carries out; arguments and errors as there."""
-    if keep == remove:
-        raise UsageError(f"{keep!r} is named twice; a pair is two memories.")
+    stays, goes = _two(store, keep, remove)
     chosen = settings or resolve(Choices(), proposed=store.profile)
     marks = store.ledger.marks_about([keep, remove])
-    stays, goes = _visible(store, (keep, remove), marks)
+    for memory in (stays, goes):
+        _check_visible(store, memory, marks)
     prior = {mark.survivor for mark in marks.values()} | store.ledger.sticky()
     check_pair(store, stays, goes, prior, chosen.profile)
     rewrites = {}
@@ -169,25 +169,34 @@ def notes_on(plan: Plan) -> tuple[str, ...]:
 # ------------------------------------------------------------------ what may be merged
 
 
-def _visible(store: Store, ids: Sequence[str], marks: Mapping[str, Mark]) -> list[Memory]:
-    """Returns memories in the order of their ids.
+def _two(store: Store, a: str, b: str) -> tuple[Memory, Memory]:
+    """Returns two memories.
 
     Raises:
         InputError: One is not there.
-        UsageError: One is hidden already.
+        UsageError: Both are one.
     """
-    memories = store.get(ids)
-    for id_ in ids:
+    if a == b:
+        raise UsageError(f"{a!r} is named twice; a pair is two memories.")
+    memories = store.get([a, b])
+    for id_ in (a, b):
         if id_ not in memories:
             raise InputError(f"There is no memory {id_!r} in {store.url}.")
-    for id_ in ids:
-        if id_ in marks:
-            raise UsageError(
-                f"{id_} stands hidden behind {marks[id_].survivor} already. Merge that one, or "
-                f"undo the run that hid it first: "
-                f"`{command_line('undo', store.url, marks[id_].run or 'RUN')}`."
-            )
-    return [memories[id_] for id_ in ids]
+    return memories[a], memories[b]
+
+
+def _check_visible(store: Store, memory: Memory, marks: Mapping[str, Mark]) -> None:
+    """Checks that a memory is not hidden already.
+
+    Raises:
+        UsageError: It is.
+    """
+    if mark := marks.get(memory.id):
+        undo = command_line("undo", store.url, mark.run or "RUN")
+        raise UsageError(
+            f"{memory.id} stands hidden behind {mark.survivor} already. Merge that one, or undo "
+            f"the run that hid it first: `{undo}`."
+        )
 
 
 def check_pair(
@@ -298,10 +307,5 @@ def keep_both(store: Store, a: str, b: str, *, by: str = "library") -> None:
         UsageError: Both are one.
         StoreError: Locked, read-only or full.
     """
-    if a == b:
-        raise UsageError(f"{a!r} is named twice; a pair is two memories.")
-    memories = store.get([a, b])
-    for id_ in (a, b):
-        if id_ not in memories:
-            raise InputError(f"There is no memory {id_!r} in {store.url}.")
+    _two(store, a, b)
     undoing.keep_both(store, [(a, b)], by=by)

@@ -181,18 +181,13 @@ def _membership(
 ) -> Membership:
     """Returns the membership of a memory, with the verdict that is known or a person's own."""
     judged = known.get(frozenset((survivor, id_)))
-    if judged is not None and _lets_go(judged, id_, survivor):
+    if judged is not None and isinstance(judged.verdict, Update):
+        lets_go = older_and_newer(judged) == (id_, survivor)
+    else:
+        lets_go = judged is not None and judged.hides(id_, survivor)
+    if lets_go:
         return Membership(id_, judged)
     return asked_for(memories[survivor], memories[id_], text or memories[survivor].content)
-
-
-def _lets_go(judged: Judged, id_: str, survivor: str) -> bool:
-    """Checks whether a verdict by itself lets one memory go behind another."""
-    match judged.verdict:
-        case Update():
-            return older_and_newer(judged) == (id_, survivor)
-        case _:
-            return judged.hides(id_, survivor)
 
 
 def _reasons(
@@ -202,14 +197,10 @@ def _reasons(
     survivors: AbstractSet[str],
 ) -> dict[str, str]:
     """Returns why each survivor stays."""
-    reasons = dict.fromkeys(survivors, CHOSEN)
-    for answer in answers:
-        item = items[answer.key]
-        if answer.survivor in reasons and answer.survivor == item.survivor:
-            reasons[answer.survivor] = item.why
-    for survivor in survivors & findings.reasons.keys():
-        reasons[survivor] = findings.reasons[survivor]
-    return reasons
+    accepted = ((answer.survivor, items[answer.key]) for answer in answers)
+    proposed = {survivor: item.why for survivor, item in accepted if survivor == item.survivor}
+    known = {**proposed, **findings.reasons}
+    return {survivor: known.get(survivor, CHOSEN) for survivor in survivors}
 
 
 # ------------------------------------------------------------------ answers that still count

@@ -46,15 +46,11 @@ class ClassState:
         group_class: The class.
         total: Groups of it.
         open: Those without an answer.
-        accepted: Those accepted.
-        different: Those called different.
     """
 
     group_class: GroupClass
     total: int
     open: int
-    accepted: int
-    different: int
 
     @property
     def sample_left(self) -> int:
@@ -62,36 +58,12 @@ class ClassState:
         return max(0, min(SAMPLE, self.total) - (self.total - self.open))
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerCounts:
-    """How many items have which answer.
+AnswerCounts: TypeAlias = Mapping[str, dict[State, int]]
+"""How many items have which answer, by kind of item and by class of groups.
 
-    A page shows it after each key, and a review may have a hundred thousand unsure pairs: so it is
-    counted once, and changed with each answer.
-
-    Attributes:
-        of_kind: By kind of item.
-        of_class: By class of groups; a class without a group counts 0 everywhere.
-    """
-
-    of_kind: Mapping[ItemKind, dict[State, int]]
-    of_class: Mapping[GroupClass, dict[State, int]]
-
-    def change(self, item: ReviewItem, old: State, new: State) -> None:
-        """Counts an item that had one state and has another."""
-        places = [self.of_kind[item.kind]]
-        places += [self.of_class[item.group_class]] if item.group_class is not None else []
-        for counts in places:
-            counts[old] -= 1
-            counts[new] += 1
-
-    def class_states(self) -> list[ClassState]:
-        """Returns how far a person is with each class that has groups, surest class first."""
-        return [
-            ClassState(name, total, counts["open"], counts["accept"], counts["different"])
-            for name, counts in self.of_class.items()
-            if (total := sum(counts.values()))
-        ]
+A page shows it after each key, and a review may have a hundred thousand unsure pairs: so it is
+counted once, and changed with each answer.
+"""
 
 
 def answer_counts(items: Iterable[ReviewItem], state: Callable[[str], State]) -> AnswerCounts:
@@ -101,13 +73,30 @@ def answer_counts(items: Iterable[ReviewItem], state: Callable[[str], State]) ->
         items: All of a review.
         state: Gives the answer to an item by its key.
     """
-    of_kind: dict[ItemKind, dict[State, int]] = {kind: dict.fromkeys(STATES, 0) for kind in KINDS}
-    of_class: dict[GroupClass, dict[State, int]] = {
-        name: dict.fromkeys(STATES, 0) for name in CLASSES
-    }
+    counts: AnswerCounts = {name: dict.fromkeys(STATES, 0) for name in (*KINDS, *CLASSES)}
     for item in items:
-        answer = state(item.key)
-        of_kind[item.kind][answer] += 1
-        if item.group_class is not None:
-            of_class[item.group_class][answer] += 1
-    return AnswerCounts(of_kind, of_class)
+        count_item(counts, item, state(item.key), 1)
+    return counts
+
+
+def count_item(counts: AnswerCounts, item: ReviewItem, state: State, more: int) -> None:
+    """Counts an item in its kind and its class.
+
+    Args:
+        counts: Changed in place.
+        item: Any.
+        state: Its answer.
+        more: 1 for one more, -1 for one less.
+    """
+    counts[item.kind][state] += more
+    if item.group_class is not None:
+        counts[item.group_class][state] += more
+
+
+def class_states(counts: AnswerCounts) -> list[ClassState]:
+    """Returns how far a person is with each class that has groups, surest class first."""
+    return [
+        ClassState(name, total, counts[name]["open"])
+        for name in CLASSES
+        if (total := sum(counts[name].values()))
+    ]

@@ -39,7 +39,7 @@ from echoless.workflows.review.answers import (
     take_back_answers,
 )
 from echoless.workflows.review.decisions import Decisions, Withdrawn, decisions, withdraw_pair
-from echoless.workflows.review.items import ItemKind, ReviewItem, Source, all_items
+from echoless.workflows.review.items import KINDS, ItemKind, ReviewItem, Source, all_items
 from echoless.workflows.review.plan import (
     PERSON,
     items_accepted,
@@ -56,6 +56,8 @@ from echoless.workflows.review.selection import (
     Filter,
     State,
     answer_counts,
+    class_states,
+    count_item,
 )
 
 __all__ = ["STATES", "Filter", "ReviewSession", "State", "open_review"]
@@ -179,14 +181,13 @@ class ReviewSession:
 
     def class_states(self) -> list[ClassState]:
         """Returns how far a person is with each class of groups, surest class first."""
-        return self._all_counts().class_states()
+        return class_states(self._all_counts())
 
     def counts(self, kind: ItemKind | None = None) -> dict[State, int]:
         """Returns how many items of a kind, or of all kinds, have which answer."""
-        of_kind = self._all_counts().of_kind
-        if kind is not None:
-            return dict(of_kind[kind])
-        return {state: sum(each[state] for each in of_kind.values()) for state in STATES}
+        counts = self._all_counts()
+        kinds = KINDS if kind is None else (kind,)
+        return {state: sum(counts[each][state] for each in kinds) for state in STATES}
 
     def answered(self) -> int:
         """Returns how many of the items that are asked have an answer."""
@@ -454,7 +455,8 @@ class ReviewSession:
     def _recount(self, key: str, state: State) -> None:
         """Counts an item anew that had another state."""
         if self._counts is not None and key in self.items:
-            self._counts.change(self.items[key], state, self.state(key))
+            count_item(self._counts, self.items[key], state, -1)
+            count_item(self._counts, self.items[key], self.state(key), 1)
 
     def decisions(self) -> Decisions:
         """Returns what people decided about the store, by a review or otherwise."""
