@@ -240,17 +240,20 @@ def _choice(
         draft names may not be it, empty if it may.
     """
     chosen = referred(draft.survivor, item.ids) if draft and draft.survivor else None
-    if chosen is None and answer is not None and answer.choice == "accept":
+    proposed = Regrouped(item.behind(item.survivor), {})
+    if chosen is None and answer is not None:
+        if answer.choice != "accept":
+            return proposed, ""
         behind = item.behind(answer.survivor).members
         going = tuple(member for member in behind if member.id in answer.hidden)
         return Regrouped(Group(answer.survivor, going), {}), ""
-    keep, problem = chosen or item.survivor, ""
-    if keep:
-        try:
-            return session.going(item.key, keep), ""
-        except EcholessError as refusal:
-            problem = str(refusal)
-    return Regrouped(item.behind(item.survivor), {}), problem
+    keep = chosen or item.survivor
+    if not keep:
+        return proposed, ""
+    try:
+        return session.going(item.key, keep), ""
+    except EcholessError as problem:
+        return proposed, str(problem)
 
 
 def _members(item: ReviewItem, choice: Regrouped, draft: Draft | None) -> Sequence[MemberView]:

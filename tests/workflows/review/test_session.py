@@ -317,6 +317,8 @@ def test_a_pinned_memory_never_goes(path: Path) -> None:
             session.accept(key(session, PORTS), survivor="p-2")
         with pytest.raises(UsageError, match="c-1 is pinned"):
             session.accept(key(session, BACKUPS[0]), survivor="c-2")
+        with pytest.raises(UsageError, match="c-1 is pinned"):
+            session.going(key(session, BACKUPS[0]), "c-2")
 
 
 def test_the_rest_of_a_class_is_accepted_at_once_after_a_sample_and_taken_back_at_once(
