@@ -11,7 +11,7 @@ from echoless.core.settings import Choices, resolve
 from echoless.stores import open_store
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find
-from echoless.workflows.review.regrouping import bonds_among, regroup
+from echoless.workflows.review.plan import bonds_among, regroup
 
 TEXTS = {
     "m-1": "The database listens on port 5432.",

@@ -30,7 +30,7 @@ from echoless.web.review_query import (
 )
 from echoless.workflows.review.answers import Answer
 from echoless.workflows.review.items import CLASSES, KINDS, ItemKind, ReviewItem
-from echoless.workflows.review.regrouping import Regrouped
+from echoless.workflows.review.plan import Regrouped
 from echoless.workflows.review.session import STATES, ReviewSession, State
 
 SHOWN: Final = 20

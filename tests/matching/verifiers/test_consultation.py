@@ -36,7 +36,7 @@ from echoless.matching.verifiers.consultation import Consultation
 from echoless.workflows.audit.report import findings_json
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.pairs.judge_pairs import Question, judge_pairs
-from echoless.workflows.review.regrouping import bonds_among
+from echoless.workflows.review.plan import bonds_among
 from tests.laws.worlds import quick, world
 from tests.model_server import ModelServer, data_of, fails, opinion
 

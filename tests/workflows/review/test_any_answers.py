@@ -14,8 +14,7 @@ from echoless.core.model import Memory
 from echoless.stores import open_store
 from echoless.workflows.review.answers import standing_answers
 from echoless.workflows.review.decisions import decisions
-from echoless.workflows.review.items import KINDS
-from echoless.workflows.review.selection import answer_counts, class_states
+from echoless.workflows.review.items import KINDS, answer_counts, class_states
 from echoless.workflows.review.session import ReviewSession, open_review
 from tests.workflows.review.notes import LEXICAL, NOTES, write_notes
 from tests.workflows.review.test_session import kept, planned

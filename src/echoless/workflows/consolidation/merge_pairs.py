@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -17,7 +17,6 @@ from echoless.core.profiles import ActionKind, Profile
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.execution import rollback as undoing
-from echoless.execution.actions import Rewrite
 from echoless.execution.executor import apply
 from echoless.execution.plan import Plan, PlanBasis, make_plan
 from echoless.models.encoders.vectorizer import MemoryVectoriser
@@ -25,7 +24,7 @@ from echoless.models.llm import Embed
 from echoless.stores.base import Store
 from echoless.stores.ledger import Mark
 from echoless.workflows.consolidation.fact_check import lost_facts
-from echoless.workflows.consolidation.rewrite import NewVectors, rewrite_of
+from echoless.workflows.consolidation.rewrite import NewVectors, new_text
 
 if TYPE_CHECKING:
     from echoless.blocking.detectors import lexical
@@ -230,33 +229,6 @@ def check_pair(
             f"{remove.id} is the survivor of an earlier run and is not merged away. Keep it and "
             f"remove {keep.id}, or undo that run first (`{named}` names it)."
         )
-
-
-def new_text(
-    store: Store, keep: Memory, gone: Sequence[Memory], text: str, *, vectors: NewVectors, by: str
-) -> Rewrite:
-    """Returns a new text of a memory that others go behind, for a plan; writes nothing.
-
-    Args:
-        store: Of the memories.
-        keep: The one that stays.
-        gone: Those that go behind it. What stands hidden behind it already counts too.
-        text: Has to keep the facts of all of them.
-        vectors: Gives its vector where one is needed.
-        by: Who wrote it.
-
-    Raises:
-        UsageError: The memory keeps its text, the text loses a fact, or no encoder fits.
-        EncoderError: The text could not be embedded.
-    """
-    if keep.pinned:
-        raise UsageError(f"{keep.id} is pinned: its text is not changed.")
-    if why := store.protected(keep):
-        raise UsageError(f"{keep.id} is protected and its text is not changed: {why}.")
-    marks = store.ledger.marks_about([keep.id])
-    behind = store.get([id_ for id_, mark in marks.items() if mark.survivor == keep.id])
-    sources = [keep, *gone, *behind.values()]
-    return rewrite_of(keep, sources, text, vectors=vectors, by=by)
 
 
 # ------------------------------------------------------------------ the verdict of a person

@@ -26,8 +26,8 @@ from echoless.execution.plan import Plan
 from echoless.execution.rollback import WIDEST, Undone, undo
 from echoless.stores.base import Store
 from echoless.stores.ledger import kept_apart
-from echoless.workflows.consolidation.merge_pairs import check_pair, new_text
-from echoless.workflows.consolidation.rewrite import NewVectors
+from echoless.workflows.consolidation.merge_pairs import check_pair
+from echoless.workflows.consolidation.rewrite import NewVectors, new_text
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.review.answers import (
     Answer,
@@ -39,25 +39,30 @@ from echoless.workflows.review.answers import (
     take_back_answers,
 )
 from echoless.workflows.review.decisions import Decisions, Withdrawn, decisions, withdraw_pair
-from echoless.workflows.review.items import KINDS, ItemKind, ReviewItem, Source, all_items
-from echoless.workflows.review.plan import (
-    PERSON,
-    items_accepted,
-    overruled,
-    plan_answers,
-    survivors_of,
-    unopposed,
-)
-from echoless.workflows.review.regrouping import Regrouped, regroup
-from echoless.workflows.review.selection import (
+from echoless.workflows.review.items import (
+    KINDS,
     STATES,
     AnswerCounts,
     ClassState,
     Filter,
+    ItemKind,
+    ReviewItem,
+    Source,
     State,
+    all_items,
     answer_counts,
     class_states,
     count_item,
+)
+from echoless.workflows.review.plan import (
+    PERSON,
+    Regrouped,
+    items_accepted,
+    overruled,
+    plan_answers,
+    regroup,
+    survivors_of,
+    unopposed,
 )
 
 __all__ = ["STATES", "Filter", "ReviewSession", "State", "open_review"]
