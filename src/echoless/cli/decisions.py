@@ -38,7 +38,6 @@ from echoless.core.document import (
 from echoless.core.errors import InputError, UsageError
 from echoless.core.secret_masking import learn
 from echoless.stores import Store, open_store
-from echoless.workflows.review.answers import Choice
 from echoless.workflows.review.decisions import (
     AnswerGiven,
     Decisions,
@@ -49,16 +48,11 @@ from echoless.workflows.review.decisions import (
     withdraw_answer,
     withdraw_pair,
 )
+from echoless.workflows.review.items import STATE_TITLES
 
 Kind: TypeAlias = Literal["different", "accepted", "skipped"]
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-
-_CHOICES: Final[dict[Choice, Kind]] = {
-    "accept": "accepted",
-    "different": "different",
-    "skip": "skipped",
-}
 
 _DEFAULT_TOP: Final = 10
 
@@ -175,7 +169,7 @@ def _chosen(made: Decisions, request: _Request) -> Decisions:
         InputError: There is none about what was named.
     """
     pairs = made.pairs if request.kind in {None, "different"} else ()
-    answers = [a for a in made.answers if request.kind in {None, _CHOICES[a.answer.choice]}]
+    answers = [a for a in made.answers if request.kind in {None, _kind(a)}]
     for name in request.given:
         pairs = tuple(
             pair
@@ -193,17 +187,18 @@ def _chosen(made: Decisions, request: _Request) -> Decisions:
     return replace(made, pairs=pairs, answers=tuple(answers))
 
 
+def _kind(given: AnswerGiven) -> str:
+    """Returns the kind of an answer, as `--kind` names it."""
+    return STATE_TITLES[given.answer.choice].lower()
+
+
 # ------------------------------------------------------------------ the list
 
 
 def _blocks(made: Decisions, request: _Request) -> Iterator[Block]:
     """Yields pairs kept apart, then accepted and skipped answers."""
     waiting = {
-        kind: [
-            given
-            for given in made.answers
-            if _CHOICES[given.answer.choice] == kind and given.state != "done"
-        ]
+        kind: [given for given in made.answers if _kind(given) == kind and given.state != "done"]
         for kind in ("accepted", "skipped")
     }
     done = sum(given.state == "done" for given in made.answers if given.answer.hidden)

@@ -11,7 +11,6 @@ from echoless.core.document import (
     Heading,
     MemoryText,
     Paragraph,
-    count,
     difference,
     dim,
     flat,
@@ -25,7 +24,7 @@ from echoless.core.model import Memory, verdict_name
 from echoless.core.secret_masking import learn
 from echoless.core.verdict_sentences import sentence
 from echoless.execution.plan_blocks import verdict_clause
-from echoless.workflows.review.items import CLASSES, ItemKind, ReviewItem
+from echoless.workflows.review.items import CLASSES, ItemKind, ReviewItem, facts_of
 from echoless.workflows.review.session import Filter, ReviewSession
 
 NOUNS: Final[dict[ItemKind, str]] = {
@@ -56,8 +55,7 @@ def card_blocks(
     yield Heading(_title(session, item, wanted))
     shown = session.memory(survivor or item.ids[0])
     if survivor:
-        why = item.why if survivor == item.survivor else "chosen by you"
-        yield say(strong(f"keep {survivor}"), f"  ({why})")
+        yield say(strong(f"keep {survivor}"), f"  ({item.reason(survivor)})")
     else:
         yield say("[1] ", strong(shown.id), f"  {item.why}")
     yield MemoryText(shown.content)
@@ -136,10 +134,9 @@ def _line(text: str) -> str:
 
 
 def _facts(memory: Memory, *, level: int = 1) -> Paragraph:
-    """Returns when a memory was made, where it came from, its tags, and how often it was used."""
-    recalled = count(memory.access_count, "recall") if memory.access_count else ""
-    parts = [short_time(memory.created_at or ""), memory.provenance.value, *memory.tags, recalled]
-    return say(dim(" · ".join(part for part in parts if part)), level=level)
+    """Returns when a memory was made, and what else is known about it."""
+    parts = (short_time(memory.created_at or ""), *facts_of(memory))
+    return say(dim(" · ".join(filter(None, parts))), level=level)
 
 
 LEGEND: Final = legend("only there", "only here", title="Differences from the text above")

@@ -35,8 +35,15 @@ from echoless.execution.plan_blocks import group_blocks, more, skipped_blocks
 from echoless.stores import Store
 from echoless.workflows.consolidation.merge_pairs import notes_on
 from echoless.workflows.review.answers import AnsweredElsewhere
-from echoless.workflows.review.items import KINDS, ItemKind, ReviewItem, Source
-from echoless.workflows.review.session import Filter, ReviewSession, State, open_review
+from echoless.workflows.review.items import (
+    KINDS,
+    STATE_TITLES,
+    STATES,
+    ItemKind,
+    ReviewItem,
+    Source,
+)
+from echoless.workflows.review.session import Filter, ReviewSession, open_review
 from echoless.workflows.review.session_lock import review_lock
 
 _ARROWS: Final = (("up", "A", "H"), ("down", "B", "P"), ("right", "C", "M"), ("left", "D", "K"))
@@ -487,13 +494,9 @@ def _end(session: ReviewSession, typed: str, again: str, plan_file: Path | None)
 def _counts(session: ReviewSession) -> str:
     """Returns how many items got which answer."""
     counts = session.counts()
-    named: tuple[tuple[State, str], ...] = (
-        ("accept", "accepted"),
-        ("different", "different"),
-        ("skip", "skipped"),
-        ("open", "open"),
-    )
-    return f"{', '.join(f'{number(counts[state])} {word}' for state, word in named)}."
+    states = (*STATES[1:], STATES[0])
+    shown = (f"{number(counts[state])} {STATE_TITLES[state].lower()}" for state in states)
+    return f"{', '.join(shown)}."
 
 
 def _next_steps(session: ReviewSession, typed: str, again: str) -> Iterator[Block]:

@@ -33,7 +33,6 @@ from echoless.web.review_query import (
     whole_number,
 )
 from echoless.web.review_view import (
-    STATE_TITLES,
     CardView,
     ListView,
     card,
@@ -47,7 +46,7 @@ from echoless.web.review_view import (
 from echoless.web.templating import render
 from echoless.workflows.consolidation.merge_pairs import notes_on
 from echoless.workflows.review.answers import AnsweredElsewhere
-from echoless.workflows.review.items import CLASSES, KINDS, ItemKind, ReviewItem
+from echoless.workflows.review.items import CLASSES, KINDS, STATE_TITLES, ItemKind, ReviewItem
 from echoless.workflows.review.session import ReviewSession
 
 ACTIONS: Final[Mapping[str, str]] = {"mark": "hidden", "merge": "merged", "delete": "deleted"}

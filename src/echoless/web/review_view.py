@@ -29,20 +29,19 @@ from echoless.web.review_query import (
     with_line_feeds,
 )
 from echoless.workflows.review.answers import Answer
-from echoless.workflows.review.items import CLASSES, KINDS, ItemKind, ReviewItem
+from echoless.workflows.review.items import (
+    CLASSES,
+    KINDS,
+    STATE_TITLES,
+    ItemKind,
+    ReviewItem,
+    facts_of,
+)
 from echoless.workflows.review.plan import Regrouped
 from echoless.workflows.review.session import STATES, ReviewSession, State
 
 SHOWN: Final = 20
 """Memories of one item that are written whole; the others are counted."""
-
-STATE_TITLES: Final[Mapping[State, str]] = {
-    "open": "Open",
-    "accept": "Accepted",
-    "different": "Different",
-    "skip": "Skipped",
-}
-"""Answers in words, in the order of the page."""
 
 Role: TypeAlias = Literal["stays", "goes", "stays-apart", "asked"]
 
@@ -61,14 +60,6 @@ FIELDS: Final[Mapping[str, str]] = {
     "vectors": "vectors",
 }
 """Fields that a survivor may take over, in words."""
-
-ORIGINS: Final[Mapping[str, str]] = {
-    "user_authored": "written by a person",
-    "verbatim": "copied word for word",
-    "extracted": "taken out of a conversation",
-    "derived": "derived from others",
-}
-"""Where a memory came from, in words; of an unknown origin nothing is said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,7 +209,7 @@ def card(
         survivor=survivor,
         members=shown,
         left_out=len(members) - len(shown),
-        why=_why(item, survivor, answer),
+        why=item.reason(survivor.id) if survivor else "",
         tokens=sum(token_estimate(memory.content) for memory in going) or item.tokens,
         gains=gained_fields(gained),
         text=text,
@@ -288,13 +279,6 @@ def _shown(members: Sequence[MemberView], survivor: MemberView | None) -> Sequen
     return shown
 
 
-def _why(item: ReviewItem, survivor: MemberView | None, answer: Answer | None) -> str:
-    """Returns why the survivor stays; empty where a person has to choose it."""
-    if survivor is None or (item.kind == "unsure" and not (answer and answer.survivor)):
-        return ""
-    return item.why if survivor.id == item.survivor else "you chose it"
-
-
 def _role(id_: str, survivor: str, going: Collection[str]) -> Role:
     """Returns what happens to a memory."""
     if not survivor:
@@ -310,20 +294,6 @@ def _clause(judged: Judged | None, named: Mapping[str, str]) -> str:
         return ""
     a, b = judged.a, judged.b
     return sentence(judged.verdict, named.get(a, a), named.get(b, b))
-
-
-def facts_of(memory: Memory) -> tuple[str, ...]:
-    """Returns what is known about a memory besides its text, date and namespace, in words."""
-    importance = memory.importance
-    recalls = memory.access_count
-    parts = (
-        memory.type,
-        ", ".join(memory.tags),
-        ORIGINS.get(memory.provenance, ""),
-        f"importance {importance:g}" if importance is not None else "",
-        f"recalled {recalls:,} {'time' if recalls == 1 else 'times'}" if recalls else "",
-    )
-    return tuple(part for part in parts if part)
 
 
 def gained_fields(changes: Mapping[str, Json]) -> Sequence[str]:

@@ -34,6 +34,7 @@ from echoless.core.run_notes import Progress
 from echoless.core.secrets import uncut
 from echoless.core.settings import Settings
 from echoless.core.text import content_key, token_estimate
+from echoless.core.wording import count
 from echoless.stores.base import Store
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find
@@ -46,6 +47,22 @@ Advice: TypeAlias = Literal["merge", "look", "keep_both"]
 
 State: TypeAlias = Literal["open", "accept", "different", "skip"]
 STATES: Final[tuple[State, ...]] = get_args(State)
+
+STATE_TITLES: Final[Mapping[State, str]] = {
+    "open": "Open",
+    "accept": "Accepted",
+    "different": "Different",
+    "skip": "Skipped",
+}
+"""Answers in words, in the order of a page."""
+
+ORIGINS: Final[Mapping[str, str]] = {
+    "user_authored": "written by a person",
+    "verbatim": "copied word for word",
+    "extracted": "taken out of a conversation",
+    "derived": "derived from others",
+}
+"""Where a memory came from, in words; of an unknown origin nothing is said."""
 
 KINDS: Final[Mapping[ItemKind, str]] = {
     "same": "Same",
@@ -120,6 +137,10 @@ class ReviewItem:
         """Returns the estimated tokens that recall saves if the item is accepted."""
         sizes = {memory.id: token_estimate(memory.content) for memory in self.memories}
         return sum(sizes[id_] for id_ in self.others) if self.survivor else min(sizes.values())
+
+    def reason(self, survivor: str) -> str:
+        """Returns why one of the memories stays, as a clause for the person who decides."""
+        return self.why if survivor == self.survivor else "you chose it"
 
     def behind(self, survivor: str) -> Group:
         """Returns all other memories behind one of them, with the verdicts there are."""
@@ -409,6 +430,19 @@ def older_and_newer(pair: Judged) -> tuple[str, str]:
     """Returns the ids of the older and the newer memory of an update."""
     assert isinstance(pair.verdict, Update)
     return (pair.b, pair.a) if pair.verdict.newer == "a" else (pair.a, pair.b)
+
+
+def facts_of(memory: Memory) -> tuple[str, ...]:
+    """Returns what is known about a memory besides text, date and namespace, in words."""
+    importance = memory.importance
+    parts = (
+        memory.type,
+        ", ".join(memory.tags),
+        ORIGINS.get(memory.provenance, ""),
+        f"importance {importance:g}" if importance is not None else "",
+        f"recalled {count(memory.access_count, 'time')}" if memory.access_count else "",
+    )
+    return tuple(part for part in parts if part)
 
 
 # ------------------------------------------------------------------ which are shown, how far
