@@ -18,6 +18,7 @@ from typing import Final
 
 from echoless.blocking.candidates import candidates, open_vectors
 from echoless.clustering.assign import fold
+from echoless.clustering.folding import PRIOR_SURVIVOR
 from echoless.clustering.grouping import Bonds
 from echoless.core.errors import UsageError
 from echoless.core.groups import Group, Membership
@@ -299,7 +300,6 @@ def regroup(
     group: Group,
     survivor: str,
     *,
-    prior: AbstractSet[str] = frozenset(),
     apart: AbstractSet[tuple[str, str]] = frozenset(),
 ) -> Regrouped:
     """Puts another memory of a group in the survivor's place.
@@ -311,8 +311,7 @@ def regroup(
         findings: What the group was found in.
         group: The group.
         survivor: A member of it.
-        prior: Survivors of earlier runs; they are never hidden.
-        apart: AbstractSet[tuple[str, str]] of ids (smaller first) a person decided to keep both of.
+        apart: Pairs of ids (smaller first) a person decided to keep both of.
 
     Raises:
         UsageError: It is no member, the present survivor may not be hidden, or nothing would be
@@ -321,13 +320,14 @@ def regroup(
     ids = [group.survivor, *(m.id for m in group.members)]
     if survivor not in ids[1:]:
         raise UsageError(f"{survivor!r} is no other memory of this group: {', '.join(ids[1:])}.")
-    if findings.memories[group.survivor].pinned:
-        raise UsageError(f"{group.survivor} is pinned and is never hidden; it stays the survivor.")
-    if group.survivor in prior:
+    why = findings.protected.get(group.survivor)
+    if why == PRIOR_SURVIVOR:
         raise UsageError(
             f"{group.survivor} is the survivor of an earlier run and is never hidden; undo that "
             "run to choose another."
         )
+    if why is not None:
+        raise UsageError(f"{group.survivor} is {why} and is never hidden; it stays the survivor.")
     known = {frozenset((group.survivor, m.id)): m.judged for m in group.members if m.judged}
     bonds = bonds_among(findings, ids, apart)
     members: list[Membership] = []
@@ -357,7 +357,7 @@ def bonds_among(
     Args:
         findings: Holds the memories and the settings.
         ids: Memories of one partition.
-        apart: AbstractSet[tuple[str, str]] that have no bond, ever.
+        apart: Pairs that have no bond, ever.
     """
     memories = {id_: findings.memories[id_] for id_ in sorted(ids)}
     settings = findings.settings

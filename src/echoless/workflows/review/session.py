@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
+from echoless.clustering.folding import PRIOR_SURVIVOR
 from echoless.core.errors import InputError, PlanRefused, UsageError
 from echoless.core.model import Memory
 from echoless.core.profiles import ActionKind
@@ -123,7 +124,8 @@ class ReviewSession:
         self.namespaces = sorted({item.namespace for item in self.items.values()})
         self._elsewhere = self.findings.apart - self._by_answers()
         self._overrule()
-        self._prior = {mark.survivor for mark in ledger.marks().values()} | ledger.sticky()
+        protected = self.findings.protected.items()
+        self._prior = {id_ for id_, why in protected if why == PRIOR_SURVIVOR}
         self._searched.clear()
         self._regrouped.clear()
 
@@ -374,7 +376,7 @@ class ReviewSession:
         """Returns who goes behind a survivor; of a chain or a pair a person decides for all."""
         if item.kind == "same" and survivor != item.survivor:
             group, apart = item.behind(item.survivor), self.findings.apart
-            return regroup(self.findings, group, survivor, prior=self._prior, apart=apart)
+            return regroup(self.findings, group, survivor, apart=apart)
         if item.kind != "same":
             keep, profile = self.memory(survivor), self.settings.profile
             for memory in item.memories:
@@ -391,8 +393,7 @@ class ReviewSession:
         """
         item = self.item(key)
         keep = survivor or item.survivor or item.ids[0]
-        hidden = tuple(id_ for id_ in item.ids if id_ != keep)
-        self._rewrite(replace(_new(item, "accept"), survivor=keep, hidden=hidden, text=text))
+        self._new_text(keep, [id_ for id_ in item.ids if id_ != keep], text)
 
     def _check(self, answer: Answer) -> None:
         """Checks that an answer goes together with those before it, and its text.
@@ -404,13 +405,13 @@ class ReviewSession:
         apart = {*self._elsewhere, *answer.apart, *(p for each in others for p in each.apart)}
         survivors_of([*(a for a in self._standing() if a.key != answer.key), answer], apart)
         if answer.text is not None:
-            self._rewrite(answer)
+            self._new_text(answer.survivor, answer.hidden, answer.text)
 
-    def _rewrite(self, answer: Answer) -> Rewrite:
-        """Returns the new text of a survivor; errors as for `new_text`."""
-        keep, text = self.memory(answer.survivor), answer.text or ""
-        gone = [self.memory(id_) for id_ in answer.hidden]
-        return new_text(self.store, keep, gone, text, vectors=self._vectors, by=PERSON)
+    def _new_text(self, survivor: str, gone: Sequence[str], text: str) -> Rewrite:
+        """Returns the new text of a survivor; errors as for `rewrite.new_text`."""
+        memories = [self.memory(id_) for id_ in gone]
+        keep = self.memory(survivor)
+        return new_text(self.store, keep, memories, text, vectors=self._vectors, by=PERSON)
 
     def _seen(self, key: str, seen: int | None) -> ReviewItem:
         """Returns an item if its answer is the one a person saw."""
@@ -506,8 +507,13 @@ class ReviewSession:
         self.refresh()
         standing = self._standing()
         going = survivors_of(standing, self._elsewhere | self._by_answers())
-        texts = [a for a in standing if a.choice == "accept" and a.text is not None]
-        rewrites = {a.survivor: self._rewrite(a) for a in texts if a.survivor not in going}
+        rewrites = {
+            answer.survivor: self._new_text(answer.survivor, answer.hidden, answer.text)
+            for answer in standing
+            if answer.choice == "accept"
+            and answer.text is not None
+            and answer.survivor not in going
+        }
         return plan_answers(self.findings, self.items, standing, rewrites, action=self.action)
 
     def apply(
