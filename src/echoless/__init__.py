@@ -62,13 +62,14 @@ if TYPE_CHECKING:
     from echoless.workflows.audit.between import Between, between_namespaces, between_stores
     from echoless.workflows.audit.incremental import audit_store
     from echoless.workflows.audit.report import Report, audit
-    from echoless.workflows.consolidation.llm_plan import Condensed, plan_consolidation
     from echoless.workflows.consolidation.merge_pairs import Merged, merge_memories, plan_merge
-    from echoless.workflows.consolidation.pairs import Consolidation, Offer, consolidate
     from echoless.workflows.dedupe.findings import Findings
     from echoless.workflows.dedupe.pipeline import find, plan
     from echoless.workflows.discovery.search import Discovery, ListedStore, discover
     from echoless.workflows.retrieval.search import Answer, Hit, search, similar
+    from echoless.workflows.review.items import Offer
+    from echoless.workflows.review.llm_plan import Condensed, plan_consolidation
+    from echoless.workflows.review.pairs import Consolidation, consolidate
 
 __all__ = [
     "Admitted",
@@ -160,8 +161,9 @@ _HOMES: Final = {
     "workflows.audit.incremental": ("audit_store",),
     "workflows.audit.report": ("Report", "audit"),
     "execution.integrity": ("Health", "Problem", "check"),
-    "workflows.consolidation.llm_plan": ("Condensed", "plan_consolidation"),
-    "workflows.consolidation.pairs": ("Consolidation", "Offer", "consolidate"),
+    "workflows.review.llm_plan": ("Condensed", "plan_consolidation"),
+    "workflows.review.items": ("Offer",),
+    "workflows.review.pairs": ("Consolidation", "consolidate"),
     "core.errors": ("EcholessError",),
     "workflows.dedupe.findings": ("Findings",),
     "core.groups": ("Group", "Membership"),

@@ -52,7 +52,7 @@ def test_all_decisions_are_listed_with_commands_to_take_them_back(
     assert lines[0] == "Different: 2 pairs"
     assert lines[2].startswith("m-4 and m-7  by consolidate --keep-both on 20")
     assert lines[5].startswith("m-5 and m-6  in a review on 20")
-    assert "   Anna drinks green tea in the morning[-.-]{+!+}" in lines
+    assert "      m-6  Anna drinks green tea in the morning[-.-]{+!+}" in lines
     assert "Accepted: 1 answer of reviews" in lines
     assert "   keep m-1  The database listens on port 5432." in lines
     assert "Skipped: 1 answer of reviews" in lines

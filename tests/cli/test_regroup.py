@@ -2,16 +2,18 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from echoless.clustering.folding import BY_STORE, PRIOR_SURVIVOR
 from echoless.core.errors import UsageError
 from echoless.core.settings import Choices, resolve
 from echoless.stores import open_store
-from echoless.workflows.consolidation.review import bonds_among, regroup
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find
+from echoless.workflows.review.plan import bonds_among, regroup
 
 TEXTS = {
     "m-1": "The database listens on port 5432.",
@@ -65,15 +67,17 @@ def test_a_member_without_a_direct_match_is_left_out_with_the_reason(
     assert regrouped.left_out == {"m-2": "has no direct match with m-3"}
 
 
-def test_pinned_and_earlier_survivors_stay(found: Callable[..., Findings]) -> None:
+def test_pinned_and_protected_and_earlier_survivors_stay(found: Callable[..., Findings]) -> None:
     findings = found(TEXTS, pinned="m-2")
     (group,) = findings.groups
     with pytest.raises(UsageError, match="m-2 is pinned"):
         regroup(findings, group, "m-1")
     findings = found(TEXTS)
     (group,) = findings.groups
-    with pytest.raises(UsageError, match="earlier run"):
-        regroup(findings, group, "m-3", prior={group.survivor})
+    for why in (PRIOR_SURVIVOR, BY_STORE):
+        protected = replace(findings, protected={group.survivor: why})
+        with pytest.raises(UsageError, match=f"{why} and is never hidden"):
+            regroup(protected, group, "m-3")
 
 
 @pytest.mark.parametrize("stranger", ["m-1", "m-9"])

@@ -315,7 +315,8 @@ def test_the_rest_of_a_class_is_accepted_after_five_and_taken_back_at_once(
 
 def test_a_review_can_end_in_a_plan_file(review: Typed, notes: str, echoless: Call) -> None:
     result = review("a", "q", options=("--plan", "plan.json"))
-    assert "The plan is in plan.json. Next: echoless apply notes.jsonl plan.json" in result.stdout
+    assert "The plan is in plan.json; nothing else was written. Next:" in result.stdout
+    assert "   echoless apply notes.jsonl plan.json" in result.stdout.splitlines()
     assert hidden(notes) == {}
     assert echoless("apply", notes, "plan.json").exit_code == 0
     assert set(hidden(notes)) == {"m-2", "m-3"}

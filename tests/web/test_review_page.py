@@ -18,9 +18,12 @@ from echoless.core.choices import Choices
 from echoless.core.model import Provenance
 from echoless.core.settings import resolve
 from echoless.web.app import review_app
+from echoless.web.review_query import ListQuery
+from echoless.web.review_view import card
 from echoless.web.store_queue import StoreQueue
 from echoless.workflows.review.session import ReviewSession, open_review
 from tests.web.review_stores import memory, store_thread, write_sqlite
+from tests.workflows.review.notes import LEXICAL, NEWER_PORT, write_notes
 
 ROOMS = (
     *("kitchen", "cellar", "attic", "garage", "porch", "library", "chapel", "gym", "barn"),
@@ -491,3 +494,15 @@ def test_looking_again_shows_what_was_added_meanwhile_and_knows_the_answers(own:
     _finished(own, own.post("/look"))
     assert own.key("grey cat")
     assert keys_in(own.get("/same", state="accept")) == [key]
+
+
+def test_a_card_that_cannot_be_accepted_as_it_is_says_why_until_it_is_answered(
+    tmp_path: Path,
+) -> None:
+    write_notes(tmp_path / "notes.jsonl", pinned=["p-4"])
+    with open_store(tmp_path / "notes.jsonl") as store:
+        session = open_review(store, LEXICAL)
+        item = next(i for i in session.items.values() if set(i.ids) == set(NEWER_PORT))
+        assert "p-4 is pinned" in card(session, item, ListQuery()).problem
+        session.differ(item.key)
+        assert card(session, item, ListQuery()).problem == ""

@@ -17,7 +17,7 @@ from echoless.matching.rule_judge import RuleJudge
 from echoless.stores.base import in_context, in_contexts
 from echoless.testing.stores import fill, simple
 from echoless.workflows.audit.incremental import audit_store
-from echoless.workflows.consolidation.review import bonds_among
+from echoless.workflows.review.plan import bonds_among
 from tests.stores.mcp_memory.graphs import written
 
 

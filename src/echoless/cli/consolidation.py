@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -25,7 +26,7 @@ from echoless.cli.options import (
     with_option,
     writing,
 )
-from echoless.cli.outcome import exit_code, preview_end, run_blocks, run_json, say_notes, undo_line
+from echoless.cli.outcome import exit_code, preview_end, say_notes, written_blocks, written_json
 from echoless.cli.progress import Bar
 from echoless.core.commands import command_line
 from echoless.core.document import (
@@ -47,7 +48,7 @@ from echoless.core.document import (
     strong,
 )
 from echoless.core.errors import UsageError
-from echoless.core.model import Json, Memory, verdict_name
+from echoless.core.model import Memory, verdict_name
 from echoless.core.optional import lazy_module
 from echoless.core.profiles import ACTIONS, ActionKind
 from echoless.core.secret_masking import learn
@@ -65,13 +66,11 @@ from echoless.execution.plan_blocks import (
 from echoless.models.llm.registry import open_model
 from echoless.models.llm.retrying_model import GovernedModel
 from echoless.stores import Store, open_store
-from echoless.workflows.consolidation.llm_plan import plan_consolidation, to_write
 from echoless.workflows.consolidation.merge_pairs import keep_both, notes_on, plan_merge
-from echoless.workflows.consolidation.pairs import LIMIT, Consolidation, Offer, consolidate
-from echoless.workflows.consolidation.suggestions import ADVICE, Advice
-from echoless.workflows.review.offered_pairs import OfferedPairs
+from echoless.workflows.review.items import ADVICE, Advice, Offer
+from echoless.workflows.review.llm_plan import plan_consolidation, to_write
+from echoless.workflows.review.pairs import LIMIT, Consolidation, consolidate, offered_pairs
 from echoless.workflows.review.plan import PERSON
-from echoless.workflows.review.session_lock import review_lock
 
 _VERDICTS: Final[Mapping[str, str]] = {
     "duplicate": "the same",
@@ -373,20 +372,16 @@ def _review(opened: Store, request: _Request, settings: Settings) -> int:
     Returns:
         The exit code.
     """
-    source = OfferedPairs(
-        window=request.window, limit=request.limit, advice=request.advice or ADVICE
+    advice = request.advice or ADVICE
+    return terminal_review.review_in_terminal(
+        opened,
+        request.store,
+        settings,
+        again=command_line("consolidate", request.store, "--interactive"),
+        action=request.action,
+        plan_file=request.plan_file,
+        source=partial(offered_pairs, window=request.window, limit=request.limit, advice=advice),
     )
-    with review_lock(opened) as lock:
-        lock.announce("in a terminal")
-        return terminal_review.review_in_terminal(
-            opened,
-            request.store,
-            settings,
-            again=command_line("consolidate", request.store, "--interactive"),
-            action=request.action,
-            plan_file=request.plan_file,
-            source=source,
-        )
 
 
 # ------------------------------------------------------------------ the list
@@ -425,8 +420,9 @@ def _plan_all(
     run = _carry_out(opened, request, made.plan)
     if request.as_json:
         spent = {"spent": model.spent.to_json()} if model else {}
+        written = written_json(run, request.plan_file, request.store)
         groups = {**made.to_json(), **spent}
-        render.show_json({**offered.to_json(), "groups": groups, **_written(request, run)})
+        render.show_json({**offered.to_json(), "groups": groups, **written})
         return exit_code(run)
     findings = offered.findings
     render.show(plan_blocks(made.plan.url, made.plan.actions, findings.memories))
@@ -437,7 +433,7 @@ def _plan_all(
     for each in made.refused:
         reason = f"  {', '.join(each.ids)}: {quoted(each.reason)}"
         render.show([say(strong("stays as it is"), reason, level=1)])
-    render.show([Gap(), *_how_it_went(request, run)])
+    render.show([Gap(), *written_blocks(run, request.plan_file, request.store)])
     if model:
         render.note(model.spent.line())
     return exit_code(run)
@@ -460,15 +456,16 @@ def _merge(opened: Store, request: _Request, pair: tuple[str, str]) -> int:
     memories = opened.get(pair)
     run = _carry_out(opened, request, plan)
     if request.as_json:
-        data: dict[str, Json] = {"plan": plan.to_json(), "notes": list(notes_on(plan))}
-        render.show_json({**data, **_written(request, run)})
+        written = written_json(run, request.plan_file, request.store)
+        notes = list(notes_on(plan))
+        render.show_json({"plan": plan.to_json(), "notes": notes, **written})
         return exit_code(run)
     render.show(group_blocks(plan.actions, memories))
     if request.plan_file is None and run is None:
         line = command_line("consolidate", request.store, "--merge", *pair, "--apply")
         render.show([say("Nothing was written. To merge them:"), command(again("--apply") or line)])
     else:
-        render.show(_how_it_went(request, run))
+        render.show(written_blocks(run, request.plan_file, request.store))
     return exit_code(run)
 
 
@@ -497,22 +494,3 @@ def _carry_out(opened: Store, request: _Request, plan: Plan) -> Run | None:
         run = apply(opened, plan, progress=bar.actions)
     say_notes(opened, run)
     return run
-
-
-def _written(request: _Request, run: Run | None) -> dict[str, Json]:
-    """Returns the written plan and run, as in `--json`."""
-    return {
-        "plan_file": None if request.plan_file is None else str(request.plan_file),
-        "run": None if run is None else run_json(run, request.store),
-        "undo": None if run is None else undo_line(request.store, run),
-    }
-
-
-def _how_it_went(request: _Request, run: Run | None) -> Iterator[Block]:
-    """Yields what was written, for a person."""
-    if run is not None:
-        yield from run_blocks(run, request.store)
-    elif request.plan_file is not None:
-        line = command_line("apply", request.store, str(request.plan_file))
-        yield say(f"The plan is in {request.plan_file}; nothing else was written. Next:")
-        yield command(line)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -24,7 +24,7 @@ from echoless.core.document import (
     Block,
     Gap,
     Heading,
-    Paragraph,
+    Span,
     command,
     count,
     difference,
@@ -38,7 +38,6 @@ from echoless.core.document import (
 from echoless.core.errors import InputError, UsageError
 from echoless.core.secret_masking import learn
 from echoless.stores import Store, open_store
-from echoless.workflows.review.answers import Choice
 from echoless.workflows.review.decisions import (
     AnswerGiven,
     Decisions,
@@ -49,16 +48,11 @@ from echoless.workflows.review.decisions import (
     withdraw_answer,
     withdraw_pair,
 )
+from echoless.workflows.review.items import STATE_TITLES
 
 Kind: TypeAlias = Literal["different", "accepted", "skipped"]
 
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-
-_CHOICES: Final[dict[Choice, Kind]] = {
-    "accept": "accepted",
-    "different": "different",
-    "skip": "skipped",
-}
 
 _DEFAULT_TOP: Final = 10
 
@@ -175,7 +169,7 @@ def _chosen(made: Decisions, request: _Request) -> Decisions:
         InputError: There is none about what was named.
     """
     pairs = made.pairs if request.kind in {None, "different"} else ()
-    answers = [a for a in made.answers if request.kind in {None, _CHOICES[a.answer.choice]}]
+    answers = [a for a in made.answers if request.kind in {None, _kind(a)}]
     for name in request.given:
         pairs = tuple(
             pair
@@ -193,17 +187,18 @@ def _chosen(made: Decisions, request: _Request) -> Decisions:
     return replace(made, pairs=pairs, answers=tuple(answers))
 
 
+def _kind(given: AnswerGiven) -> str:
+    """Returns the kind of an answer, as `--kind` names it."""
+    return STATE_TITLES[given.answer.choice].lower()
+
+
 # ------------------------------------------------------------------ the list
 
 
 def _blocks(made: Decisions, request: _Request) -> Iterator[Block]:
     """Yields pairs kept apart, then accepted and skipped answers."""
     waiting = {
-        kind: [
-            given
-            for given in made.answers
-            if _CHOICES[given.answer.choice] == kind and given.state != "done"
-        ]
+        kind: [given for given in made.answers if _kind(given) == kind and given.state != "done"]
         for kind in ("accepted", "skipped")
     }
     done = sum(given.state == "done" for given in made.answers if given.answer.hidden)
@@ -252,16 +247,10 @@ def _pair_blocks(pair: PairApart) -> Iterator[Block]:
     """Yields one pair: the ids, how it came about, both texts."""
     yield say(strong(f"{pair.a} and {pair.b}"), f"  {_origin(pair)}")
     one, other = pair.texts
-    if one is not None and other is not None and one != other:
-        yield say(flat(one), level=1)
-        yield say(*difference(flat(one), flat(other)), level=1)
-    else:
-        for id_, text in zip((pair.a, pair.b), pair.texts, strict=True):
-            yield say(f"{id_} is gone." if text is None else flat(text), level=1)
-    if pair.state == "changed":
-        yield say("A text changed since, so this does not count any more.", level=1)
-    elif pair.state == "gone":
-        yield say("A memory is gone, so this does not count any more.", level=1)
+    yield from _text_blocks({pair.a: one, pair.b: other}, pair.a, [pair.b])
+    if pair.state != "holds":
+        changed = "A text changed since" if pair.state == "changed" else "A memory is gone"
+        yield say(f"{changed}, so this does not count any more.", level=1)
     if not pair.own:
         yield say("Kept by the store's own program; it cannot be taken back here.", level=1)
 
@@ -275,30 +264,38 @@ def _answer_blocks(given: AnswerGiven) -> Iterator[Block]:
     """Yields one answer: its key, its memories, and their fate."""
     answer = given.answer
     yield say(strong(_short(answer.key)), f"  {answer.at}")
-    keep = answer.survivor
-    first, others = (keep, answer.hidden) if keep else (answer.ids[0], answer.ids[1:])
-    yield say(strong(f"keep {first}" if keep else first), _text(given, first), level=1)
-    for id_ in others:
-        yield _against(given, id_, first)
+    if answer.survivor:
+        yield from _text_blocks(given.texts, answer.survivor, answer.hidden, before="keep ")
+    else:
+        yield from _text_blocks(given.texts, answer.ids[0], answer.ids[1:])
     if answer.text is not None:
         yield say(strong("new text"), f"  {flat(answer.text)}", level=1)
     if given.state == "changed":
         yield say("A memory changed since, so this does not count any more.", level=1)
 
 
-def _against(given: AnswerGiven, id_: str, first: str) -> Paragraph:
-    """Returns a memory of an answer with its difference from the first one."""
-    one, other = given.texts.get(first), given.texts.get(id_)
-    if one is None or other is None or one == other:
-        same = "  the same text" if one == other and one is not None else _text(given, id_)
-        return say(strong(id_), same, level=2)
-    return say(strong(id_), "  ", *difference(flat(one), flat(other)), level=2)
+def _text_blocks(
+    texts: Mapping[str, str | None], first: str, others: Iterable[str], *, before: str = ""
+) -> Iterator[Block]:
+    """Yields a memory, then others with their differences from it.
 
-
-def _text(given: AnswerGiven, id_: str) -> str:
-    """Returns the text of a memory after its id."""
-    text = given.texts.get(id_)
-    return "  (gone)" if text is None else f"  {flat(text)}"
+    Args:
+        texts: What the memories say, by id; None for one that is gone.
+        first: Id of the memory that is shown whole.
+        others: Ids of the others.
+        before: Words before the first id.
+    """
+    one = texts[first]
+    yield say(strong(f"{before}{first}"), "  (gone)" if one is None else f"  {flat(one)}", level=1)
+    for id_ in others:
+        other = texts[id_]
+        if one is not None and other is not None and one != other:
+            shown = difference(flat(one), flat(other))
+        elif other is None:
+            shown = (Span("(gone)"),)
+        else:
+            shown = (Span("the same text" if one == other else flat(other)),)
+        yield say(strong(id_), "  ", *shown, level=2)
 
 
 def _short(key: str) -> str:

@@ -34,10 +34,9 @@ from echoless.cli.outcome import (
     hidden_already,
     preview_end,
     preview_start,
-    run_blocks,
-    run_json,
     say_notes,
-    undo_line,
+    written_blocks,
+    written_json,
 )
 from echoless.cli.progress import Bar
 from echoless.core.commands import command_line
@@ -59,7 +58,6 @@ from echoless.workflows.answer_texts import answer_texts
 from echoless.workflows.audit.report import findings_json, share_limit
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan
-from echoless.workflows.review.session_lock import review_lock
 
 if TYPE_CHECKING:
     from echoless.cli import jobs, terminal_review
@@ -247,7 +245,10 @@ def dedup_command(*, request: _Request) -> int:
         if request.patch_file:
             check_text_files(opened)
         if request.interactive and render.is_interactive():
-            return _review(request, opened, settings)
+            resumed = command_line("dedup", request.store, "--interactive")
+            return terminal_review.review_in_terminal(
+                opened, request.store, settings, again=resumed, plan_file=request.plan_file
+            )
         with Bar(quiet=request.as_json) as bar:
             findings = find(opened, settings, progress=bar)
         request.check_share(findings)
@@ -276,20 +277,6 @@ def dedup_command(*, request: _Request) -> int:
         for sentence in notes:
             render.note(sentence)
     return exit_code(run)
-
-
-def _review(request: _Request, store: Store, settings: Settings) -> int:
-    """Asks about each group, newer value and unsure pair.
-
-    Returns:
-        The exit code.
-    """
-    with review_lock(store) as lock:
-        lock.announce("in a terminal")
-        resumed = command_line("dedup", request.store, "--interactive")
-        return terminal_review.review_in_terminal(
-            store, request.store, settings, again=resumed, plan_file=request.plan_file
-        )
 
 
 def _preview(request: _Request, findings: Findings, made: Plan) -> Iterator[Block]:
@@ -368,11 +355,9 @@ def _show_json(
     data: dict[str, Json] = {
         **findings_json(findings),
         "plan": made.id if request.plan_file or run else None,
-        "plan_file": None if request.plan_file is None else str(request.plan_file),
         "patch_file": None if request.patch_file is None else str(request.patch_file),
         "applied": None if run is None else run.id,
-        "run": None if run is None else run_json(run, request.store),
-        "undo": None if run is None else undo_line(request.store, run),
+        **written_json(run, request.plan_file, request.store),
         "notes": [*findings.tally.notes, *notes],
     }
     if request.texts:
@@ -384,12 +369,9 @@ def _show_json(
 def _show_outcome(request: _Request, made: Plan, run: Run | None) -> None:
     """Prints what was written, or the commands that would write."""
     if run is not None:
-        render.show([Gap(), *run_blocks(run, request.store)])
-    elif request.plan_file is not None:
-        line = command_line("apply", request.store, str(request.plan_file))
-        sentence = f"The plan is in {request.plan_file}; nothing else was written. Next:"
-        render.show([say(sentence), command(line)])
-    elif made.actions:
+        render.show([Gap()])
+    render.show(written_blocks(run, request.plan_file, request.store))
+    if run is None and request.plan_file is None and made.actions:
         ways = (("--apply",), ("--plan", "plan.json"), ("--interactive",))
         lines = (again(*way) or command_line("dedup", request.store, *way) for way in ways)
         render.show([say("Nothing was written. Go on with one of these:"), *map(command, lines)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 from echoless.cli import render
@@ -83,6 +84,24 @@ def run_json(run: Run, store: str) -> dict[str, Json]:
         "recovered": list(run.recovered),
         "undo": undo_line(store, run) if any(run.counts.values()) else None,
     }
+
+
+def written_json(run: Run | None, plan_file: Path | None, store: str) -> dict[str, Json]:
+    """Returns what was written, as in `--json`: the file of a plan, or its run."""
+    return {
+        "plan_file": None if plan_file is None else str(plan_file),
+        "run": None if run is None else run_json(run, store),
+        "undo": None if run is None else undo_line(store, run),
+    }
+
+
+def written_blocks(run: Run | None, plan_file: Path | None, store: str) -> Iterator[Block]:
+    """Yields what was written, and the command that goes on; nothing where nothing was."""
+    if run is not None:
+        yield from run_blocks(run, store)
+    elif plan_file is not None:
+        yield say(f"The plan is in {plan_file}; nothing else was written. Next:")
+        yield command(command_line("apply", store, str(plan_file)))
 
 
 def run_blocks(run: Run, store: str) -> Iterator[Block]:

@@ -11,7 +11,6 @@ from echoless.core.document import (
     Heading,
     MemoryText,
     Paragraph,
-    count,
     difference,
     dim,
     flat,
@@ -21,19 +20,19 @@ from echoless.core.document import (
     short_time,
     strong,
 )
-from echoless.core.errors import UsageError
 from echoless.core.model import Memory, verdict_name
 from echoless.core.secret_masking import learn
 from echoless.core.verdict_sentences import sentence
 from echoless.execution.plan_blocks import verdict_clause
-from echoless.workflows.review.items import CLASSES, ItemKind, ReviewItem
+from echoless.workflows.review.items import CLASSES, ItemKind, ReviewItem, facts_of
 from echoless.workflows.review.session import Filter, ReviewSession
 
 NOUNS: Final[dict[ItemKind, str]] = {
-    "same": "Group",
-    "newer": "Newer value",
-    "unsure": "Pair",
+    "same": "group",
+    "newer": "newer value",
+    "unsure": "unsure pair",
 }
+"""Kinds of item in words, each for one item."""
 
 _MEMBERS: Final = 20
 """Memories of one item that its card compares at most."""
@@ -56,8 +55,7 @@ def card_blocks(
     yield Heading(_title(session, item, wanted))
     shown = session.memory(survivor or item.ids[0])
     if survivor:
-        why = item.why if survivor == item.survivor else "chosen by you"
-        yield say(strong(f"keep {survivor}"), f"  ({why})")
+        yield say(strong(f"keep {survivor}"), f"  ({item.reason(survivor)})")
     else:
         yield say("[1] ", strong(shown.id), f"  {item.why}")
     yield MemoryText(shown.content)
@@ -94,14 +92,9 @@ def effect_blocks(session: ReviewSession, item: ReviewItem, survivor: str) -> It
         UsageError: That memory may not be the survivor.
     """
     regrouped = session.going(item.key, survivor)
-    if regrouped is None:
-        going = [id_ for id_ in item.ids if id_ != survivor]
-    else:
-        going = [member.id for member in regrouped.group.members]
-    if not going:
-        raise UsageError(f"Nothing would go behind {survivor}.")
-    yield say(strong(f"{survivor} would stay"), f", {', '.join(going)} would go behind it.")
-    for id_, why in regrouped.left_out.items() if regrouped else ():
+    going = ", ".join(member.id for member in regrouped.group.members)
+    yield say(strong(f"{survivor} would stay"), f", {going} would go behind it.")
+    for id_, why in regrouped.left_out.items():
         yield say(f"{id_} {why}: left out, it stays visible.", level=1)
 
 
@@ -109,7 +102,9 @@ def _title(session: ReviewSession, item: ReviewItem, wanted: Filter) -> str:
     """Returns the kind and the place of an item, and the class of a group."""
     counts = session.counts(item.kind)
     whole = sum(counts.values())
-    place = f"{NOUNS[item.kind]} {number(whole - counts['open'] + 1)} of {number(whole)}"
+    place = (
+        f"{NOUNS[item.kind].capitalize()} {number(whole - counts['open'] + 1)} of {number(whole)}"
+    )
     if item.group_class:
         place += f": {CLASSES[item.group_class].lower()}"
     if item.namespace:
@@ -139,10 +134,9 @@ def _line(text: str) -> str:
 
 
 def _facts(memory: Memory, *, level: int = 1) -> Paragraph:
-    """Returns when a memory was made, where it came from, its tags, and how often it was used."""
-    recalled = count(memory.access_count, "recall") if memory.access_count else ""
-    parts = [short_time(memory.created_at or ""), memory.provenance.value, *memory.tags, recalled]
-    return say(dim(" · ".join(part for part in parts if part)), level=level)
+    """Returns when a memory was made, and what else is known about it."""
+    parts = (short_time(memory.created_at or ""), *facts_of(memory))
+    return say(dim(" · ".join(filter(None, parts))), level=level)
 
 
 LEGEND: Final = legend("only there", "only here", title="Differences from the text above")

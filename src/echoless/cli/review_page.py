@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +23,7 @@ from echoless.cli.options import (
     store_argument,
 )
 from echoless.cli.progress import Bar
+from echoless.cli.review_card import NOUNS
 from echoless.cli.terminal_review import review_in_terminal
 from echoless.core.address import LOOPBACK, Address
 from echoless.core.commands import command_line
@@ -33,7 +34,6 @@ from echoless.core.optional import lazy_module, require_module
 from echoless.core.rendering import readable
 from echoless.core.settings import Choices, Settings
 from echoless.stores import Store, open_store
-from echoless.workflows.review.items import ItemKind
 from echoless.workflows.review.session import ReviewSession, open_review
 from echoless.workflows.review.session_lock import review_lock
 
@@ -43,12 +43,6 @@ else:
     app = lazy_module("echoless.web.app")
     server = lazy_module("echoless.web.server")  # needs the extra "review"
     store_queue = lazy_module("echoless.web.store_queue")
-
-_NOUNS: Final[Mapping[ItemKind, str]] = {
-    "same": "group",
-    "newer": "newer value",
-    "unsure": "unsure pair",
-}
 
 _WARNING: Final = (
     "Other machines can reach this page, and what it sends is not encrypted: whoever reads along "
@@ -139,10 +133,8 @@ def review_command(*, request: _Request) -> int:
     is for this machine alone; its link works once, and Enter gives a new one.
     """
     if request.terminal:
-        with open_store(request.store) as opened, review_lock(opened) as lock:
-            lock.announce("in a terminal")
-            settings = request.settings(opened)
-            return review_in_terminal(opened, request.store, settings)
+        with open_store(request.store) as opened:
+            return review_in_terminal(opened, request.store, request.settings(opened))
     for module in ("starlette", "uvicorn", "jinja2"):
         require_module(module, "The review in a browser, unlike --terminal,", "review")
     with (
@@ -187,7 +179,7 @@ def _serve(session: ReviewSession, request: _Request, place: server.ReservedPort
 
 def _link_printer(session: ReviewSession, request: _Request) -> Callable[[str], None]:
     """Returns what prints links: whole, in a line of their own, unmasked, and nowhere else."""
-    counts = [count(sum(session.counts(kind).values()), noun) for kind, noun in _NOUNS.items()]
+    counts = [count(sum(session.counts(kind).values()), noun) for kind, noun in NOUNS.items()]
     answered = session.answered()
     before = f" {count(answered, 'answer')} stored before." if answered else ""
     store = without_password(request.store)

@@ -14,10 +14,11 @@ import click
 
 from echoless.cli import render
 from echoless.cli.options import CommandState, writing
-from echoless.cli.outcome import exit_code, run_blocks, say_notes
+from echoless.cli.outcome import exit_code, say_notes, written_blocks
 from echoless.cli.progress import Bar
 from echoless.cli.review_card import (
     LEGEND,
+    NOUNS,
     card_blocks,
     effect_blocks,
     numbered,
@@ -34,26 +35,23 @@ from echoless.execution.plan_blocks import group_blocks, more, skipped_blocks
 from echoless.stores import Store
 from echoless.workflows.consolidation.merge_pairs import notes_on
 from echoless.workflows.review.answers import AnsweredElsewhere
-from echoless.workflows.review.items import KINDS, ItemKind, ReviewItem, Source
-from echoless.workflows.review.session import Filter, ReviewSession, State, open_review
+from echoless.workflows.review.items import (
+    KINDS,
+    STATE_TITLES,
+    STATES,
+    ItemKind,
+    ReviewItem,
+    Source,
+)
+from echoless.workflows.review.session import Filter, ReviewSession, open_review
+from echoless.workflows.review.session_lock import review_lock
+
+_ARROWS: Final = (("up", "A", "H"), ("down", "B", "P"), ("right", "C", "M"), ("left", "D", "K"))
+"""Names of arrows, with the letter that a terminal and the one that a console of Windows sends."""
 
 _NAMES: Final = {
-    "\x1b[A": "up",
-    "\x1b[B": "down",
-    "\x1b[C": "right",
-    "\x1b[D": "left",
-    "\x1bOA": "up",
-    "\x1bOB": "down",
-    "\x1bOC": "right",
-    "\x1bOD": "left",
-    "\xe0H": "up",
-    "\xe0P": "down",
-    "\xe0M": "right",
-    "\xe0K": "left",
-    "\x00H": "up",
-    "\x00P": "down",
-    "\x00M": "right",
-    "\x00K": "left",
+    **{f"{lead}{key}": name for name, key, _ in _ARROWS for lead in ("\x1b[", "\x1bO")},
+    **{f"{lead}{key}": name for name, _, key in _ARROWS for lead in ("\xe0", "\x00")},
     "\r": "",
     "\n": "",
 }
@@ -115,12 +113,6 @@ HELP: Final = (
 
 _SHOWN: Final = 10
 """Groups of a preview."""
-
-_PLURALS: Final[dict[ItemKind, tuple[str, str]]] = {
-    "same": ("group", "groups"),
-    "newer": ("newer value", "newer values"),
-    "unsure": ("unsure pair", "unsure pairs"),
-}
 
 
 @dataclass(slots=True)
@@ -341,8 +333,7 @@ class TerminalReview:
             if self._open(kind) is not None:
                 self.wanted = replace(self.wanted, kind=kind)
                 return "show"
-        only = _PLURALS[item.kind][1]
-        render.show([say(f"Only {only} are open.")])
+        render.show([say(f"Only {NOUNS[item.kind]}s are open.")])
         return "ask"
 
     def preview(self, _item: ReviewItem) -> After:
@@ -417,7 +408,7 @@ def review_in_terminal(
     """Asks about everything that is open, then shows what would happen and applies it on a yes.
 
     Args:
-        store: Open, with its review lock held.
+        store: Open. No other review of it may be open.
         typed: The store as it was typed.
         settings: What duplicates are found with.
         again: Command that goes on with the review; `echoless review STORE --terminal` by default.
@@ -427,25 +418,30 @@ def review_in_terminal(
 
     Returns:
         The exit code.
+
+    Raises:
+        StoreLocked: Another review of the store is open.
     """
     again = again or command_line("review", typed, "--terminal")
-    with Bar() as bar:
-        session = open_review(store, settings, action=action, source=source, progress=bar)
-    click.get_current_context().ensure_object(CommandState).review = again
-    if not session.items:
-        render.show([say("Nothing is said twice; there is nothing to review.")])
-        return 0
-    render.show(_greeting(session))
-    if not TerminalReview(session).run():
-        render.show([Gap(), *_next_steps(session, typed, again)])
-        return 0
-    return _end(session, typed, again, plan_file)
+    with review_lock(store) as lock:
+        lock.announce("in a terminal")
+        with Bar() as bar:
+            session = open_review(store, settings, action=action, source=source, progress=bar)
+        click.get_current_context().ensure_object(CommandState).review = again
+        if not session.items:
+            render.show([say("Nothing is said twice; there is nothing to review.")])
+            return 0
+        render.show(_greeting(session))
+        if not TerminalReview(session).run():
+            render.show([Gap(), *_next_steps(session, typed, again)])
+            return 0
+        return _end(session, typed, again, plan_file)
 
 
 def _greeting(session: ReviewSession) -> Iterator[Block]:
     """Yields the counts of items and of earlier answers."""
     items = Counter(item.kind for item in session.items.values())
-    whole = ", ".join(count(items[kind], *_PLURALS[kind]) for kind in KINDS if items[kind])
+    whole = ", ".join(count(items[kind], NOUNS[kind]) for kind in KINDS if items[kind])
     answers, skipped = session.answered(), session.counts()["skip"]
     before = f" {number(answers)} answered before" if answers else ""
     before += f", {number(skipped)} of them skipped (S asks again)" if skipped else ""
@@ -483,29 +479,24 @@ def _end(session: ReviewSession, typed: str, again: str, plan_file: Path | None)
     render.show(preview_blocks(session, plan))
     if plan_file is not None:
         write_plan(plan, plan_file)
-        line = command_line("apply", typed, str(plan_file))
-        render.show([say(f"The plan is in {plan_file}. Next: {line}")])
+        render.show(written_blocks(None, plan_file, typed))
         return 0
     if not render.agreed(f"Apply {count(len(plan.actions), 'group')}? [y/N] "):
         render.show([say("Nothing was applied."), *_next_steps(session, typed, again)])
         return 0
     with Bar() as bar, writing(typed):
-        run = session.apply(plan, bar.actions, look_again=False)
+        run = session.apply(plan.digest, bar.actions, look_again=False)
     say_notes(session.store, run)
-    render.show(run_blocks(run, typed))
+    render.show(written_blocks(run, plan_file, typed))
     return exit_code(run)
 
 
 def _counts(session: ReviewSession) -> str:
     """Returns how many items got which answer."""
     counts = session.counts()
-    named: tuple[tuple[State, str], ...] = (
-        ("accept", "accepted"),
-        ("different", "different"),
-        ("skip", "skipped"),
-        ("open", "open"),
-    )
-    return f"{', '.join(f'{number(counts[state])} {word}' for state, word in named)}."
+    states = (*STATES[1:], STATES[0])
+    shown = (f"{number(counts[state])} {STATE_TITLES[state].lower()}" for state in states)
+    return f"{', '.join(shown)}."
 
 
 def _next_steps(session: ReviewSession, typed: str, again: str) -> Iterator[Block]:

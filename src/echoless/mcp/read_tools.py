@@ -28,8 +28,6 @@ from echoless.stores import Store
 from echoless.stores.base import in_context
 from echoless.workflows.audit.incremental import audit_store
 from echoless.workflows.audit.report import report_json
-from echoless.workflows.consolidation.pairs import consolidate
-from echoless.workflows.consolidation.suggestions import ADVICE
 from echoless.workflows.dedupe.secret_masking import learn_answer, learn_run
 from echoless.workflows.owner_tools import SHARED, SimilarRequest, owner_tools
 from echoless.workflows.pairs.explain import explain_memories, explanation_json
@@ -41,6 +39,8 @@ from echoless.workflows.retrieval.neighbours import (
     neighbours,
 )
 from echoless.workflows.retrieval.search import search
+from echoless.workflows.review.items import ADVICE
+from echoless.workflows.review.pairs import consolidate
 from echoless.workflows.tool_answers import similar_answer
 
 Namespace = Annotated[

@@ -158,8 +158,7 @@ class _Application:
         digest = field(await _fields(request), "digest")
 
         def work(job: Work) -> Run:
-            plan = self.pages.plan_to_apply(digest)
-            return self.session.apply(plan, job.actions, looking=job.progress)
+            return self.session.apply(digest, job.actions, looking=job.progress)
 
         return await self._begin("Applying the plan", work)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from echoless.core.errors import EcholessError, InputError, PlanRefused
+from echoless.core.errors import EcholessError, InputError
 from echoless.core.secret_masking import learn
 from echoless.core.wording import count
 from echoless.execution.executor import Run
@@ -33,10 +33,9 @@ from echoless.web.review_query import (
     whole_number,
 )
 from echoless.web.review_view import (
-    STATE_TITLES,
-    Cards,
     CardView,
     ListView,
+    card,
     gained_fields,
     list_view,
     new_text,
@@ -47,7 +46,7 @@ from echoless.web.review_view import (
 from echoless.web.templating import render
 from echoless.workflows.consolidation.merge_pairs import notes_on
 from echoless.workflows.review.answers import AnsweredElsewhere
-from echoless.workflows.review.items import CLASSES, KINDS, ItemKind, ReviewItem
+from echoless.workflows.review.items import CLASSES, KINDS, STATE_TITLES, ItemKind, ReviewItem
 from echoless.workflows.review.session import ReviewSession
 
 ACTIONS: Final[Mapping[str, str]] = {"mark": "hidden", "merge": "merged", "delete": "deleted"}
@@ -264,20 +263,6 @@ class ReviewPages:
             self._plan = held, session.plan()
         return self._plan[1]
 
-    def plan_to_apply(self, digest: str) -> Plan:
-        """Returns the plan that a person saw.
-
-        Raises:
-            PlanRefused: Answers changed since.
-        """
-        plan = self.plan()
-        if plan.digest != digest:
-            raise PlanRefused(
-                "Answers changed since this plan was shown, so nothing was written. Look at the "
-                "new plan."
-            )
-        return plan
-
     def plan_page(self, fields: Fields, *, problem: str = "") -> Reply:
         """Returns the preview of the plan."""
         try:
@@ -354,14 +339,8 @@ class ReviewPages:
         problem: str = "",
     ) -> CardView:
         """Returns a card with the place that the form names."""
-        cards = Cards(self._session)
-        return cards.card(
-            item,
-            back,
-            place=whole_number(field(fields, "place"), 9) or 0,
-            draft=draft,
-            problem=problem,
-        )
+        place = whole_number(field(fields, "place"), 9) or 0
+        return card(self._session, item, back, place=place, draft=draft, problem=problem)
 
     def _page(self, template: str, tab: str, **values: object) -> str:
         """Returns a whole page."""

@@ -91,37 +91,20 @@ def referred(value: str, texts: Collection[str]) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListQuery:
-    """One of the three lists of items, with its filters.
+class ListQuery(Filter):
+    """One page of one of the three lists of items; a namespace is named as a form carries it.
 
     Attributes:
-        kind: Of the items.
-        words: Each has to occur in a text or an id.
-        namespace: As a form carries it; None for all.
-        group_class: Of the groups; None for all.
-        state: Of the items; None for all.
         page: From 1; None for the first page with an open item.
     """
 
-    kind: ItemKind = "same"
-    words: str = ""
-    namespace: str | None = None
-    group_class: GroupClass | None = None
-    state: State | None = None
     page: int | None = None
 
     def filter(self, namespaces: Collection[str]) -> Filter:
         """Returns the filter of the session; an unknown namespace lets nothing through."""
-        space = self.namespace
-        if space is not None:
-            space = referred(space, namespaces) or space
-        return Filter(
-            kind=self.kind,
-            words=self.words,
-            namespace=space,
-            group_class=self.group_class,
-            state=self.state,
-        )
+        if self.namespace is None:
+            return self
+        return replace(self, namespace=referred(self.namespace, namespaces) or self.namespace)
 
     @property
     def narrowed(self) -> bool:

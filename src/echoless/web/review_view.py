@@ -5,14 +5,14 @@ A view holds values, no markup and no decision: who goes behind whom comes from 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from echoless.core.errors import EcholessError
+from echoless.core.groups import Group
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Json, Judged, Memory
-from echoless.core.profiles import ActionKind
 from echoless.core.secret_masking import learn
 from echoless.core.text import token_estimate
 from echoless.core.verdict_sentences import sentence
@@ -29,19 +29,19 @@ from echoless.web.review_query import (
     with_line_feeds,
 )
 from echoless.workflows.review.answers import Answer
-from echoless.workflows.review.items import CLASSES, KINDS, ItemKind, ReviewItem
+from echoless.workflows.review.items import (
+    CLASSES,
+    KINDS,
+    STATE_TITLES,
+    ItemKind,
+    ReviewItem,
+    facts_of,
+)
+from echoless.workflows.review.plan import Regrouped
 from echoless.workflows.review.session import STATES, ReviewSession, State
 
 SHOWN: Final = 20
 """Largest number of members of one item on its card; the others are counted."""
-
-STATE_TITLES: Final[Mapping[State, str]] = {
-    "open": "Open",
-    "accept": "Accepted",
-    "different": "Different",
-    "skip": "Skipped",
-}
-"""Answers in words, in the order of the page."""
 
 Role: TypeAlias = Literal["stays", "goes", "stays-apart", "asked"]
 
@@ -60,14 +60,6 @@ FIELDS: Final[Mapping[str, str]] = {
     "vectors": "vectors",
 }
 """Fields that a survivor may take over, in words."""
-
-ORIGINS: Final[Mapping[str, str]] = {
-    "user_authored": "written by a person",
-    "verbatim": "copied word for word",
-    "extracted": "taken out of a conversation",
-    "derived": "derived from others",
-}
-"""Where a memory came from, in words; of an unknown origin nothing is said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,14 +104,12 @@ class CardView:
         why: Why that one stays; empty where a person has to choose it.
         tokens: What recall saves.
         gains: Fields that the survivor takes over, in words, with the new values where short.
-        rewritten: Whether the survivor gets a new text.
         text: The text in the field, or None where it is not edited.
         text_note: What to know about that text; empty for nothing.
         text_refusal: Why the text cannot be edited here; empty if it can.
         problem: Why the last request was refused; empty if it was not.
         answer: The answer, or None.
         back: Address of the list.
-        action: Action on the memories that go.
     """
 
     item: ReviewItem
@@ -132,19 +122,22 @@ class CardView:
     why: str
     tokens: int
     gains: Sequence[str]
-    rewritten: bool
     text: str | None
     text_note: str
     text_refusal: str
     problem: str
     answer: Answer | None
     back: str
-    action: ActionKind
 
     @property
     def key(self) -> str:
         """Returns the key of the item."""
         return self.item.key
+
+    @property
+    def rewritten(self) -> bool:
+        """Returns whether the survivor gets a new text."""
+        return self.answer is not None and self.answer.text is not None
 
     @property
     def title(self) -> str:
@@ -179,131 +172,103 @@ class CardView:
         return [member for member in self.members if member.same]
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """Who stays and who goes on a card.
+def card(
+    session: ReviewSession,
+    item: ReviewItem,
+    back: ListQuery,
+    *,
+    place: int = 0,
+    draft: Draft | None = None,
+    problem: str = "",
+) -> CardView:
+    """Returns the card of an item.
 
-    Attributes:
-        survivor: The memory that stays; empty where a person has to choose.
-        going: Memories that go behind the survivor.
-        judged: Verdicts, by the id they are about.
-        left_out: Why others may not go behind it, by id.
-        problem: Why the survivor that was wanted may not be it; empty if it may.
+    Args:
+        session: The review.
+        item: Of the session.
+        back: The list it is on.
+        place: Its place there.
+        draft: What a person has set on it already.
+        problem: Why the last request was refused.
     """
+    answer = session.answers.get(item.key)
+    learn(item.memories[:SHOWN])
+    choice, refused = _choice(session, item, answer, draft)
+    members = _members(item, choice, draft)
+    survivor = next((m for m in members if m.role == "stays"), None)
+    shown = _shown(members, survivor)
+    going = [m.memory for m in members if m.role == "goes"]
+    text, note, refusal = _editable(survivor, draft)
+    action = session.action or session.settings.profile.action
+    gained = gains(survivor.memory, going, action, session.store) if survivor and going else {}
+    return CardView(
+        item=item,
+        state=session.state(item.key),
+        seen=answer.number if answer else 0,
+        place=place,
+        survivor=survivor,
+        members=shown,
+        left_out=len(members) - len(shown),
+        why=item.reason(survivor.id) if survivor else "",
+        tokens=sum(token_estimate(memory.content) for memory in going) or item.tokens,
+        gains=gained_fields(gained),
+        text=text,
+        text_note=note,
+        text_refusal=refusal,
+        problem=problem or refused,
+        answer=answer,
+        back=back.url,
+    )
 
-    survivor: str
-    going: Sequence[str] = ()
-    judged: Mapping[str, Judged] = field(default_factory=dict)
-    left_out: Mapping[str, str] = field(default_factory=dict)
-    problem: str = ""
+
+def _choice(
+    session: ReviewSession, item: ReviewItem, answer: Answer | None, draft: Draft | None
+) -> tuple[Regrouped, str]:
+    """Returns who stays and who goes: by the draft, by the answer, or as proposed.
+
+    Returns:
+        The choice, with no survivor where a person has to choose; and why the survivor that the
+        draft names may not be it, empty if it may.
+    """
+    chosen = referred(draft.survivor, item.ids) if draft and draft.survivor else None
+    proposed = Regrouped(item.behind(item.survivor), {})
+    if chosen is None and answer is not None:
+        if answer.choice != "accept":
+            return proposed, ""
+        behind = item.behind(answer.survivor).members
+        going = tuple(member for member in behind if member.id in answer.hidden)
+        return Regrouped(Group(answer.survivor, going), {}), ""
+    keep = chosen or item.survivor
+    if not keep:
+        return proposed, ""
+    try:
+        return session.going(item.key, keep), ""
+    except EcholessError as problem:
+        return proposed, str(problem)
 
 
-class Cards:
-    """Makes cards of the items of a session."""
-
-    def __init__(self, session: ReviewSession) -> None:
-        """Takes the session."""
-        self._session = session
-
-    def card(
-        self,
-        item: ReviewItem,
-        back: ListQuery,
-        *,
-        place: int = 0,
-        draft: Draft | None = None,
-        problem: str = "",
-    ) -> CardView:
-        """Returns the card of an item.
-
-        Args:
-            item: Of the session.
-            back: The list it is on.
-            place: Number in the list, from 1; 0 for a single card.
-            draft: What a person has set on it already.
-            problem: Why the last request was refused.
-        """
-        session, answer = self._session, self._session.answers.get(item.key)
-        learn(session.memory(id_) for id_ in item.ids[:SHOWN])
-        choice = self._choice(item, answer, draft)
-        members = self._members(item, choice, draft)
-        survivor = next((m for m in members if m.role == "stays"), None)
-        shown = _shown(members, survivor)
-        going = [session.memory(m.id) for m in members if m.role == "goes"]
-        text, note, refusal = _editable(survivor, draft)
-        rewritten = bool(answer and answer.text is not None)
-        return CardView(
-            item=item,
-            state=session.state(item.key),
-            seen=answer.number if answer else 0,
-            place=place,
-            survivor=survivor,
-            members=shown,
-            left_out=len(members) - len(shown),
-            why=_why(item, survivor, answer),
-            tokens=sum(token_estimate(memory.content) for memory in going) or item.tokens,
-            gains=self.gains(survivor.memory, going) if survivor and going else (),
-            rewritten=rewritten,
-            text=text,
-            text_note=note,
-            text_refusal=refusal,
-            problem=problem or choice.problem,
-            answer=answer,
-            back=back.url,
-            action=self.action,
+def _members(item: ReviewItem, choice: Regrouped, draft: Draft | None) -> Sequence[MemberView]:
+    """Returns all memories of an item."""
+    survivor = choice.group.survivor
+    named = {id_: f"memory {position}" for position, id_ in enumerate(item.ids, 1)}
+    going = {member.id: member.judged for member in choice.group.members}
+    judged = {**item.verdicts, **going}
+    excluded = {referred(each, item.ids) for each in draft.without} if draft else set()
+    text = next((m.content for m in item.memories if m.id == survivor), None)
+    return [
+        MemberView(
+            position=position,
+            id=memory.id,
+            reference=reference(memory.id),
+            memory=memory,
+            facts=facts_of(memory),
+            role=_role(memory.id, survivor, going),
+            why=choice.left_out.get(memory.id) or _clause(judged.get(memory.id), named),
+            same=memory.id != survivor and memory.content == text,
+            excluded=memory.id in excluded,
         )
-
-    @property
-    def action(self) -> ActionKind:
-        """Returns the action on the memories that go."""
-        return self._session.action or self._session.settings.profile.action
-
-    def gains(self, survivor: Memory, going: Sequence[Memory]) -> Sequence[str]:
-        """Returns the fields that a survivor would take over, in words."""
-        store = self._session.store
-        return gained_fields(gains(survivor, going, self.action, store))
-
-    def _choice(self, item: ReviewItem, answer: Answer | None, draft: Draft | None) -> _Choice:
-        """Returns who stays and who goes: by the draft, by the answer, or as proposed."""
-        chosen = referred(draft.survivor, item.ids) if draft and draft.survivor else None
-        if chosen is None and answer is not None and answer.choice == "accept":
-            return _Choice(answer.survivor, answer.hidden, item.verdicts)
-        keep = chosen or item.survivor
-        if not keep:
-            return _Choice("", judged=item.verdicts)
-        try:
-            regrouped = self._session.going(item.key, keep)
-        except EcholessError as problem:
-            return _Choice(item.survivor, item.others, item.verdicts, problem=str(problem))
-        if regrouped is None:
-            return _Choice(keep, [id_ for id_ in item.ids if id_ != keep], item.verdicts)
-        members = regrouped.group.members
-        going = [member.id for member in members]
-        judged = {each.id: each.judged for each in members if each.judged is not None}
-        return _Choice(keep, going, judged, regrouped.left_out)
-
-    def _members(
-        self, item: ReviewItem, choice: _Choice, draft: Draft | None
-    ) -> Sequence[MemberView]:
-        """Returns all memories of an item."""
-        named = {id_: f"memory {position}" for position, id_ in enumerate(item.ids, 1)}
-        going = frozenset(choice.going)
-        excluded = {referred(each, item.ids) for each in draft.without} if draft else set()
-        stays = self._session.memory(choice.survivor) if choice.survivor else None
-        return [
-            MemberView(
-                position=position,
-                id=id_,
-                reference=reference(id_),
-                memory=(memory := self._session.memory(id_)),
-                facts=facts_of(memory),
-                role=_role(id_, choice, going),
-                why=choice.left_out.get(id_) or _clause(choice.judged.get(id_), named),
-                same=stays is not None and id_ != stays.id and memory.content == stays.content,
-                excluded=id_ in excluded,
-            )
-            for position, id_ in enumerate(item.ids, 1)
-        ]
+        for position, memory in enumerate(item.memories, 1)
+    ]
 
 
 def _shown(members: Sequence[MemberView], survivor: MemberView | None) -> Sequence[MemberView]:
@@ -314,18 +279,11 @@ def _shown(members: Sequence[MemberView], survivor: MemberView | None) -> Sequen
     return shown
 
 
-def _why(item: ReviewItem, survivor: MemberView | None, answer: Answer | None) -> str:
-    """Returns why the survivor stays; empty where a person has to choose it."""
-    if survivor is None or (item.kind == "unsure" and not (answer and answer.survivor)):
-        return ""
-    return item.why if survivor.id == item.survivor else "you chose it"
-
-
-def _role(id_: str, choice: _Choice, going: frozenset[str]) -> Role:
+def _role(id_: str, survivor: str, going: Collection[str]) -> Role:
     """Returns what happens to a memory."""
-    if not choice.survivor:
+    if not survivor:
         return "asked"
-    if id_ == choice.survivor:
+    if id_ == survivor:
         return "stays"
     return "goes" if id_ in going else "stays-apart"
 
@@ -336,20 +294,6 @@ def _clause(judged: Judged | None, named: Mapping[str, str]) -> str:
         return ""
     a, b = judged.a, judged.b
     return sentence(judged.verdict, named.get(a, a), named.get(b, b))
-
-
-def facts_of(memory: Memory) -> tuple[str, ...]:
-    """Returns what is known about a memory besides its text, date and namespace, in words."""
-    importance = memory.importance
-    recalls = memory.access_count
-    parts = (
-        memory.type,
-        ", ".join(memory.tags),
-        ORIGINS.get(memory.provenance, ""),
-        f"importance {importance:g}" if importance is not None else "",
-        f"recalled {recalls:,} {'time' if recalls == 1 else 'times'}" if recalls else "",
-    )
-    return tuple(part for part in parts if part)
 
 
 def gained_fields(changes: Mapping[str, Json]) -> Sequence[str]:
@@ -432,9 +376,8 @@ def list_view(session: ReviewSession, query: ListQuery) -> ListView:
     pages = page_count(len(items))
     page = min(pages, _first_open(session, items) if query.page is None else query.page)
     start = (page - 1) * PAGE
-    makes = Cards(session)
     cards = [
-        makes.card(item, query, place=place)
+        card(session, item, query, place=place)
         for place, item in enumerate(items[start : start + PAGE], start + 1)
     ]
     return ListView(query=query, cards=cards, total=len(items), page=page, pages=pages)
@@ -448,8 +391,7 @@ def next_cards(session: ReviewSession, query: ListQuery, last: str) -> ListView:
     left = [item for item in selected if session.state(item.key) == wanted]
     behind = [item for item in left if places[item.key] > places.get(last, 0)]
     items = (behind or (left if wanted == "open" else []))[:PAGE]
-    makes = Cards(session)
-    cards = [makes.card(item, query, place=places[item.key]) for item in items]
+    cards = [card(session, item, query, place=places[item.key]) for item in items]
     return ListView(query=query, cards=cards, total=len(selected), page=0, pages=0)
 
 

@@ -34,9 +34,9 @@ from echoless.matching.verifiers import consultation as slot
 from echoless.matching.verifiers.base import Limited
 from echoless.matching.verifiers.consultation import Consultation
 from echoless.workflows.audit.report import findings_json
-from echoless.workflows.consolidation.review import bonds_among
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.pairs.judge_pairs import Question, judge_pairs
+from echoless.workflows.review.plan import bonds_among
 from tests.laws.worlds import quick, world
 from tests.model_server import ModelServer, data_of, fails, opinion
 

@@ -17,7 +17,6 @@ from echoless import (
     Memory,
     Store,
     Vector,
-    apply,
     consolidate,
     history,
     merge_memories,
@@ -32,7 +31,7 @@ from echoless.core.settings import Choices, resolve
 from echoless.testing.encoders import WordBag
 from echoless.testing.stores import contents, fill
 from echoless.testing.strategies import worlds
-from echoless.workflows.consolidation.merge_pairs import keep_both, plan_merges
+from echoless.workflows.consolidation.merge_pairs import keep_both
 from tests.laws.worlds import KINDS, picture, quick, world
 from tests.workflows.stored_vectors import embedded
 
@@ -180,33 +179,7 @@ def test_who_decided_stands_in_the_plan() -> None:
     assert made.actions[0].rewrite.by == "Anna"
 
 
-def test_several_pairs_are_one_plan() -> None:
-    third = Memory(id="m-2", content=PORT)
-    fourth = Memory(id="m-3", content=NIGHT)
-    with world("sqlite", [*two(), third, fourth]) as store:
-        made = plan_merges(store, [("m-0", "m-2"), ("m-1", "m-3")], action="delete")
-        assert made.counts["delete"] == 2
-        apply(store, made)
-        assert sorted(memory.id for memory in store.scan()) == ["m-0", "m-1"]
-
-
 # ------------------------------------------------------------------ what is refused
-
-
-@pytest.mark.parametrize(
-    ("pairs", "says"),
-    [
-        ([("m-0", "m-0")], "named twice"),
-        ([("m-0", "m-1"), ("m-2", "m-1")], "cannot go into m-0 and into m-2"),
-        ([("m-0", "m-1"), ("m-1", "m-2")], "m-1 cannot both stay and go"),
-    ],
-)
-def test_pairs_that_contradict_each_other_are_refused(
-    pairs: list[tuple[str, str]], says: str
-) -> None:
-    third = Memory(id="m-2", content=PORT)
-    with world("sqlite", [*two(), third]) as store, pytest.raises(UsageError, match=says):
-        plan_merges(store, pairs)
 
 
 def test_a_memory_that_is_not_there_is_named() -> None:
@@ -216,8 +189,9 @@ def test_a_memory_that_is_not_there_is_named() -> None:
                 merge_memories(store, *pair)
             with pytest.raises(InputError, match="no memory 'm-9'"):
                 keep_both(store, *pair)
-        with pytest.raises(UsageError, match="named twice"):
-            keep_both(store, "m-0", "m-0")
+        for answer in (keep_both, plan_merge):
+            with pytest.raises(UsageError, match="named twice"):
+                answer(store, "m-0", "m-0")
 
 
 def test_scopes_are_never_merged() -> None:

@@ -14,8 +14,7 @@ from echoless.core.model import Memory
 from echoless.stores import open_store
 from echoless.workflows.review.answers import standing_answers
 from echoless.workflows.review.decisions import decisions
-from echoless.workflows.review.items import KINDS
-from echoless.workflows.review.selection import answer_counts
+from echoless.workflows.review.items import KINDS, answer_counts, class_states
 from echoless.workflows.review.session import ReviewSession, open_review
 from tests.workflows.review.notes import LEXICAL, NOTES, write_notes
 from tests.workflows.review.test_session import kept, planned
@@ -96,8 +95,8 @@ def test_after_any_steps_ledger_review_and_plan_agree(steps: Sequence[Step]) -> 
         assert {g.answer.key for g in decisions(session.store).answers} == set(session.answers)
         check_plan(session)
         counted = answer_counts(session.items.values(), session.state)
-        assert all(session.counts(kind) == counted.of_kind[kind] for kind in KINDS)
-        assert session.class_states() == counted.class_states()
+        assert all(session.counts(kind) == counted[kind] for kind in KINDS)
+        assert session.class_states() == class_states(counted)
         again = open_review(session.store, LEXICAL)
         assert list(again.answers.values()) == list(session.answers.values())
         assert planned(again) == planned(session)
@@ -144,7 +143,7 @@ def test_applied_and_undone_the_store_and_the_answers_are_as_before(steps: Seque
         plan = session.plan()
         if not plan.actions:
             return
-        run = session.apply(plan)
+        run = session.apply(plan.digest)
         session.undo_run(run.id)
         assert shown(session) == before
 

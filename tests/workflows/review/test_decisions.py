@@ -53,7 +53,7 @@ def test_each_pair_says_what_it_came_through_and_the_latest_is_first(
     keep_both(store, [("h-1", "t-1")])
     merge_pairs.keep_both(store, "h-1", "t-2", by="mcp")
     session.accept(key(session, TEA))
-    run = session.apply(session.plan())
+    run = session.apply(session.plan().digest)
     undo(store, run.id, keep_both=True)
     assert origins(store) == {
         ("c-1", "c-2"): "review",
@@ -89,7 +89,7 @@ def test_an_answer_waits_until_it_is_applied_and_again_after_an_undo(
     session.accept(ports)
     session.skip(tea)
     assert states(session.store) == {ports: "waits", tea: "waits"}
-    run = session.apply(session.plan())
+    run = session.apply(session.plan().digest)
     assert states(session.store) == {ports: "done", tea: "waits"}
     session.undo_run(run.id)
     assert states(session.store) == {ports: "waits", tea: "waits"}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,10 +10,9 @@ import pytest
 from echoless.core.errors import InputError, PlanRefused, UsageError
 from echoless.execution.rollback import keep_both
 from echoless.stores import open_store
-from echoless.workflows.consolidation.suggestions import ADVICE
 from echoless.workflows.review.answers import AnsweredElsewhere, standing_answers
-from echoless.workflows.review.items import SAMPLE
-from echoless.workflows.review.offered_pairs import OfferedPairs
+from echoless.workflows.review.items import ADVICE, SAMPLE
+from echoless.workflows.review.pairs import offered_pairs
 from echoless.workflows.review.plan import CHOSEN
 from echoless.workflows.review.session import Filter, ReviewSession, open_review
 from tests.workflows.review.notes import (
@@ -266,7 +266,7 @@ def test_applied_and_undone_everything_is_as_before_with_the_same_answers(path: 
         session.differ(key(session, COFFEE))
         session.look()
         items, answers = dict(session.items), dict(session.answers)
-        run = session.apply(session.plan())
+        run = session.apply(session.plan().digest)
         assert path.read_bytes() != before
         assert key(session, BACKUPS[0])
         assert planned(session) == {}
@@ -281,13 +281,13 @@ def test_a_plan_is_refused_once_an_answer_came_after_it(session: ReviewSession) 
     plan = session.plan()
     session.accept(key(session, TEA))
     with pytest.raises(PlanRefused, match="Answers changed"):
-        session.apply(plan)
+        session.apply(plan.digest)
 
 
 def test_what_is_not_asked_any_more_cannot_be_answered(session: ReviewSession) -> None:
     tea = key(session, TEA)
     session.accept(tea)
-    session.apply(session.plan())
+    session.apply(session.plan().digest)
     for call in (session.accept, session.differ, session.skip):
         with pytest.raises(InputError, match="not asked any more"):
             call(tea)
@@ -303,7 +303,7 @@ def test_a_new_text_has_to_keep_every_fact_and_is_written_with_the_merge(
     text = "The database listens on port 5432 and nowhere else."
     session.check_text(ports, text)
     session.accept(ports, text=text)
-    run = session.apply(session.plan())
+    run = session.apply(session.plan().digest)
     assert session.store.get(["p-1"])["p-1"].content == text
     session.undo_run(run.id)
     assert session.store.get(["p-1"])["p-1"].content == NOTES["p-1"]
@@ -317,6 +317,8 @@ def test_a_pinned_memory_never_goes(path: Path) -> None:
             session.accept(key(session, PORTS), survivor="p-2")
         with pytest.raises(UsageError, match="c-1 is pinned"):
             session.accept(key(session, BACKUPS[0]), survivor="c-2")
+        with pytest.raises(UsageError, match="c-1 is pinned"):
+            session.going(key(session, BACKUPS[0]), "c-2")
 
 
 def test_the_rest_of_a_class_is_accepted_at_once_after_a_sample_and_taken_back_at_once(
@@ -350,7 +352,7 @@ def test_the_rest_of_a_class_leaves_open_what_another_review_called_different_me
         for item in session.selection(wanted)[:SAMPLE]:
             session.accept(item.key)
         group = session.selection(replace(wanted, state="open"))[0]
-        pairs = OfferedPairs(window=None, limit=len(ANIMALS), advice=ADVICE)
+        pairs = partial(offered_pairs, window=None, limit=len(ANIMALS), advice=ADVICE)
         with open_store(path) as other:
             of_pairs = open_review(other, LEXICAL, source=pairs)
             of_pairs.differ(key(of_pairs, group.ids))

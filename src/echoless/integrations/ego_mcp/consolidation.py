@@ -27,8 +27,8 @@ from echoless.stores.base import Store
 from echoless.stores.ledger import kept_apart
 from echoless.workflows.consolidation import merge_pairs
 from echoless.workflows.consolidation.merge_pairs import CALLER, Merged, keep_both
-from echoless.workflows.consolidation.recency import recent_first, window_of
 from echoless.workflows.retrieval.vector_similarity import close_pairs
+from echoless.workflows.review.pairs import recent_first, window_of
 
 __all__ = [
     "ConsolidationStats",

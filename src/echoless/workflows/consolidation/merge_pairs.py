@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -17,7 +17,6 @@ from echoless.core.profiles import ActionKind, Profile
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.execution import rollback as undoing
-from echoless.execution.actions import Rewrite
 from echoless.execution.executor import apply
 from echoless.execution.plan import Plan, PlanBasis, make_plan
 from echoless.models.encoders.vectorizer import MemoryVectoriser
@@ -25,14 +24,14 @@ from echoless.models.llm import Embed
 from echoless.stores.base import Store
 from echoless.stores.ledger import Mark
 from echoless.workflows.consolidation.fact_check import lost_facts
-from echoless.workflows.consolidation.rewrite import NewVectors, rewrite_of
+from echoless.workflows.consolidation.rewrite import NewVectors, new_text
 
 if TYPE_CHECKING:
     from echoless.blocking.detectors import lexical
 else:
     lexical = lazy_module("echoless.blocking.detectors.lexical")
 
-__all__ = ["CALLER", "Embed", "Merged", "keep_both", "merge_memories", "plan_merge", "plan_merges"]
+__all__ = ["CALLER", "Embed", "Merged", "keep_both", "merge_memories", "plan_merge"]
 
 CALLER: Final = "the caller"
 CHOSEN: Final = "chosen by the caller"
@@ -123,77 +122,31 @@ def plan_merge(
     settings: Settings | None = None,
 ) -> Plan:
     """Returns the plan of `merge_memories`, with the same arguments and errors."""
-    return plan_merges(
-        store,
-        [(keep, remove)],
-        {} if content is None else {keep: content},
-        vectors=NewVectors(embed, encoder),
-        action=action,
-        by=by,
-        settings=settings,
-    )
-
-
-def plan_merges(
-    store: Store,
-    pairs: Sequence[tuple[str, str]],
-    texts: Mapping[str, str] | None = None,
-    *,
-    vectors: NewVectors | None = None,
-    action: ActionKind = "merge",
-    by: str = CALLER,
-    settings: Settings | None = None,
-) -> Plan:
-    """Returns one plan for several pairs; writes nothing.
-
-    Args:
-        store: The store of all.
-        pairs: Survivor and removed memory of each pair. A memory may survive in several pairs; it
-            is removed in one at most, and never survives then.
-        texts: New texts by the id of the survivor.
-        vectors: Vectors of these texts, for survivors with stored vectors.
-        action: As for `merge_memories`, like the next two.
-        by: Who decided, for the history.
-        settings: Complete settings; those of the store's profile by default.
-
-    Raises:
-        InputError: A memory is not there.
-        UsageError: As for `merge_memories`, or the pairs contradict each other.
-        EncoderError: As for `merge_memories`.
-    """
+    stays, goes = _two(store, keep, remove)
     chosen = settings or resolve(Choices(), proposed=store.profile)
-    behind = _behind(pairs)
-    ids = [id_ for keep in behind for id_ in (keep, *behind[keep])]
-    marks = store.ledger.marks_about(ids)
-    memories = _visible(store, ids, marks)
+    marks = store.ledger.marks_about([keep, remove])
+    for memory in (stays, goes):
+        _check_visible(store, memory, marks)
     prior = {mark.survivor for mark in marks.values()} | store.ledger.sticky()
-    for keep, gone in behind.items():
-        for remove in gone:
-            check_pair(store, memories[keep], memories[remove], prior, chosen.profile)
-    vectors = vectors or NewVectors()
+    check_pair(store, stays, goes, prior, chosen.profile)
     rewrites = {}
-    for keep, text in (texts or {}).items():
-        if memories[keep].pinned:
-            raise UsageError(f"{keep} is pinned: its text is not changed. Leave out the content.")
-        if why := store.protected(memories[keep]):
-            raise UsageError(f"{keep} is protected and its text is not changed: {why}.")
-        already = store.get(id_ for id_, mark in marks.items() if mark.survivor == keep)
-        sources = [*(memories[id_] for id_ in (keep, *behind[keep])), *already.values()]
-        rewrites[keep] = rewrite_of(memories[keep], sources, text, vectors=vectors, by=by)
-    merges = [(remove, keep) for keep, gone in behind.items() for remove in gone]
+    if content is not None:
+        vectors = NewVectors(embed, encoder)
+        rewrites[keep] = new_text(store, stays, [goes], content, vectors=vectors, by=by)
+    text = stays.content if content is None else content
     return make_plan(
-        [_group(memories, keep, gone, rewrites.get(keep)) for keep, gone in behind.items()],
-        memories.__getitem__,
+        [Group(keep, (asked_for(stays, goes, text),))],
+        {keep: stays, remove: goes}.__getitem__,
         PlanBasis(
             store=store.identity,
             url=store.url,
             profile=chosen.profile.name,
             settings=chosen.digest,
             rules=store,
-            retained=store.retained(merges),
+            retained=store.retained([(remove, keep)]),
         ),
         action=action,
-        reasons=dict.fromkeys(behind, CHOSEN if by == CALLER else f"chosen by {by}"),
+        reasons={keep: CHOSEN if by == CALLER else f"chosen by {by}"},
         rewrites=rewrites,
     )
 
@@ -202,7 +155,7 @@ def notes_on(plan: Plan) -> tuple[str, ...]:
     """Returns the facts that only removed memories have, as far as a check sees them.
 
     Args:
-        plan: From `plan_merge` or `plan_merges`; a plan file has no such notes.
+        plan: From `plan_merge` or a review; a plan file has no such notes.
     """
     return tuple(
         f"{member.id}: {member.note}."
@@ -215,44 +168,34 @@ def notes_on(plan: Plan) -> tuple[str, ...]:
 # ------------------------------------------------------------------ what may be merged
 
 
-def _behind(pairs: Sequence[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Returns the removed ids, by the id of the survivor.
-
-    Raises:
-        UsageError: The pairs contradict each other.
-    """
-    gone: dict[str, str] = {}
-    for keep, remove in pairs:
-        if keep == remove:
-            raise UsageError(f"{keep!r} is named twice; a pair is two memories.")
-        if gone.setdefault(remove, keep) != keep:
-            raise UsageError(f"{remove} cannot go into {gone[remove]} and into {keep}. Choose one.")
-    both = sorted(gone.keys() & set(gone.values()))
-    if both:
-        raise UsageError(f"{both[0]} cannot both stay and go. Merge one pair after the other.")
-    keeps = sorted(set(gone.values()))
-    return {keep: tuple(sorted(r for r in gone if gone[r] == keep)) for keep in keeps}
-
-
-def _visible(store: Store, ids: Sequence[str], marks: Mapping[str, Mark]) -> dict[str, Memory]:
-    """Returns memories by id.
+def _two(store: Store, a: str, b: str) -> tuple[Memory, Memory]:
+    """Returns two memories.
 
     Raises:
         InputError: The store has no such memory.
-        UsageError: One is hidden already.
+        UsageError: Both are one.
     """
-    memories = store.get(ids)
-    for id_ in ids:
+    if a == b:
+        raise UsageError(f"{a!r} is named twice; a pair is two memories.")
+    memories = store.get([a, b])
+    for id_ in (a, b):
         if id_ not in memories:
             raise InputError(f"There is no memory {id_!r} in {store.url}.")
-    for id_ in ids:
-        if id_ in marks:
-            raise UsageError(
-                f"{id_} stands hidden behind {marks[id_].survivor} already. Merge that one, or "
-                f"undo the run that hid it first: "
-                f"`{command_line('undo', store.url, marks[id_].run or 'RUN')}`."
-            )
-    return dict(memories)
+    return memories[a], memories[b]
+
+
+def _check_visible(store: Store, memory: Memory, marks: Mapping[str, Mark]) -> None:
+    """Checks that a memory is not hidden already.
+
+    Raises:
+        UsageError: It is.
+    """
+    if mark := marks.get(memory.id):
+        undo = command_line("undo", store.url, mark.run or "RUN")
+        raise UsageError(
+            f"{memory.id} stands hidden behind {mark.survivor} already. Merge that one, or undo "
+            f"the run that hid it first: `{undo}`."
+        )
 
 
 def check_pair(
@@ -288,15 +231,7 @@ def check_pair(
         )
 
 
-# ------------------------------------------------------------------ the group
-
-
-def _group(
-    memories: Mapping[str, Memory], keep: str, gone: Sequence[str], rewrite: Rewrite | None
-) -> Group:
-    """Returns the group of a survivor and the memories that go behind it."""
-    text = memories[keep].content if rewrite is None else rewrite.content
-    return Group(keep, tuple(asked_for(memories[keep], memories[id_], text) for id_ in gone))
+# ------------------------------------------------------------------ the verdict of a person
 
 
 def asked_for(keep: Memory, gone: Memory, text: str) -> Membership:
@@ -344,10 +279,5 @@ def keep_both(store: Store, a: str, b: str, *, by: str = "library") -> None:
         UsageError: Both are one.
         StoreError: Locked, read-only or full.
     """
-    if a == b:
-        raise UsageError(f"{a!r} is named twice; a pair is two memories.")
-    memories = store.get([a, b])
-    for id_ in (a, b):
-        if id_ not in memories:
-            raise InputError(f"There is no memory {id_!r} in {store.url}.")
+    _two(store, a, b)
     undoing.keep_both(store, [(a, b)], by=by)

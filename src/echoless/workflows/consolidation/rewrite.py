@@ -15,6 +15,7 @@ from echoless.core.text import is_blank
 from echoless.execution.actions import Rewrite
 from echoless.models.encoders import registry
 from echoless.models.llm import Embed
+from echoless.stores.base import Store
 from echoless.workflows.consolidation.fact_check import LostFacts, lost_facts
 
 if TYPE_CHECKING:
@@ -103,6 +104,33 @@ def rewrite_of(
             "Keep what all of them say, or keep them apart."
         )
     return Rewrite(text, vectors.of(keep, text), by)
+
+
+def new_text(
+    store: Store, keep: Memory, gone: Sequence[Memory], text: str, *, vectors: NewVectors, by: str
+) -> Rewrite:
+    """Returns a new text of a memory that others go behind, for a plan; writes nothing.
+
+    Args:
+        store: Of the memories.
+        keep: The one that stays.
+        gone: Those that go behind it. What stands hidden behind it already counts too.
+        text: Has to keep the facts of all of them.
+        vectors: Gives its vector where one is needed.
+        by: Who wrote it.
+
+    Raises:
+        UsageError: The memory keeps its text, the text loses a fact, or no encoder fits.
+        EncoderError: The text could not be embedded.
+    """
+    if keep.pinned:
+        raise UsageError(f"{keep.id} is pinned: its text is not changed.")
+    if why := store.protected(keep):
+        raise UsageError(f"{keep.id} is protected and its text is not changed: {why}.")
+    marks = store.ledger.marks_about([keep.id])
+    behind = store.get([id_ for id_, mark in marks.items() if mark.survivor == keep.id])
+    sources = [keep, *gone, *behind.values()]
+    return rewrite_of(keep, sources, text, vectors=vectors, by=by)
 
 
 def _facts_lost(sources: Sequence[str], text: str) -> LostFacts:

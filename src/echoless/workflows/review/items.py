@@ -1,21 +1,40 @@
-"""What a person is asked in a review: groups, chains of newer values, and unsure pairs.
+"""What a person or an agent is asked (groups, chains of newer values, pairs), and how far they are.
 
-Pure but for `all_items`, which reads the store. Items that are most surely right come first, so
-that a person is soon through with them.
+All are of one type, `ReviewItem`. A review of a whole store asks about those of `review_items`, the
+surest first, so that a person is soon through with them; `pairs.py` offers pairs, as `consolidate`
+and its review ask about them. Pure but for `all_items`, which reads the store.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, assert_never, get_args
 
 from echoless.core.connected_pairs import connected, oldest_first
-from echoless.core.groups import Group
-from echoless.core.model import Judged, Memory, Update, digest, verdict_name
+from echoless.core.groups import Group, Membership
+from echoless.core.model import (
+    Contradiction,
+    Distinct,
+    Duplicate,
+    Json,
+    Judged,
+    Memory,
+    Related,
+    Sibling,
+    Subsumes,
+    Unsure,
+    Update,
+    Verdict,
+    digest,
+    flipped,
+    verdict_name,
+)
 from echoless.core.run_notes import Progress
+from echoless.core.secrets import uncut
 from echoless.core.settings import Settings
 from echoless.core.text import content_key, token_estimate
+from echoless.core.wording import count
 from echoless.stores.base import Store
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find
@@ -23,6 +42,27 @@ from echoless.workflows.dedupe.series import outside, series_of
 
 ItemKind: TypeAlias = Literal["same", "newer", "unsure"]
 GroupClass: TypeAlias = Literal["same-text", "same-facts", "other-words", "says-more"]
+Advice: TypeAlias = Literal["merge", "look", "keep_both"]
+"""What a verdict suggests: both say the same; somebody has to look; both hold."""
+
+State: TypeAlias = Literal["open", "accept", "different", "skip"]
+STATES: Final[tuple[State, ...]] = get_args(State)
+
+STATE_TITLES: Final[Mapping[State, str]] = {
+    "open": "Open",
+    "accept": "Accepted",
+    "different": "Different",
+    "skip": "Skipped",
+}
+"""Answers in words, in the order of a page."""
+
+ORIGINS: Final[Mapping[str, str]] = {
+    "user_authored": "written by a person",
+    "verbatim": "copied word for word",
+    "extracted": "taken out of a conversation",
+    "derived": "derived from others",
+}
+"""Where a memory came from, in words; of an unknown origin nothing is said."""
 
 KINDS: Final[Mapping[ItemKind, str]] = {
     "same": "Same",
@@ -40,6 +80,8 @@ CLASSES: Final[Mapping[GroupClass, str]] = {
 """Classes of groups with their titles, surest first. A group is of the class of its least sure
 member."""
 
+ADVICE: Final[tuple[Advice, ...]] = ("merge", "look", "keep_both")
+
 SAMPLE: Final = 5
 """Groups of a class that a person decides one by one before the rest can be accepted at once."""
 
@@ -53,40 +95,180 @@ _CLASS_OF_RULE: Final[Mapping[str, GroupClass]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewItem:
-    """Memories a person decides about together.
+    """Memories that are decided about together.
 
     Attributes:
         key: Digest of the kind, the ids and the texts: equal as long as none of them changes.
         kind: `same` for a group, `newer` for a chain of values, `unsure` for a pair.
         group_class: Class of a group; None for other kinds.
-        ids: All memories. Of a group the survivor first, of a chain the oldest first.
-        survivor: The memory that stays if the item is accepted as it is; of an unsure pair empty,
-            as a person has to choose.
-        why: Reason for the survivor, as a clause.
+        memories: Of a group the survivor first, of a chain the oldest first.
+        survivor: The memory that stays if the item is accepted as it is; empty where a person has
+            to choose, or where a merge would hide a memory that may not be hidden.
+        why: Why that one stays, or why none is proposed, as a clause.
         verdicts: Verdicts between the memories, by the id they are about: of a group the one with
             the survivor, of a chain the one with a newer value, of a pair the one with the other.
-        certainty: Of the least sure memory, 0 to 1.
-        tokens: Estimated tokens that recall saves if the item is accepted.
-        namespace: That of the memories.
-        group: Of kind `same`: the group as found.
     """
 
     key: str
     kind: ItemKind
-    group_class: GroupClass | None
-    ids: tuple[str, ...]
+    group_class: GroupClass | None = None
+    memories: tuple[Memory, ...]
     survivor: str
     why: str
     verdicts: Mapping[str, Judged]
-    certainty: float
-    tokens: int
-    namespace: str
-    group: Group | None = field(default=None, repr=False)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Returns the ids of all memories, in their order."""
+        return tuple(memory.id for memory in self.memories)
 
     @property
     def others(self) -> tuple[str, ...]:
         """Returns the memories that go if the item is accepted unchanged."""
         return tuple(id_ for id_ in self.ids if id_ != self.survivor)
+
+    @property
+    def namespace(self) -> str:
+        """Returns the namespace of the memories."""
+        return self.memories[0].namespace
+
+    @property
+    def tokens(self) -> int:
+        """Returns the estimated tokens that recall saves if the item is accepted."""
+        sizes = {memory.id: token_estimate(memory.content) for memory in self.memories}
+        return sum(sizes[id_] for id_ in self.others) if self.survivor else min(sizes.values())
+
+    def reason(self, survivor: str) -> str:
+        """Returns why one of the memories stays, as a clause for the person who decides."""
+        return self.why if survivor == self.survivor else "you chose it"
+
+    def behind(self, survivor: str) -> Group:
+        """Returns all other memories behind one of them, with the verdicts there are."""
+        others = (id_ for id_ in self.ids if id_ != survivor)
+        return Group(survivor, tuple(Membership(id_, self.verdicts.get(id_)) for id_ in others))
+
+
+class Offer(ReviewItem):
+    """Two memories that may say the same, as `consolidate` offers them."""
+
+    __slots__ = ()
+
+    @property
+    def a(self) -> Memory:
+        """Returns the memory that is shown first.
+
+        With a window it is the recent one, of two recent ones the more recent, then the one with
+        the smaller id; else always the one with the smaller id.
+        """
+        return self.memories[0]
+
+    @property
+    def b(self) -> Memory:
+        """Returns the other memory."""
+        return self.memories[1]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Returns the verdict of the judge, with a on side a."""
+        judged = self.verdicts[self.a.id]
+        return judged.verdict if judged.a == self.a.id else flipped(judged.verdict)
+
+    @property
+    def advice(self) -> Advice:
+        """Returns what follows from the verdict."""
+        return advice_on(self.verdict)
+
+    @property
+    def similarity(self) -> float:
+        """Returns the similarity, 0 to 1, by the detector that saw them closest."""
+        return self.verdict.evidence.similarity
+
+    @property
+    def how(self) -> str:
+        """Returns the name of that detector."""
+        return self.verdict.evidence.how
+
+    @property
+    def keep(self) -> str | None:
+        """Returns which one a merge had better keep; None where it would hide a protected one."""
+        return self.survivor or None
+
+    @property
+    def remove(self) -> str | None:
+        """Returns the one a merge had better hide, or None."""
+        return self.others[0] if self.survivor else None
+
+    def to_json(self, *, characters: int | None = None) -> dict[str, Json]:
+        """Returns the offer as in `consolidate --json`.
+
+        Args:
+            characters: Cut both texts to so many, never inside a secret; whole texts by default.
+        """
+        verdict, evidence = self.verdict, self.verdict.evidence
+        text_a, text_b = (
+            m.content if characters is None else m.content[: uncut(m.content, characters)]
+            for m in self.memories
+        )
+        merge: Json = {"keep": self.keep, "remove": self.remove, "why": self.why}
+        return {
+            "a": self.a.id,
+            "b": self.b.id,
+            "text_a": text_a,
+            "text_b": text_b,
+            "namespace": self.namespace,
+            "similarity": self.similarity,
+            "chance": evidence.chance,
+            "how": self.how,
+            "verdict": verdict_name(verdict),
+            "evidence": evidence.line(),
+            "difference": evidence.difference.value if evidence.difference else None,
+            "superset": verdict.superset if isinstance(verdict, Subsumes) else None,
+            "newer": verdict.newer if isinstance(verdict, Update) else None,
+            "advice": self.advice,
+            "merge": merge if self.survivor else None,
+            "no_merge": None if self.survivor else self.why,
+        }
+
+
+def offer(one: Memory, other: Memory, judged: Judged, survivor: str = "", why: str = "") -> Offer:
+    """Returns the item of a pair.
+
+    Args:
+        one: Memory that is shown first.
+        other: Memory that is shown second.
+        judged: The verdict on both.
+        survivor: The memory that is proposed to stay; empty where none is.
+        why: Why that one stays, or why none may, as a clause.
+    """
+    return Offer(
+        key=item_key("unsure", [one, other]),
+        kind="unsure",
+        memories=(one, other),
+        survivor=survivor,
+        why=why,
+        verdicts={one.id: judged, other.id: judged},
+    )
+
+
+def advice_on(verdict: Verdict) -> Advice:
+    """Returns what a verdict suggests to do."""
+    match verdict:
+        case Duplicate() | Subsumes():
+            return "merge"
+        case Sibling() | Related() | Distinct():
+            return "keep_both"
+        case Update() | Contradiction() | Unsure():
+            return "look"
+        case _:
+            assert_never(verdict)
+
+
+def item_key(kind: str, memories: Iterable[Memory]) -> str:
+    """Returns the key of an item: it changes with a text of its memories."""
+    return digest([kind, sorted([memory.id, content_key(memory.content)] for memory in memories)])
+
+
+# ------------------------------------------------------------------ all items of a store
 
 
 Reviewed: TypeAlias = tuple[Findings, tuple[ReviewItem, ...]]
@@ -113,22 +295,15 @@ def review_items(findings: Findings) -> tuple[ReviewItem, ...]:
     apart = outside(findings.held, series)
     updates = [pair for pair in apart if isinstance(pair.verdict, Update)]
     others = [pair for pair in apart if not isinstance(pair.verdict, Update)]
-    groups = sorted(
-        (_group_item(findings, group) for group in findings.groups),
-        key=lambda item: (-item.certainty, -item.tokens, item.survivor),
+    groups = sorted(findings.groups, key=lambda group: _surest(findings, group))
+    chains = sorted(connected(_between(updates, behind)), key=_closest)
+    pairs = sorted(_between(others, behind), key=lambda pair: (-_certainty(pair), pair.a, pair.b))
+    memories = findings.memories
+    return (
+        *_sampled([_group_item(findings, group) for group in groups]),
+        *(_chain_item(findings, each) for each in chains),
+        *(offer(memories[pair.a], memories[pair.b], pair) for pair in pairs),
     )
-    chains = sorted(
-        (_chain_item(findings, pairs) for pairs in connected(_between(updates, behind))),
-        key=lambda item: (-item.certainty, -len(item.ids), item.survivor),
-    )
-    pairs = sorted(
-        (
-            pair_item(findings.memories[pair.a], findings.memories[pair.b], pair)
-            for pair in _between(others, behind)
-        ),
-        key=lambda item: (-item.certainty, item.ids),
-    )
-    return (*_sampled(groups), *chains, *pairs)
 
 
 def sample_of(items: Sequence[ReviewItem]) -> tuple[ReviewItem, ...]:
@@ -151,61 +326,6 @@ def _sampled(groups: Sequence[ReviewItem]) -> Iterator[ReviewItem]:
         keys = {item.key for item in sample}
         yield from sample
         yield from (item for item in own if item.key not in keys)
-
-
-def item_key(kind: str, memories: Iterable[Memory]) -> str:
-    """Returns the key of an item: it changes with a text of its memories."""
-    return digest([kind, sorted([memory.id, content_key(memory.content)] for memory in memories)])
-
-
-# ------------------------------------------------------------------ groups
-
-
-def _group_item(findings: Findings, group: Group) -> ReviewItem:
-    """Returns the item of a group."""
-    memories = findings.memories
-    members = [memories[member.id] for member in group.members]
-    judged = [member.judged for member in group.members]
-    rules = (
-        (verdict_name(j.verdict), j.verdict.evidence.rule) if j else (None, "") for j in judged
-    )
-    return ReviewItem(
-        key=item_key("same", [memories[group.survivor], *members]),
-        kind="same",
-        group_class=class_of(rules),
-        ids=(group.survivor, *(member.id for member in group.members)),
-        survivor=group.survivor,
-        why=findings.reasons[group.survivor],
-        verdicts={member.id: member.judged for member in group.members if member.judged},
-        certainty=min(certainty_of(member.judged) for member in group.members),
-        tokens=sum(token_estimate(memory.content) for memory in members),
-        namespace=memories[group.survivor].namespace,
-        group=group,
-    )
-
-
-def class_of(members: Iterable[tuple[str | None, str | None]]) -> GroupClass:
-    """Returns the class of a group: that of its least sure member.
-
-    Args:
-        members: Verdict and rule of each; no verdict for one that a chain joined.
-    """
-    classes = [
-        "says-more" if verdict in {None, "subsumes"} else _CLASS_OF_RULE.get(rule or "")
-        for verdict, rule in members
-    ]
-    return max((each or "other-words" for each in classes), key=list(CLASSES).index)
-
-
-def certainty_of(judged: Judged | None) -> float:
-    """Returns the probability of a verdict; its similarity where the model was not asked."""
-    if judged is None:
-        return 0.0
-    evidence = judged.verdict.evidence
-    return evidence.similarity if evidence.chance is None else evidence.chance
-
-
-# ------------------------------------------------------------------ pairs that stay apart
 
 
 def _between(pairs: Iterable[Judged], behind: Mapping[str, str]) -> list[Judged]:
@@ -232,30 +352,53 @@ def _nearness(pair: Judged, ends: Sequence[str]) -> tuple[bool, float, str, str]
     return [pair.a, pair.b] == ends, pair.verdict.evidence.similarity, pair.a, pair.b
 
 
-def pair_item(
-    one: Memory, other: Memory, judged: Judged, *, survivor: str = "", why: str = ""
-) -> ReviewItem:
-    """Returns the item of an unsure pair.
+# ------------------------------------------------------------------ groups
+
+
+def _group_item(findings: Findings, group: Group) -> ReviewItem:
+    """Returns the item of a group."""
+    ids = (group.survivor, *(member.id for member in group.members))
+    memories = tuple(findings.memories[id_] for id_ in ids)
+    judged = [member.judged for member in group.members]
+    rules = (
+        (verdict_name(j.verdict), j.verdict.evidence.rule) if j else (None, "") for j in judged
+    )
+    return ReviewItem(
+        key=item_key("same", memories),
+        kind="same",
+        group_class=class_of(rules),
+        memories=memories,
+        survivor=group.survivor,
+        why=findings.reasons[group.survivor],
+        verdicts={member.id: member.judged for member in group.members if member.judged},
+    )
+
+
+def class_of(members: Iterable[tuple[str | None, str | None]]) -> GroupClass:
+    """Returns the class of a group: that of its least sure member.
 
     Args:
-        one: Memory that is shown first.
-        other: Memory that is shown second.
-        judged: The verdict on both.
-        survivor: The memory that is proposed to stay; empty where a person has to choose.
-        why: Reason for the survivor, as a clause.
+        members: Verdict and rule of each; no verdict for one that a chain joined.
     """
-    return ReviewItem(
-        key=item_key("unsure", [one, other]),
-        kind="unsure",
-        group_class=None,
-        ids=(one.id, other.id),
-        survivor=survivor,
-        why=why,
-        verdicts={one.id: judged, other.id: judged},
-        certainty=certainty_of(judged),
-        tokens=min(token_estimate(one.content), token_estimate(other.content)),
-        namespace=one.namespace,
-    )
+    classes = [
+        "says-more" if verdict in {None, "subsumes"} else _CLASS_OF_RULE.get(rule or "")
+        for verdict, rule in members
+    ]
+    return max((each or "other-words" for each in classes), key=list(CLASSES).index)
+
+
+def _surest(findings: Findings, group: Group) -> tuple[float, int, str]:
+    """Returns a sorting key: the surest groups first, then those that save the most tokens."""
+    tokens = sum(token_estimate(findings.memories[m.id].content) for m in group.members)
+    return -min(_certainty(m.judged) for m in group.members), -tokens, group.survivor
+
+
+def _certainty(judged: Judged | None) -> float:
+    """Returns the probability of a verdict; its similarity where the model was not asked."""
+    if judged is None:
+        return 0.0
+    evidence = judged.verdict.evidence
+    return evidence.similarity if evidence.chance is None else evidence.chance
 
 
 # ------------------------------------------------------------------ chains of values
@@ -263,27 +406,126 @@ def pair_item(
 
 def _chain_item(findings: Findings, pairs: Sequence[Judged]) -> ReviewItem:
     """Returns the item of a chain of values."""
-    memories = findings.memories
-    ids = oldest_first(map(older_and_newer, pairs), memories)
-    newest = ids[-1]
+    ids = oldest_first(map(older_and_newer, pairs), findings.memories)
+    memories, newest = tuple(findings.memories[id_] for id_ in ids), ids[-1]
     newest_last = sorted(pairs, key=lambda pair: newest in {pair.a, pair.b})
     verdicts = {older_and_newer(pair)[0]: pair for pair in newest_last}
-    older_ids = ids[:-1]
     return ReviewItem(
-        key=item_key("newer", [memories[id_] for id_ in ids]),
+        key=item_key("newer", memories),
         kind="newer",
-        group_class=None,
-        ids=ids,
+        memories=memories,
         survivor=newest,
         why="the newest value",
-        verdicts={id_: verdicts[id_] for id_ in older_ids if id_ in verdicts},
-        certainty=min(pair.verdict.evidence.similarity for pair in pairs),
-        tokens=sum(token_estimate(memories[id_].content) for id_ in older_ids),
-        namespace=memories[newest].namespace,
+        verdicts={id_: verdicts[id_] for id_ in ids[:-1] if id_ in verdicts},
     )
+
+
+def _closest(pairs: Sequence[Judged]) -> tuple[float, int, str]:
+    """Returns a sorting key: chains of the closest texts first, then those of the most values."""
+    ids = {id_ for pair in pairs for id_ in (pair.a, pair.b)}
+    return -min(pair.verdict.evidence.similarity for pair in pairs), -len(ids), min(ids)
 
 
 def older_and_newer(pair: Judged) -> tuple[str, str]:
     """Returns the ids of the older and the newer memory of an update."""
     assert isinstance(pair.verdict, Update)
     return (pair.b, pair.a) if pair.verdict.newer == "a" else (pair.a, pair.b)
+
+
+def facts_of(memory: Memory) -> tuple[str, ...]:
+    """Returns what is known about a memory besides text, date and namespace, in words."""
+    importance = memory.importance
+    parts = (
+        memory.type,
+        ", ".join(memory.tags),
+        ORIGINS.get(memory.provenance, ""),
+        f"importance {importance:g}" if importance is not None else "",
+        f"recalled {count(memory.access_count, 'time')}" if memory.access_count else "",
+    )
+    return tuple(part for part in parts if part)
+
+
+# ------------------------------------------------------------------ which are shown, how far
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which items are shown.
+
+    Attributes:
+        kind: Of the items.
+        words: Each has to be in the text or the id of one memory, in any case.
+        namespace: Only this one; all if None.
+        group_class: Only groups of this class; all if None.
+        state: Only items without an answer (`open`), or with this one; all if None.
+    """
+
+    kind: ItemKind = "same"
+    words: str = ""
+    namespace: str | None = None
+    group_class: GroupClass | None = None
+    state: State | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClassState:
+    """How far a person is with a class of groups.
+
+    Attributes:
+        group_class: The class.
+        total: Groups of it.
+        open: Those without an answer.
+    """
+
+    group_class: GroupClass
+    total: int
+    open: int
+
+    @property
+    def sample_left(self) -> int:
+        """Returns how many groups have to be answered before the rest can be accepted at once."""
+        return max(0, min(SAMPLE, self.total) - (self.total - self.open))
+
+
+AnswerCounts: TypeAlias = Mapping[str, dict[State, int]]
+"""How many items have which answer, by kind of item and by class of groups.
+
+A page shows it after each key, and a review may have a hundred thousand unsure pairs: so it is
+counted once, and changed with each answer.
+"""
+
+
+def answer_counts(items: Iterable[ReviewItem], state: Callable[[str], State]) -> AnswerCounts:
+    """Returns how many items have which answer.
+
+    Args:
+        items: All of a review.
+        state: Gives the answer to an item by its key.
+    """
+    counts: AnswerCounts = {name: dict.fromkeys(STATES, 0) for name in (*KINDS, *CLASSES)}
+    for item in items:
+        count_item(counts, item, state(item.key), 1)
+    return counts
+
+
+def count_item(counts: AnswerCounts, item: ReviewItem, state: State, more: int) -> None:
+    """Counts an item in its kind and its class.
+
+    Args:
+        counts: Changed in place.
+        item: Any.
+        state: Its answer.
+        more: 1 for one more, -1 for one less.
+    """
+    counts[item.kind][state] += more
+    if item.group_class is not None:
+        counts[item.group_class][state] += more
+
+
+def class_states(counts: AnswerCounts) -> list[ClassState]:
+    """Returns how far a person is with each class that has groups, surest class first."""
+    return [
+        ClassState(name, total, counts[name]["open"])
+        for name in CLASSES
+        if (total := sum(counts[name].values()))
+    ]

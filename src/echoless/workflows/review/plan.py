@@ -1,28 +1,38 @@
-"""The plan that the answers of a review make.
+"""Who goes behind whom: behind another survivor of a group, and in the plan that all answers make.
 
 Pure but for the encoder that a new text may need. Answers may meet in one memory: the survivor of a
 group may itself be an older value. So each memory goes behind the last survivor of its line, and
 has a verdict with it, by a person where no other one is known (law 3).
+
+A question may vanish while its answer holds: as a group is called different, the newer value of its
+survivor becomes one of all its memories, which is another question. Nobody took the first answer
+back, so it goes on waiting to be applied.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
+from echoless.blocking.candidates import candidates, open_vectors
+from echoless.clustering.assign import fold
+from echoless.clustering.folding import PRIOR_SURVIVOR
+from echoless.clustering.grouping import Bonds
 from echoless.core.errors import UsageError
 from echoless.core.groups import Group, Membership
-from echoless.core.model import Judged, Memory, Update, merges
+from echoless.core.model import Judged, Memory, Pair, Update, merges
 from echoless.core.profiles import ActionKind
+from echoless.core.run_notes import Tally
 from echoless.execution.actions import Rewrite
 from echoless.execution.plan import Plan
+from echoless.matching.runner import open_judge, verdicts_on
 from echoless.workflows.consolidation.merge_pairs import asked_for
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import plan_groups
 from echoless.workflows.review.answers import Answer
-from echoless.workflows.review.items import ReviewItem, older_and_newer
+from echoless.workflows.review.items import KINDS, ReviewItem, item_key, older_and_newer
 
 CHOSEN: Final = "chosen by a person"
 """Reason for a survivor that a person put in place of the proposed one."""
@@ -177,18 +187,13 @@ def _membership(
 ) -> Membership:
     """Returns the membership of a memory, with the verdict that is known or a person's own."""
     judged = known.get(frozenset((survivor, id_)))
-    if judged is not None and _lets_go(judged, id_, survivor):
+    if judged is not None and isinstance(judged.verdict, Update):
+        lets_go = older_and_newer(judged) == (id_, survivor)
+    else:
+        lets_go = judged is not None and judged.hides(id_, survivor)
+    if lets_go:
         return Membership(id_, judged)
     return asked_for(memories[survivor], memories[id_], text or memories[survivor].content)
-
-
-def _lets_go(judged: Judged, id_: str, survivor: str) -> bool:
-    """Checks whether a verdict by itself lets one memory go behind another."""
-    match judged.verdict:
-        case Update():
-            return older_and_newer(judged) == (id_, survivor)
-        case _:
-            return judged.hides(id_, survivor)
 
 
 def _reasons(
@@ -198,11 +203,179 @@ def _reasons(
     survivors: AbstractSet[str],
 ) -> dict[str, str]:
     """Returns why each survivor stays."""
-    reasons = dict.fromkeys(survivors, CHOSEN)
-    for answer in answers:
-        item = items[answer.key]
-        if answer.survivor in reasons and answer.survivor == item.survivor:
-            reasons[answer.survivor] = item.why
-    for survivor in survivors & findings.reasons.keys():
-        reasons[survivor] = findings.reasons[survivor]
-    return reasons
+    accepted = ((answer.survivor, items[answer.key]) for answer in answers)
+    proposed = {survivor: item.why for survivor, item in accepted if survivor == item.survivor}
+    known = {**proposed, **findings.reasons}
+    return {survivor: known.get(survivor, CHOSEN) for survivor in survivors}
+
+
+# ------------------------------------------------------------------ answers that still count
+
+
+def overruled(answer: Answer, findings: Findings, apart: AbstractSet[tuple[str, str]]) -> bool:
+    """Checks whether a later decision or change contradicts an answer.
+
+    Args:
+        answer: Any.
+        findings: What was found now: a memory that would go may have been pinned since, or may have
+            become the survivor of a run.
+        apart: Pairs that something but a review keeps apart, such as an agent.
+    """
+    pairs = {(min(id_, answer.survivor), max(id_, answer.survivor)) for id_ in answer.hidden}
+    protected = not findings.protected.keys().isdisjoint(answer.hidden)
+    return protected or not apart.isdisjoint(pairs)
+
+
+def items_accepted(
+    answers: Iterable[Answer], asked: Mapping[str, ReviewItem], findings: Findings
+) -> list[ReviewItem]:
+    """Returns items for accepted answers that hold and are not among those asked about.
+
+    Args:
+        answers: All answers in force.
+        asked: Items that are asked about, by key.
+        findings: What was found now. An answer about a memory out of its scope, hidden, changed or
+            called different from its survivor does not hold.
+    """
+    return [
+        _item(answer, findings)
+        for answer in answers
+        if answer.choice == "accept" and answer.key not in asked and _holds(answer, findings)
+    ]
+
+
+def _holds(answer: Answer, findings: Findings) -> bool:
+    """Checks whether an accepted answer holds."""
+    memories = findings.memories
+    return (
+        answer.kind in KINDS
+        and all(id_ in memories and id_ not in findings.marked for id_ in answer.ids)
+        and {answer.survivor, *answer.hidden} <= set(answer.ids)
+        and item_key(answer.kind, [memories[id_] for id_ in answer.ids]) == answer.key
+        and not overruled(answer, findings, findings.apart)
+    )
+
+
+def _item(answer: Answer, findings: Findings) -> ReviewItem:
+    """Returns the item of an accepted answer; its verdicts are those of the person."""
+    keep = findings.memories[answer.survivor]
+    memories = tuple(findings.memories[id_] for id_ in answer.ids)
+    verdicts = {
+        memory.id: judged
+        for memory in memories
+        if memory is not keep and (judged := asked_for(keep, memory, keep.content).judged)
+    }
+    if len(verdicts) == 1:
+        verdicts[keep.id] = next(iter(verdicts.values()))
+    kind = next(kind for kind in KINDS if kind == answer.kind)
+    return ReviewItem(
+        key=answer.key,
+        kind=kind,
+        group_class="other-words" if kind == "same" else None,
+        memories=memories,
+        survivor=keep.id,
+        why=CHOSEN,
+        verdicts=verdicts,
+    )
+
+
+# ------------------------------------------------------------------ another survivor
+
+
+@dataclass(frozen=True, slots=True)
+class Regrouped:
+    """A group around another survivor.
+
+    Attributes:
+        group: The group as it is now.
+        left_out: Memories that may not stand behind the new survivor, with the reason.
+    """
+
+    group: Group
+    left_out: Mapping[str, str]
+
+
+def regroup(
+    findings: Findings,
+    group: Group,
+    survivor: str,
+    *,
+    apart: AbstractSet[tuple[str, str]] = frozenset(),
+) -> Regrouped:
+    """Puts another memory of a group in the survivor's place.
+
+    Every member needs a direct verdict with the new survivor that lets it be hidden (law 3); those
+    that have none are left out, and stay visible.
+
+    Args:
+        findings: What the group was found in.
+        group: The group.
+        survivor: A member of it.
+        apart: Pairs of ids (smaller first) a person decided to keep both of.
+
+    Raises:
+        UsageError: It is no member, the present survivor may not be hidden, or nothing would be
+            left of the group.
+    """
+    ids = [group.survivor, *(m.id for m in group.members)]
+    if survivor not in ids[1:]:
+        raise UsageError(f"{survivor!r} is no other memory of this group: {', '.join(ids[1:])}.")
+    why = findings.protected.get(group.survivor)
+    if why == PRIOR_SURVIVOR:
+        raise UsageError(
+            f"{group.survivor} is the survivor of an earlier run and is never hidden; undo that "
+            "run to choose another."
+        )
+    if why is not None:
+        raise UsageError(f"{group.survivor} is {why} and is never hidden; it stays the survivor.")
+    known = {frozenset((group.survivor, m.id)): m.judged for m in group.members if m.judged}
+    bonds = bonds_among(findings, ids, apart)
+    members: list[Membership] = []
+    left_out: dict[str, str] = {}
+    for id_ in sorted(set(ids) - {survivor}):
+        judged = known.get(frozenset((id_, survivor))) or bonds.between(id_, survivor)
+        promised = findings.memories[survivor].promise.covers(findings.memories[id_].promise)
+        if judged is not None and judged.hides(id_, survivor) and promised:
+            members.append(Membership(id_, judged))
+        else:
+            reason = "has no direct match with" if judged is None else "says more than"
+            reason = reason if promised else "stays in force longer than"
+            left_out[id_] = f"{reason} {survivor}"
+    if not members:
+        reasons = "; ".join(f"{id_} {why}" for id_, why in left_out.items())
+        raise UsageError(f"Nothing may stand behind {survivor}: {reasons}.")
+    return Regrouped(Group(survivor, tuple(members)), left_out)
+
+
+def bonds_among(
+    findings: Findings, ids: Iterable[str], apart: AbstractSet[tuple[str, str]] = frozenset()
+) -> Bonds:
+    """Judges some memories again, each with each, with the settings they were found by.
+
+    A verifier is not asked again; what it said when they were found still holds.
+
+    Args:
+        findings: Holds the memories and the settings.
+        ids: Memories of one partition.
+        apart: Pairs that have no bond, ever.
+    """
+    memories = {id_: findings.memories[id_] for id_ in sorted(ids)}
+    settings = findings.settings
+    tally = Tally()
+    read = {id_: findings.as_read(id_) for id_ in memories}
+    copies = fold(list(read.values()), settings.profile, frozenset(), apart, tally)
+    vectors = open_vectors(settings, tally, lambda *_: None)
+    signals = candidates(memories, copies, settings, tally, lambda *_: None, vectors).signals
+    judge = open_judge(settings.profile, vectors, tally)
+    pairs = [Pair(read[a], read[b], measured) for (a, b), measured in sorted(signals.items())]
+    verdicts = verdicts_on(judge, settings.profile, pairs)
+    judged = [
+        Judged(pair.a.id, pair.b.id, findings.settled.get((pair.a.id, pair.b.id)) or verdict)
+        for pair, verdict in zip(pairs, verdicts, strict=True)
+    ]
+    by_passages = (
+        each
+        for each in findings.judged
+        if each.a in copies and each.b in copies and (each.a, each.b) not in signals
+    )
+    return Bonds([*judged, *by_passages], copies, apart)

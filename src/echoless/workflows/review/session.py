@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
+from echoless.clustering.folding import PRIOR_SURVIVOR
 from echoless.core.errors import InputError, PlanRefused, UsageError
 from echoless.core.model import Memory
 from echoless.core.profiles import ActionKind
@@ -27,8 +28,7 @@ from echoless.execution.rollback import WIDEST, Undone, undo
 from echoless.stores.base import Store
 from echoless.stores.ledger import kept_apart
 from echoless.workflows.consolidation.merge_pairs import check_pair
-from echoless.workflows.consolidation.review import Regrouped, regroup
-from echoless.workflows.consolidation.rewrite import NewVectors, rewrite_of
+from echoless.workflows.consolidation.rewrite import NewVectors, new_text
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.review.answers import (
     Answer,
@@ -40,17 +40,31 @@ from echoless.workflows.review.answers import (
     take_back_answers,
 )
 from echoless.workflows.review.decisions import Decisions, Withdrawn, decisions, withdraw_pair
-from echoless.workflows.review.items import ItemKind, ReviewItem, Source, all_items
-from echoless.workflows.review.plan import PERSON, plan_answers, survivors_of, unopposed
-from echoless.workflows.review.selection import (
+from echoless.workflows.review.items import (
+    KINDS,
     STATES,
     AnswerCounts,
     ClassState,
     Filter,
+    ItemKind,
+    ReviewItem,
+    Source,
     State,
+    all_items,
     answer_counts,
+    class_states,
+    count_item,
 )
-from echoless.workflows.review.standing import items_accepted, overruled
+from echoless.workflows.review.plan import (
+    PERSON,
+    Regrouped,
+    items_accepted,
+    overruled,
+    plan_answers,
+    regroup,
+    survivors_of,
+    unopposed,
+)
 
 __all__ = ["STATES", "Filter", "ReviewSession", "State", "open_review"]
 
@@ -110,7 +124,8 @@ class ReviewSession:
         self.namespaces = sorted({item.namespace for item in self.items.values()})
         self._elsewhere = self.findings.apart - self._by_answers()
         self._overrule()
-        self._prior = {mark.survivor for mark in ledger.marks().values()} | ledger.sticky()
+        protected = self.findings.protected.items()
+        self._prior = {id_ for id_, why in protected if why == PRIOR_SURVIVOR}
         self._searched.clear()
         self._regrouped.clear()
 
@@ -173,14 +188,13 @@ class ReviewSession:
 
     def class_states(self) -> list[ClassState]:
         """Returns how far a person is with each class of groups, surest class first."""
-        return self._all_counts().class_states()
+        return class_states(self._all_counts())
 
     def counts(self, kind: ItemKind | None = None) -> dict[State, int]:
         """Returns how many items of a kind, or of all kinds, have which answer."""
-        of_kind = self._all_counts().of_kind
-        if kind is not None:
-            return dict(of_kind[kind])
-        return {state: sum(each[state] for each in of_kind.values()) for state in STATES}
+        counts = self._all_counts()
+        kinds = KINDS if kind is None else (kind,)
+        return {state: sum(counts[each][state] for each in kinds) for state in STATES}
 
     def answered(self) -> int:
         """Returns how many of the items that are asked have an answer."""
@@ -196,7 +210,7 @@ class ReviewSession:
         """Returns whether all words are in the texts or ids of an item."""
         text = self._searched.get(item.key)
         if text is None:
-            parts = (part for id_ in item.ids for part in (id_, self.memory(id_).content))
+            parts = (part for memory in item.memories for part in (memory.id, memory.content))
             text = self._searched[item.key] = "\n".join(parts).casefold()
         return all(word in text for word in words)
 
@@ -230,7 +244,7 @@ class ReviewSession:
         keep = survivor or item.survivor
         if keep not in item.ids or keep in left:
             raise UsageError(f"Choose which memory stays: {', '.join(item.ids)}.")
-        hidden = [id_ for id_ in self._going(item, keep) if id_ not in left]
+        hidden = [m.id for m in self.going(key, keep).group.members if m.id not in left]
         if not hidden:
             raise UsageError(f"Nothing would go behind {keep}. Call the memories different.")
         apart = self._own_pairs((keep, id_) for id_ in left.intersection(item.ids))
@@ -345,30 +359,30 @@ class ReviewSession:
             del self.answers[key]
             self._recount(key, state)
 
-    def going(self, key: str, survivor: str) -> Regrouped | None:
-        """Returns who would go behind another survivor of a group, and who would be left out.
-
-        Returns:
-            None for chains and pairs, where a person decides for all.
+    def going(self, key: str, survivor: str) -> Regrouped:
+        """Returns who goes behind a survivor of an item, and who is left out and why.
 
         Raises:
             InputError: There is no such item.
             UsageError: That memory may not be the survivor.
         """
         item = self.item(key)
-        if item.group is None or survivor == item.survivor:
-            return None
         known = self._regrouped.get((key, survivor))
         if known is None:
-            known = regroup(
-                self.findings,
-                item.group,
-                survivor,
-                prior=self._prior,
-                apart=self.findings.apart,
-            )
-            self._regrouped[key, survivor] = known
+            known = self._regrouped[key, survivor] = self._behind(item, survivor)
         return known
+
+    def _behind(self, item: ReviewItem, survivor: str) -> Regrouped:
+        """Returns who goes behind a survivor; of a chain or a pair a person decides for all."""
+        if item.kind == "same" and survivor != item.survivor:
+            group, apart = item.behind(item.survivor), self.findings.apart
+            return regroup(self.findings, group, survivor, apart=apart)
+        if item.kind != "same":
+            keep, profile = self.memory(survivor), self.settings.profile
+            for memory in item.memories:
+                if memory.id != survivor:
+                    check_pair(self.store, keep, memory, self._prior, profile)
+        return Regrouped(item.behind(survivor), {})
 
     def check_text(self, key: str, text: str, *, survivor: str | None = None) -> None:
         """Checks that a new text keeps the facts of all memories of an item.
@@ -379,25 +393,7 @@ class ReviewSession:
         """
         item = self.item(key)
         keep = survivor or item.survivor or item.ids[0]
-        hidden = tuple(id_ for id_ in item.ids if id_ != keep)
-        self._rewrite(replace(_new(item, "accept"), survivor=keep, hidden=hidden, text=text))
-
-    def _going(self, item: ReviewItem, keep: str) -> Sequence[str]:
-        """Returns the memories that may go behind a survivor."""
-        regrouped = self.going(item.key, keep)
-        if regrouped is not None:
-            return [member.id for member in regrouped.group.members]
-        others = [id_ for id_ in item.ids if id_ != keep]
-        if item.group is None:
-            for id_ in others:
-                check_pair(
-                    self.store,
-                    self.memory(keep),
-                    self.memory(id_),
-                    self._prior,
-                    self.settings.profile,
-                )
-        return others
+        self._new_text(keep, [id_ for id_ in item.ids if id_ != keep], text)
 
     def _check(self, answer: Answer) -> None:
         """Checks that an answer contradicts no earlier answer, and checks its text.
@@ -409,18 +405,13 @@ class ReviewSession:
         apart = {*self._elsewhere, *answer.apart, *(p for each in others for p in each.apart)}
         survivors_of([*(a for a in self._standing() if a.key != answer.key), answer], apart)
         if answer.text is not None:
-            self._rewrite(answer)
+            self._new_text(answer.survivor, answer.hidden, answer.text)
 
-    def _rewrite(self, answer: Answer) -> Rewrite:
-        """Returns the new text of a survivor; errors as for `rewrite_of`."""
-        keep = self.memory(answer.survivor)
-        if keep.pinned:
-            raise UsageError(f"{keep.id} is pinned: its text is not changed.")
-        marks = self.store.ledger.marks_about([keep.id])
-        behind = [id_ for id_, mark in marks.items() if mark.survivor == keep.id]
-        sources = [keep, *(self.memory(id_) for id_ in answer.hidden)]
-        sources += self.store.get(behind).values() if behind else ()
-        return rewrite_of(keep, sources, answer.text or "", vectors=self._vectors, by=PERSON)
+    def _new_text(self, survivor: str, gone: Sequence[str], text: str) -> Rewrite:
+        """Returns the new text of a survivor; errors as for `rewrite.new_text`."""
+        memories = [self.memory(id_) for id_ in gone]
+        keep = self.memory(survivor)
+        return new_text(self.store, keep, memories, text, vectors=self._vectors, by=PERSON)
 
     def _seen(self, key: str, seen: int | None) -> ReviewItem:
         """Returns an item if its answer is the one a person saw."""
@@ -470,7 +461,8 @@ class ReviewSession:
     def _recount(self, key: str, state: State) -> None:
         """Counts an item anew that had another state."""
         if self._counts is not None and key in self.items:
-            self._counts.change(self.items[key], state, self.state(key))
+            count_item(self._counts, self.items[key], state, -1)
+            count_item(self._counts, self.items[key], self.state(key), 1)
 
     def decisions(self) -> Decisions:
         """Returns what people decided about the store, by a review or otherwise."""
@@ -515,22 +507,27 @@ class ReviewSession:
         self.refresh()
         standing = self._standing()
         going = survivors_of(standing, self._elsewhere | self._by_answers())
-        texts = [a for a in standing if a.choice == "accept" and a.text is not None]
-        rewrites = {a.survivor: self._rewrite(a) for a in texts if a.survivor not in going}
+        rewrites = {
+            answer.survivor: self._new_text(answer.survivor, answer.hidden, answer.text)
+            for answer in standing
+            if answer.choice == "accept"
+            and answer.text is not None
+            and answer.survivor not in going
+        }
         return plan_answers(self.findings, self.items, standing, rewrites, action=self.action)
 
     def apply(
         self,
-        plan: Plan,
+        digest: str,
         progress: Callable[[int, int], None] | None = None,
         *,
         looking: Progress | None = None,
         look_again: bool = True,
     ) -> Run:
-        """Carries out a plan that a person saw, then looks at the store again.
+        """Carries out the plan that a person saw, then looks at the store again.
 
         Args:
-            plan: From `plan`, and not older than the latest answer.
+            digest: Of the plan, from `plan`; no answer may have come since.
             progress: Told how many actions of how many are done.
             looking: Told how far each stage of looking again is.
             look_again: False ends the review: the items stay as they were.
@@ -540,7 +537,8 @@ class ReviewSession:
             PlanError: As for `apply`.
             StoreError: Locked, read-only or full.
         """
-        if self.plan().digest != plan.digest:
+        plan = self.plan()
+        if plan.digest != digest:
             raise PlanRefused(
                 "Answers changed since this plan was shown, so nothing was written. Look at the "
                 "new plan."

@@ -24,12 +24,12 @@ from echoless.models.llm import Complete, Embed, Model
 from echoless.models.llm.registry import as_model
 from echoless.stores.base import Store
 from echoless.workflows.consolidation.llm_rewrite import Proposal, Proposed, Refused, propose_merges
-from echoless.workflows.consolidation.pairs import Consolidation
 from echoless.workflows.consolidation.rewrite import NewVectors, rewrite_of
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import plan_groups
 from echoless.workflows.pairs.judge_pairs import judge_pairs
 from echoless.workflows.pairs.pairs_file import Question
+from echoless.workflows.review.pairs import Consolidation
 
 Asked = Callable[[int, int], None]
 """Told (groups asked about, groups in all)."""

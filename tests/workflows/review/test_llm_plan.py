@@ -23,8 +23,8 @@ from echoless.core.errors import ModelError, ModelUnavailable, UsageError
 from echoless.core.model import Unsure
 from echoless.models.llm import Answer, Prompt
 from echoless.testing.encoders import WordBag
-from echoless.workflows.consolidation.llm_plan import to_write
 from echoless.workflows.pairs.judge_pairs import Question, judge_pairs
+from echoless.workflows.review.llm_plan import to_write
 from tests.laws.worlds import KINDS, picture, safe, world
 from tests.workflows.stored_vectors import embedded
 
