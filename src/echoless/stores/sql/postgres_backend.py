@@ -18,9 +18,8 @@ from echoless.core.errors import (
 )
 from echoless.core.optional import lazy_module, require_module
 from echoless.stores.sql.cells import CellKind, Column
-from echoless.stores.sql.database import Backend, Event, SideEffect
+from echoless.stores.sql.database import Backend, Event, Reference, SideEffect
 from echoless.stores.sql.location import Location, driver_url, guarded, what_to_check
-from echoless.stores.sql.references import Reference
 from echoless.stores.sql.table import SqlTable
 
 if TYPE_CHECKING:

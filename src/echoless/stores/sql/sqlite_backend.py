@@ -12,8 +12,7 @@ from echoless.core.errors import StoreError, StoreNotFound
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.sqlite import Database, open_for_reading, open_for_writing, translated
 from echoless.stores.sql.cells import CellKind, Column
-from echoless.stores.sql.database import EXTRA, Backend, Event, SideEffect
-from echoless.stores.sql.references import Reference
+from echoless.stores.sql.database import EXTRA, Backend, Event, Reference, SideEffect
 from echoless.stores.sql.table import SqlTable
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """One table of a database as a store: `sql:///PATH#TABLE` or `postgresql://USER@HOST/DB#TABLE`.
 
 The lineage of a table of PostgreSQL lies in the same database and shares the transaction of the
-records; that of an SQLite file lies in a file beside it (`database_ledger.py`). Whoever writes
+records; that of an SQLite file lies in a file beside it (`postgres_ledger.py`). Whoever writes
 holds a lock of the server, so that two machines never write at once.
 """
 
@@ -27,22 +27,15 @@ from echoless.stores.link_index import LinkIndex
 from echoless.stores.llm_memory.vectors import ShadowReader
 from echoless.stores.sidecar import BesideSidecar, LedgerPlace
 from echoless.stores.sql.cells import Cell, alike, from_json, to_json
-from echoless.stores.sql.creation import new_id, with_defaults
-from echoless.stores.sql.database import Backend
-from echoless.stores.sql.database_ledger import DatabaseLedger, place_of
-from echoless.stores.sql.hiding import Hider, shown_fact
+from echoless.stores.sql.database import Backend, dependents, put_back
+from echoless.stores.sql.hiding import shown_fact
 from echoless.stores.sql.layout import Layout, ScanRemarks
 from echoless.stores.sql.location import Location
-from echoless.stores.sql.opening import (
-    MAP_FACT,
-    OPTIONS_FACT,
-    hiding_column,
-)
-from echoless.stores.sql.partitions import Partitions
+from echoless.stores.sql.partitions import Partitions, RowChoice, RowHead, RowHeads
 from echoless.stores.sql.postgres_backend import PostgresBackend
-from echoless.stores.sql.record import Codec, RowReading, id_of, key_of
-from echoless.stores.sql.references import dependents, put_back
-from echoless.stores.sql.row_heads import RowChoice, RowHead, RowHeads
+from echoless.stores.sql.postgres_ledger import DatabaseLedger, place_of
+from echoless.stores.sql.row_codec import Codec, RowReading, id_of, key_of
+from echoless.stores.sql.row_writing import encode, new_id, with_defaults
 from echoless.stores.sql.side_effects import SideEffects, Target
 from echoless.stores.sql.sqlite_backend import SqliteBackend
 from echoless.stores.sql.table import Row, SqlTable
@@ -142,11 +135,10 @@ class TableStore(BesideSidecar):
         grown = self._effects.notes()
         if not self._stale:
             return grown
-        layout = self._layout
+        program = self._layout.preset.program or "its program"
         note = (
             f"Rows with a new text whose vector in {self._vector_table!r} is still that of the old "
-            f"one, or missing: {len(self._stale)}. Let {layout.preset or 'its program'} make them "
-            "anew."
+            f"one, or missing: {len(self._stale)}. Let {program} make them anew."
         )
         return (note, *grown)
 
@@ -154,7 +146,7 @@ class TableStore(BesideSidecar):
     def _vector_table(self) -> str:
         """Returns the other table that holds the vectors, or an empty name."""
         own = (each.table.full_name for each in self._references if each.holds_vectors)
-        return self._layout.side_vectors or next(own, "")
+        return self._layout.preset.vectors or next(own, "")
 
     def _read_heads(
         self, names: Collection[str] | None = None, odd: ScanRemarks | None = None
@@ -187,7 +179,7 @@ class TableStore(BesideSidecar):
 
     def _vectors_of(self, ids: Sequence[str] | None) -> Mapping[str, bytes]:
         """Returns vectors that lie in another table, of some memories or of all."""
-        return self._side_vectors(ids) if self._layout.side_vectors else {}
+        return self._side_vectors(ids) if self._layout.preset.vectors else {}
 
     def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
         """Returns fresh copies by id."""
@@ -195,7 +187,7 @@ class TableStore(BesideSidecar):
         rows = self._fetch(wanted)
         if self._writing:
             self._seen.update({id_: rows.get(id_) for id_ in wanted})
-        vectors = self._side_vectors(list(rows)) if self._layout.side_vectors else {}
+        vectors = self._side_vectors(list(rows)) if self._layout.preset.vectors else {}
         found = {}
         for id_, row in rows.items():
             memory = (
@@ -249,7 +241,7 @@ class TableStore(BesideSidecar):
 
     def _side_vectors(self, ids: Sequence[str] | None) -> dict[str, bytes]:
         """Returns vectors of a table of sqlite-vec, by number of the row."""
-        backend, name = self._backend, self._layout.side_vectors
+        backend, name = self._backend, self._layout.preset.vectors
         if not isinstance(backend, SqliteBackend) or backend.table(f"{name}_rowids") is None:
             return {}
         with backend.database.speaking():
@@ -300,7 +292,7 @@ class TableStore(BesideSidecar):
         digests: Mapping[str, blake2b],
     ) -> None:
         """Adds the vectors that lie in another table to digests."""
-        if not self._layout.side_vectors:
+        if not self._layout.preset.vectors:
             return
         heads = self._heads.read(connection, RowChoice(namespaces))
         while batch := list(islice(heads, _AT_ONCE)):
@@ -343,7 +335,7 @@ class TableStore(BesideSidecar):
 
     @contextmanager
     def _opened_for_writing(self) -> Iterator[None]:
-        self._remember_options()
+        self._location.remember(self.ledger, self._table.columns)
         self._seen.clear()
         try:
             yield
@@ -370,21 +362,6 @@ class TableStore(BesideSidecar):
                 f"{where} has no primary key, so its rows cannot be told apart safely. It can be "
                 "read; to change it, give it a primary key."
             )
-
-    def _remember_options(self) -> None:
-        """Keeps the map and the options: who undoes a run reads the fields it wrote."""
-        given = self._location
-        hide = hiding_column(given, self._table)
-        wanted = {
-            MAP_FACT: json.dumps(dict(given.map.columns)) if given.map else None,
-            OPTIONS_FACT: json.dumps({"hide": hide, "model": given.model})
-            if hide or given.model
-            else None,
-        }
-        for key, value in wanted.items():
-            if value is not None and self.ledger.fact(key) != value:
-                with self.ledger.transaction():
-                    self.ledger.set_fact(key, value)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -419,7 +396,7 @@ class TableStore(BesideSidecar):
     def shaped(self, memory: Memory) -> Memory:
         """Returns a new record as the table would give it back; nothing is written."""
         memory = replace(memory, id=self._new_id(memory))
-        row = with_defaults(self._codec.encode(memory, None), self._table, self._backend)
+        row = with_defaults(encode(self._codec, memory, None), self._table, self._backend)
         read = self._codec.decode(row, memory.id)
         assert read is not None
         vectors = memory.vectors if self._layout.vectors is not None else ()
@@ -433,7 +410,7 @@ class TableStore(BesideSidecar):
         """Replaces or adds rows; a row that was read and not changed since goes back exactly."""
         with self.transaction():
             present = self._planned({m.id for m in memories})
-            made = [(m, self._codec.encode(m, present.get(m.id))) for m in memories]
+            made = [(m, encode(self._codec, m, present.get(m.id))) for m in memories]
             with self._backend.transaction() as connection:
                 targets = {
                     memory.id: target
@@ -474,7 +451,7 @@ class TableStore(BesideSidecar):
         hiding = self._layout.hiding
         if hiding is not None:
             if hiding.place.path:
-                new = Hider(self._layout).as_in(old, new)
+                new = hiding.as_in(old, new)
             else:
                 kept.add(hiding.place.column)
         return {

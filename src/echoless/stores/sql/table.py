@@ -26,9 +26,34 @@ ROWID: Final = "rowid"
 _PLACE: Final = "echoless place"
 """Label of the number of a row in an SQLite table, which no column has."""
 
+ARROW: Final = "->"
+"""Leads from a column of JSON to a key inside of it."""
+
 _BATCH: Final = 200
 _AT_ONCE: Final = 1000
 """Rows of a scan that are fetched at once; a server keeps the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A column, or a key inside a column of JSON.
+
+    Attributes:
+        column: Its name.
+        path: Keys from the outside in.
+    """
+
+    column: str
+    path: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Place:
+        """Reads `column` or `column->key->key`."""
+        column, *path = text.split(ARROW)
+        return cls(column, tuple(path))
+
+    def __str__(self) -> str:
+        return ARROW.join((self.column, *self.path))
 
 
 @dataclass(frozen=True, slots=True)
