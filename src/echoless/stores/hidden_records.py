@@ -21,8 +21,8 @@ from echoless.stores.base import ALL, Capabilities, OwnerView, Scope
 from echoless.stores.expiration import promised
 from echoless.stores.field_map import Hiding
 from echoless.stores.ledger import Ledger, Mark
-from echoless.stores.ledger_database import LedgerDatabase
 from echoless.stores.ledger_rows import damaged, object_of, text_of, unreadable
+from echoless.stores.ledger_schema import LedgerDatabase
 from echoless.stores.sidecar import BesideSidecar
 
 _FACT: Final = "hide"

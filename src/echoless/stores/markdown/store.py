@@ -20,9 +20,8 @@ from echoless.core.model import Memory
 from echoless.stores import files
 from echoless.stores.base import ALL, Capabilities, Scope, StoreKind
 from echoless.stores.files import make_file, speaking_of
-from echoless.stores.joined_ledger import JoinedLedger
 from echoless.stores.ledger import Ledger, Mark
-from echoless.stores.ledger_database import LedgerDatabase
+from echoless.stores.ledger_schema import LedgerDatabase
 from echoless.stores.markdown import commit, file_memory, git
 from echoless.stores.markdown.imports import import_remarks
 from echoless.stores.markdown.location import MarkdownUrl
@@ -43,7 +42,7 @@ from echoless.stores.markdown.topics import FileMemories
 from echoless.stores.markdown.tree import LARGEST, Tree, has_notes, listing_of
 from echoless.stores.markdown.unit_memory import UnitReading
 from echoless.stores.markdown.units import UnitMemories
-from echoless.stores.sidecar import BesideSidecar, Sidecar, lost
+from echoless.stores.sidecar import BesideSidecar, JoinedLedger, Sidecar, lost
 
 _FACT: Final = "markdown"
 _FOREIGN: Final = ("chroma.sqlite3", "memory_index")

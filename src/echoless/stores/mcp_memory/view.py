@@ -15,10 +15,9 @@ from echoless.core.sqlite import is_sqlite
 from echoless.stores import files, sidecar
 from echoless.stores.base import ALL, Capabilities, Head, Scope
 from echoless.stores.files import Snapshot, read_bytes, replace_bytes
-from echoless.stores.joined_ledger import JoinedLedger
 from echoless.stores.json_splice import as_lines
 from echoless.stores.ledger import Ledger, Mark
-from echoless.stores.ledger_database import LedgerDatabase
+from echoless.stores.ledger_schema import LedgerDatabase
 from echoless.stores.mcp_memory.graph_lines import (
     BOM,
     UNKNOWN_KEY,
@@ -27,7 +26,7 @@ from echoless.stores.mcp_memory.graph_lines import (
     read_line,
 )
 from echoless.stores.mcp_memory.hidden_file import SUFFIX, HiddenFile, State, file_digest
-from echoless.stores.sidecar import BesideSidecar, Sidecar
+from echoless.stores.sidecar import BesideSidecar, JoinedLedger, Sidecar
 
 REREAD: Final = (
     "A running memory server reads the file anew for each call: it sees the change without a "

@@ -11,11 +11,11 @@ from typing import Final
 from echoless.core.json_codec import json_text
 from echoless.core.model import Json, JsonObject
 from echoless.core.sqlite import table_exists
-from echoless.stores.joined_ledger import JoinedLedger
 from echoless.stores.ledger import Kept, Mark
-from echoless.stores.ledger_database import LedgerDatabase
+from echoless.stores.ledger_schema import LedgerDatabase
 from echoless.stores.recall.layout import LINEAGE
 from echoless.stores.recall.rows import id_of
+from echoless.stores.sidecar import JoinedLedger
 
 _COLUMNS: Final = (
     "id, survivor_table, survivor_id, duplicate_table, duplicate_id, reason, similarity, status,"

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -27,7 +28,8 @@ from echoless.stores import ledger_schema as lineage
 from echoless.stores.files import exclusive
 from echoless.stores.hidden_records import COLUMNS as HIDDEN
 from echoless.stores.ledger import Ledger
-from echoless.stores.ledger_survey import survey
+from echoless.stores.ledger_rows import survey
+from echoless.stores.ledger_schema import Dialect
 from echoless.stores.sidecar import SUFFIX, LedgerPlace, Sidecar, lost
 from echoless.stores.sql.database import Backend
 from echoless.stores.sql.location import DATABASE, Location
@@ -45,54 +47,31 @@ TRIGGERS: Final = ("events_no_update", "events_no_delete", "events_no_truncate")
 
 _TEXT: Final = 'text COLLATE "C" NOT NULL'
 
-_STEPS: Final[Mapping[str, str]] = {
-    "ledger/0001_events": """
-CREATE TABLE {schema}.events (
-  seq bigint PRIMARY KEY, at {text}, run {text}, kind {text}, data {text});
-CREATE FUNCTION {schema}.next_event() RETURNS bigint LANGUAGE plpgsql AS $$
-  BEGIN RETURN (SELECT coalesce(max(seq), 0) + 1 FROM {schema}.events); END $$;
-ALTER TABLE {schema}.events ALTER seq SET DEFAULT {schema}.next_event();
-CREATE INDEX events_run ON {schema}.events (run, kind);
-CREATE FUNCTION {schema}.append_only() RETURNS trigger LANGUAGE plpgsql AS $$
-  BEGIN RAISE EXCEPTION 'the ledger is append-only'; END $$;
-CREATE TRIGGER events_no_update BEFORE UPDATE ON {schema}.events
-  FOR EACH STATEMENT EXECUTE FUNCTION {schema}.append_only();
-CREATE TRIGGER events_no_delete BEFORE DELETE ON {schema}.events
-  FOR EACH STATEMENT EXECUTE FUNCTION {schema}.append_only();
-CREATE TRIGGER events_no_truncate BEFORE TRUNCATE ON {schema}.events
-  FOR EACH STATEMENT EXECUTE FUNCTION {schema}.append_only();
-CREATE TABLE {schema}.images (
-  run {text}, action bigint NOT NULL, id {text},
-  moment {text} CHECK (moment IN ('before', 'after')), body text,
-  PRIMARY KEY (run, action, id, moment));
-CREATE INDEX images_id ON {schema}.images (id);
-""",
-    "ledger/0002_projections": """
-CREATE TABLE {schema}.marks (
-  duplicate {text} PRIMARY KEY, survivor {text}, run {text}, verdict {text},
-  similarity double precision, evidence {text}, texts {text});
-CREATE INDEX marks_survivor ON {schema}.marks (survivor);
-CREATE INDEX marks_run ON {schema}.marks (run);
-CREATE TABLE {schema}.kept (
-  a {text}, b {text}, print_a {text}, print_b {text}, PRIMARY KEY (a, b));
-CREATE TABLE {schema}.used_plans (plan {text} PRIMARY KEY, run {text});
-CREATE TABLE {schema}.facts (key {text} PRIMARY KEY, value {text});
-""",
-    "ledger/0003_open_runs": "CREATE TABLE {schema}.open_runs (run {text} PRIMARY KEY);",
-    "ledger/0004_confirmations": """
-CREATE TABLE {schema}.confirmations (id {text} PRIMARY KEY, times bigint NOT NULL, last {text});
-CREATE TABLE {schema}.answers (key {text} PRIMARY KEY, body {text});
-""",
-    "ledger/0005_hidden": """
-CREATE TABLE {schema}.hidden (
-  seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id {text} UNIQUE, place bigint NOT NULL,
-  after {text}, body {text});
-""",
-    "ledger/0006_reviews": """
-CREATE TABLE {schema}.reviews (key {text} PRIMARY KEY, number bigint NOT NULL, body {text});
-""",
-    "ledger/0007_kept_by_second": "CREATE INDEX kept_b ON {schema}.kept (b);",
-}
+_DIALECT: Final = Dialect(
+    text=_TEXT,
+    key=f"{_TEXT} PRIMARY KEY",
+    whole="bigint",
+    real="double precision",
+    event="bigint PRIMARY KEY",
+    number="bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+    end="",
+    guards=(
+        (
+            "CREATE FUNCTION {at}next_event() RETURNS bigint LANGUAGE plpgsql AS $$"
+            " BEGIN RETURN (SELECT coalesce(max(seq), 0) + 1 FROM {at}events); END $$"
+        ),
+        "ALTER TABLE {at}events ALTER seq SET DEFAULT {at}next_event()",
+        (
+            "CREATE FUNCTION {at}append_only() RETURNS trigger LANGUAGE plpgsql AS $$"
+            " BEGIN RAISE EXCEPTION 'the ledger is append-only'; END $$"
+        ),
+        *(
+            f"CREATE TRIGGER {name} BEFORE {name.rpartition('_')[2].upper()} ON {{at}}events"
+            " FOR EACH STATEMENT EXECUTE FUNCTION {at}append_only()"
+            for name in TRIGGERS
+        ),
+    ),
+)
 
 
 def pending(connection: sa.Connection, schema: str) -> list[str]:
@@ -107,13 +86,14 @@ def pending(connection: sa.Connection, schema: str) -> list[str]:
         done.update(
             str(name) for (name,) in connection.exec_driver_sql(f"SELECT name FROM {table}")
         )
-    unknown = sorted(done - _STEPS.keys())
+    steps = [f"ledger/{name}" for name in lineage.STEPS]
+    unknown = sorted(done.difference(steps))
     if unknown:
         raise StoreError(
             f"The ledger in the schema {schema} was written by a newer echoless (schema step "
             f"{unknown[0]!r} is unknown here). Upgrade echoless to open it."
         )
-    return [name for name in _STEPS if name not in done]
+    return [name for name in steps if name not in done]
 
 
 def migrate(connection: sa.Connection, schema: str) -> None:
@@ -131,7 +111,8 @@ def migrate(connection: sa.Connection, schema: str) -> None:
             f"CREATE TABLE IF NOT EXISTS {schema}.migrations"
             f" (name {_TEXT} PRIMARY KEY, applied_at {_TEXT})"
         )
-        connection.exec_driver_sql(_STEPS[name].format(schema=schema, text=_TEXT))
+        for statement in replace(_DIALECT, at=f"{schema}.").statements(name.partition("/")[2]):
+            connection.exec_driver_sql(statement)
         connection.exec_driver_sql(
             f"INSERT INTO {schema}.migrations (name, applied_at) VALUES (%s, %s)", (name, now())
         )
