@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from threading import RLock
@@ -25,6 +25,7 @@ from echoless.stores import ledger_schema as lineage
 from echoless.stores.base import Store
 from echoless.stores.files import exclusive, speaking_of
 from echoless.stores.ledger import Ledger, Mark
+from echoless.stores.ledger_schema import LedgerDatabase
 
 SUFFIX: Final = drafts.SIDECAR
 
@@ -340,19 +341,29 @@ class BesideSidecar(Store):
 
 
 class JoinedLedger(Ledger):
-    """Common part of the ledgers that take marks from their store."""
+    """Ledger in a sidecar, joined with what the store itself shows as hidden.
 
-    @abstractmethod
-    def joined(self, own: Mapping[str, Mark]) -> Mapping[str, Mark]:
-        """Returns the marks that hold, by hidden id.
+    Where a store hides in a way of its own, its records change before the ledger has their marks,
+    and other programs may hide or show records too. So the marks are those of both.
+    """
+
+    def __init__(
+        self,
+        database: LedgerDatabase,
+        joined: Callable[[Mapping[str, Mark]], Mapping[str, Mark]],
+    ) -> None:
+        """Wraps the database of a sidecar.
 
         Args:
-            own: Marks of the sidecar alone.
+            database: Of the sidecar.
+            joined: Returns the marks that hold, by hidden id, for those of the sidecar alone.
         """
+        super().__init__(database)
+        self._joined = joined
 
     def marks(self, run: str | None = None) -> dict[str, Mark]:
         """Returns marks by hidden id, of one run if given."""
-        standing = self.joined(self.own_marks())
+        standing = self._joined(self.own_marks())
         return {i: standing[i] for i in sorted(standing) if run in {None, standing[i].run}}
 
     def has_decisions(self) -> bool:

@@ -19,8 +19,7 @@ from echoless.core.sqlite import table_exists, translated
 from echoless.integrations.recall import HOME
 from echoless.stores.files import Snapshot, replace_bytes, speaking_of, write_new
 from echoless.stores.recall import RecallStore
-from echoless.stores.recall.layout import TABLES, columns, quoted
-from echoless.stores.recall.rows import Value, coded, text_of
+from echoless.stores.recall.tables import TABLES, Value, coded, columns, quoted, text_of
 
 FORMATS: Final = ("json", "markdown", "sql", "sqlite")
 _SUFFIXES: Final = {"json": ".json", "markdown": ".md", "sql": ".sql", "sqlite": ".db"}

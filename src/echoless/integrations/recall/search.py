@@ -12,8 +12,15 @@ from echoless.core.model import Provenance
 from echoless.core.secrets import uncut
 from echoless.core.text import numbered
 from echoless.stores.recall import RecallStore
-from echoless.stores.recall.layout import TABLES, RecallTable, columns
-from echoless.stores.recall.rows import Value, content_of, id_of, text_of
+from echoless.stores.recall.tables import (
+    TABLES,
+    RecallTable,
+    Value,
+    columns,
+    content_of,
+    id_of,
+    text_of,
+)
 
 SHORT: Final = {"loa_entries": "loa"}
 """Names of tables on the command line of `search`, where they differ."""

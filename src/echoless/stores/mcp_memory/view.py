@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -17,7 +17,6 @@ from echoless.stores.base import ALL, Capabilities, Head, Scope
 from echoless.stores.files import Snapshot, read_bytes, replace_bytes
 from echoless.stores.json_splice import as_lines
 from echoless.stores.ledger import Ledger, Mark
-from echoless.stores.ledger_schema import LedgerDatabase
 from echoless.stores.mcp_memory.graph_lines import (
     BOM,
     UNKNOWN_KEY,
@@ -34,24 +33,6 @@ REREAD: Final = (
 )
 _NAMED: Final = 3
 """Most examples a sentence names."""
-
-
-class HidingLedger(JoinedLedger):
-    """The sidecar's ledger, with the marks of what is hidden from the server."""
-
-    def __init__(self, database: LedgerDatabase, hidden: Callable[[], Mapping[str, Mark]]) -> None:
-        """Joins the two.
-
-        Args:
-            database: Of the sidecar.
-            hidden: Returns the marks of what is hidden, by id.
-        """
-        super().__init__(database)
-        self._hidden = hidden
-
-    def joined(self, own: Mapping[str, Mark]) -> Mapping[str, Mark]:
-        """Returns the marks of both; those of the sidecar count."""
-        return {**self._hidden(), **own}
 
 
 class GraphView(BesideSidecar):
@@ -80,7 +61,9 @@ class GraphView(BesideSidecar):
     @property
     def ledger(self) -> Ledger:
         """Returns the ledger of the sidecar, with the marks of what is hidden."""
-        return HidingLedger(self._sidecar.ledger.database, self._hidden_marks)
+        return JoinedLedger(
+            self._sidecar.ledger.database, lambda own: {**self._hidden_marks(), **own}
+        )
 
     # ------------------------------------------------------------------ what a view is
 

@@ -11,9 +11,8 @@ from echoless.core.errors import BadRecord
 from echoless.core.model import VOLATILE, Json, Memory, Vector, digest
 from echoless.stores import column_values as values
 from echoless.stores.expiration import promised
-from echoless.stores.live import record as records
-from echoless.stores.namespace_labels import namespace_of_labels
-from echoless.stores.scope import owned
+from echoless.stores.live import payload as records
+from echoless.stores.scope import namespace_of_labels, owned
 from echoless.stores.sql import cells as forms
 from echoless.stores.sql.cells import Cell, CellKind
 from echoless.stores.sql.layout import Layout, ScanRemarks

@@ -18,8 +18,8 @@ from echoless.core.errors import BadRecord, StoreError
 from echoless.core.model import Json, Memory, canonical, unstorable
 from echoless.core.timestamps import instant
 from echoless.stores import column_values as values
-from echoless.stores.live import record as records
-from echoless.stores.namespace_labels import read_labels
+from echoless.stores.live import payload as records
+from echoless.stores.scope import read_labels
 from echoless.stores.sql import cells as forms
 from echoless.stores.sql.cells import Cell, CellKind, Column
 from echoless.stores.sql.database import Backend

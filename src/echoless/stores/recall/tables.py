@@ -1,8 +1,10 @@
-"""A row of a Recall table as a memory, and back: only what changed is written.
+"""The tables of a Recall database, and a row as a memory and back: only what changed is written.
 
 Each field of a memory is one or more columns. A field that did not change keeps the row's own
 spelling (`NULL` or an empty project, a comma without a space in tags), so that writing back what
 was read restores every column.
+
+The tables of a Recall database: names, columns, and the schema of an empty one.
 """
 
 from __future__ import annotations
@@ -11,15 +13,97 @@ import base64
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, NoReturn, TypeAlias
 
 from echoless.core.errors import BadRecord, StoreError
 from echoless.core.json_codec import read_provenance, read_tags, read_time
 from echoless.core.model import Json, Memory, Provenance, Vector
+from echoless.core.sqlite import table_exists
 from echoless.core.text import unreadable
 from echoless.stores.expiration import promised
-from echoless.stores.recall.layout import TABLES, RecallTable, columns, quoted
 from echoless.stores.scope import Head
+
+
+@dataclass(frozen=True, slots=True)
+class RecallTable:
+    """One table of memories.
+
+    Attributes:
+        name: Of the table.
+        parts: Columns that make up the text, joined by a line feed.
+        time: Column of its time.
+        secondary: Other columns with text, in which a copy may hold more than its survivor.
+        full_text: Name of the FTS5 index.
+    """
+
+    name: str
+    parts: tuple[str, ...]
+    time: str = "created_at"
+    secondary: tuple[str, ...] = ()
+    full_text: str = ""
+
+
+TABLES: Final = {
+    table.name: table
+    for table in (
+        RecallTable("messages", ("content",), time="timestamp", full_text="messages_fts"),
+        RecallTable(
+            "decisions",
+            ("decision",),
+            secondary=("reasoning", "alternatives"),
+            full_text="decisions_fts",
+        ),
+        RecallTable(
+            "learnings",
+            ("problem", "solution"),
+            secondary=("prevention", "tags"),
+            full_text="learnings_fts",
+        ),
+        RecallTable("breadcrumbs", ("content",), full_text="breadcrumbs_fts"),
+        RecallTable(
+            "loa_entries",
+            ("title", "fabric_extract"),
+            secondary=("description", "tags"),
+            full_text="loa_fts",
+        ),
+    )
+}
+"""Memory tables in the order they are read and reported."""
+
+
+def quoted(name: str) -> str:
+    """Returns a name of a table or column as SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def columns(db: sqlite3.Connection, table: str) -> tuple[str, ...]:
+    """Returns the columns of a table in this file, which differ by version; none without it."""
+    query = f"PRAGMA table_info({quoted(table)})"  # not of a view, which might never end
+    return tuple(row[1] for row in (db.execute(query) if table_exists(db, table) else ()))
+
+
+_STATEMENTS: Final = tuple(
+    Path(__file__).with_name("schema.sql").read_text("utf-8").strip().split("\n\n")
+)
+"""Statements that make an empty database; triggers keep the full text up to date."""
+
+LINEAGE: Final = tuple(each for each in _STATEMENTS if "dedup_lineage" in each)
+"""Statements that make the table of marks in a file of a version without it."""
+
+VERSION: Final = 10
+"""`user_version` of a database made here: the version that brought `dedup_lineage`."""
+
+
+def make(db: sqlite3.Connection) -> None:
+    """Creates the tables of an empty database."""
+    for statement in _STATEMENTS:
+        db.execute(statement)
+    db.execute(f"PRAGMA user_version = {VERSION}")
+
+
+# ------------------------------------------------------------------ rows as memories
+
 
 Value: TypeAlias = "int | float | str | bytes | None"
 Row: TypeAlias = Mapping[str, Value]
