@@ -337,7 +337,7 @@ _ENOUGH: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TableSurvey:
     """Readable part of one table.
 
     Attributes:
@@ -365,12 +365,12 @@ class Part:
         return f"Of the ledger {self.read:,} {whole} {self.table} can be read{reason}."
 
 
-def survey(database: LedgerDatabase) -> list[Part]:
+def survey(database: LedgerDatabase) -> list[TableSurvey]:
     """Reads every row of a ledger that can be read; never raises for damaged ones."""
     return [_part(database, *table) for table in _SURVEYED]
 
 
-def _part(database: LedgerDatabase, table: str, order: str, reader: _Reader) -> Part:
+def _part(database: LedgerDatabase, table: str, order: str, reader: _Reader) -> TableSurvey:
     """Reads one table from both ends."""
     wrong: list[str] = []
     read = seen = 0
@@ -385,9 +385,9 @@ def _part(database: LedgerDatabase, table: str, order: str, reader: _Reader) -> 
     if len(wrong) > seen - read:  # besides damaged rows, the table did not go on to its end
         backward = ", ".join(f"{name} DESC" for name in order.split(", "))
         more, total = _rest(database, table, backward, reader, seen)
-        return Part(table, read + more, total, tuple(wrong[:_ENOUGH]))
+        return TableSurvey(table, read + more, total, tuple(wrong[:_ENOUGH]))
     written = _numbered(database) if table == "events" else None
-    return Part(table, read, max(seen, written or 0), tuple(wrong[:_ENOUGH]))
+    return TableSurvey(table, read, max(seen, written or 0), tuple(wrong[:_ENOUGH]))
 
 
 def _rest(

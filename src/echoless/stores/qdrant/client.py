@@ -65,7 +65,7 @@ _SERVER: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CollectionLocation:
     """A collection in a folder or on a server.
 
     Attributes:
@@ -127,7 +127,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def read_place(location: str) -> Place:
+def read_place(location: str) -> CollectionLocation:
     """Reads what follows `scheme://`.
 
     Raises:
@@ -136,7 +136,7 @@ def read_place(location: str) -> Place:
     server = _SERVER.match(location)
     if server is None or Path(location).exists():
         given = read_location(location)
-        return Place(expanded(str(given.path)), "", given.part, given.map)
+        return CollectionLocation(expanded(str(given.path)), "", given.part, given.map)
     _refuse_secrets(location)
     scheme = "https://" if location.startswith("https://") else "http://"
     given = read_location(location.removeprefix(scheme))
@@ -146,7 +146,9 @@ def read_place(location: str) -> Place:
     except ValueError:
         raise UsageError(f"{parts.netloc!r} has no valid port, such as {_PORT}.") from None
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-    return Place(None, f"{scheme}{host}:{port}{parts.path.rstrip('/')}", given.part, given.map)
+    return CollectionLocation(
+        None, f"{scheme}{host}:{port}{parts.path.rstrip('/')}", given.part, given.map
+    )
 
 
 def _refuse_secrets(location: str) -> None:
@@ -197,7 +199,7 @@ class ServerPoints:
         self._collection = collection
 
     @classmethod
-    def at(cls, place: Place) -> ServerPoints:
+    def at(cls, place: CollectionLocation) -> ServerPoints:
         """Makes a client of a server; nothing is sent yet.
 
         Raises:

@@ -33,7 +33,13 @@ from echoless.stores.files import exclusive, speaking_of
 from echoless.stores.link_index import LinkIndex
 from echoless.stores.live.payload import OWN
 from echoless.stores.qdrant import points as records
-from echoless.stores.qdrant.client import Place, ServerPoints, filter_among, has_filter, read_place
+from echoless.stores.qdrant.client import (
+    CollectionLocation,
+    ServerPoints,
+    filter_among,
+    has_filter,
+    read_place,
+)
 from echoless.stores.qdrant.folder import FolderPoints, collections_in, make_collection
 from echoless.stores.qdrant.points import Point, PointId, Space, known_ids, point_id
 from echoless.stores.record_layout import RecordLayout
@@ -68,7 +74,10 @@ class QdrantStore(StoreKind, BesideSidecar):
     takes_map = True
 
     def __init__(
-        self, place: Place, layout: RecordLayout, points: FolderPoints | ServerPoints | None
+        self,
+        place: CollectionLocation,
+        layout: RecordLayout,
+        points: FolderPoints | ServerPoints | None,
     ):
         """Wraps a collection; use `open` or `create`.
 
@@ -133,7 +142,9 @@ class QdrantStore(StoreKind, BesideSidecar):
         return cls(named, layout, None if held is None else FolderPoints(place.folder, held))
 
     @classmethod
-    def _named(cls, place: Place, names: Sequence[str], *, create: bool) -> Place:
+    def _named(
+        cls, place: CollectionLocation, names: Sequence[str], *, create: bool
+    ) -> CollectionLocation:
         """Returns the place with the name of its collection; only a new one may be missing."""
         wanted = place.collection or cls.usual
         if not create or wanted in names:
@@ -143,7 +154,7 @@ class QdrantStore(StoreKind, BesideSidecar):
         return replace(place, collection=wanted)
 
     @classmethod
-    def _chosen(cls, place: Place, names: Sequence[str]) -> str:
+    def _chosen(cls, place: CollectionLocation, names: Sequence[str]) -> str:
         """Returns the collection that is meant, which must be there.
 
         Raises:
@@ -170,7 +181,7 @@ class QdrantStore(StoreKind, BesideSidecar):
         return place.collection
 
     @classmethod
-    def layout(cls, place: Place) -> RecordLayout:
+    def layout(cls, place: CollectionLocation) -> RecordLayout:
         """Returns the layout of the collection at a place.
 
         Raises:
