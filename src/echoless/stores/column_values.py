@@ -7,6 +7,7 @@ changed, and a value that has no place in that form is refused.
 
 from __future__ import annotations
 
+import base64
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -18,11 +19,15 @@ from echoless.core import json_codec as codec
 from echoless.core.commands import command_line
 from echoless.core.errors import BadRecord, StoreError
 from echoless.core.model import Json, JsonObject, Link, Memory, Provenance
+from echoless.core.sqlite import Cell
 
 _TARGETS: Final = ("target", "target_id", "id")
 _KINDS: Final = ("kind", "link_type", "type")
 _TRUE: Final = (True, 1, "1", "true", "True")
 _BLANK: Final = Memory(id="-", content="")
+BYTES: Final = "$bytes"
+"""Key of a cell of bytes in JSON."""
+
 _LOOKED_AT: Final = 100
 """Rows of a table that are looked at to find its texts."""
 
@@ -264,6 +269,31 @@ def as_object(value: Json) -> JsonObject:
     except ValueError:
         return {}
     return parsed if isinstance(parsed, dict) else {}
+
+
+# ------------------------------------------------------------------ cells of SQL
+
+
+def cell_to_json(cell: Cell) -> Json:
+    """Returns a cell as JSON; `cell_from_json` gives it back."""
+    if isinstance(cell, bytes):
+        return {BYTES: base64.b64encode(cell).decode("ascii")}
+    return cell
+
+
+def cell_from_json(value: Json) -> Cell:
+    """Returns the cell `cell_to_json` was given.
+
+    Raises:
+        BadRecord: It is none.
+    """
+    if isinstance(value, Mapping):
+        data = value.get(BYTES)
+        if isinstance(data, str):
+            return base64.b64decode(data)
+    elif not isinstance(value, Sequence) or isinstance(value, str):
+        return value
+    raise BadRecord(f"{str(value)[:40]!r} is no cell of a row")
 
 
 def texts_in(connection: sqlite3.Connection) -> list[tuple[str, str]]:

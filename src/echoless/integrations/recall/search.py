@@ -10,12 +10,12 @@ from typing import Final
 from echoless.core.errors import UsageError
 from echoless.core.model import Provenance
 from echoless.core.secrets import uncut
+from echoless.core.sqlite import Cell
 from echoless.core.text import numbered
 from echoless.stores.recall import RecallStore
 from echoless.stores.recall.tables import (
     TABLES,
     RecallTable,
-    Value,
     columns,
     content_of,
     id_of,
@@ -128,7 +128,7 @@ def _matches(
     return [_hit(table, dict(zip((*names, "rank"), row, strict=True))) for row in rows]
 
 
-def _hit(table: RecallTable, row: Mapping[str, Value]) -> Hit:
+def _hit(table: RecallTable, row: Mapping[str, Cell]) -> Hit:
     """Returns a row, with its columns and `rank`, as a hit."""
     known = {p.value for p in Provenance}
     provenance = row.get("provenance")

@@ -9,7 +9,6 @@ The tables of a Recall database: names, columns, and the schema of an empty one.
 
 from __future__ import annotations
 
-import base64
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,9 +17,10 @@ from typing import Final, NoReturn, TypeAlias
 
 from echoless.core.errors import BadRecord, StoreError
 from echoless.core.json_codec import read_provenance, read_tags, read_time
-from echoless.core.model import Json, Memory, Provenance, Vector
-from echoless.core.sqlite import table_exists
+from echoless.core.model import Json, JsonObject, Memory, Provenance, Vector
+from echoless.core.sqlite import Cell, table_exists
 from echoless.core.text import unreadable
+from echoless.stores.column_values import cell_from_json, cell_to_json
 from echoless.stores.expiration import promised
 from echoless.stores.scope import Head
 
@@ -105,13 +105,10 @@ def make(db: sqlite3.Connection) -> None:
 # ------------------------------------------------------------------ rows as memories
 
 
-Value: TypeAlias = "int | float | str | bytes | None"
-Row: TypeAlias = Mapping[str, Value]
+Row: TypeAlias = Mapping[str, Cell]
 
 MALFORMED: Final = "malformed"
 """`extra["embedding"]` of a row whose vector does not have the length it states."""
-
-_BYTES: Final = "$bytes"
 
 
 def id_of(table: str, number: int) -> str:
@@ -137,14 +134,14 @@ class _Field:
     name: str
     columns: Callable[[RecallTable], tuple[str, ...]]
     read: Callable[[RecallTable, Row], object]
-    write: Callable[[RecallTable, Memory], dict[str, Value]]
+    write: Callable[[RecallTable, Memory], dict[str, Cell]]
 
 
 def _column(name: str) -> Callable[[RecallTable], tuple[str, ...]]:
     return lambda _table: (name,)
 
 
-def text_of(value: Value) -> str:
+def text_of(value: Cell) -> str:
     """Returns a value as text; bytes that are not UTF-8 become lone surrogates."""
     if value is None:
         return ""
@@ -156,7 +153,7 @@ def content_of(table: RecallTable, row: Row) -> str:
     return "\n".join(part for part in (text_of(row.get(p)) for p in table.parts) if part)
 
 
-def _split(table: RecallTable, memory: Memory) -> dict[str, Value]:
+def _split(table: RecallTable, memory: Memory) -> dict[str, Cell]:
     """Returns the columns of a new text: the first line is the first part."""
     if len(table.parts) == 1:
         return {table.parts[0]: memory.content}
@@ -167,7 +164,7 @@ def _split(table: RecallTable, memory: Memory) -> dict[str, Value]:
     return {first: head, second: tail}
 
 
-def _time(value: Value) -> str | None:
+def _time(value: Cell) -> str | None:
     """Returns a value as a time."""
     return (
         value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else read_time(value)
@@ -256,14 +253,14 @@ def memory_of(table: RecallTable, row: Row, embedding: Row | None) -> Memory:
     extra: dict[str, Json] = {"table": table.name, "embedding": state}
     for name, value in row.items():
         if name not in own and not (value is None and name in fillable):
-            extra[name] = coded(value)
+            extra[name] = cell_to_json(value)
     memory = Memory(
         id=id_of(table.name, number),
         vectors=vectors,
         extra=extra,
         native={
-            "row": {name: coded(value) for name, value in row.items() if name in own},
-            "embedding": None if embedding is None else {n: coded(v) for n, v in embedding.items()},
+            "row": {name: cell_to_json(value) for name, value in row.items() if name in own},
+            "embedding": embedding and {n: cell_to_json(v) for n, v in embedding.items()},
         },
         **{f.name: f.read(table, row) for f in _FIELDS},  # type: ignore[arg-type]
     )
@@ -291,21 +288,6 @@ def _vectors(embedding: Row | None) -> tuple[tuple[Vector, ...], str | None]:
     return (Vector(f"{text_of(embedding.get('model'))}/{dimensions}", data),), None
 
 
-def coded(value: Value) -> Json:
-    """Returns a value as JSON."""
-    if isinstance(value, bytes):
-        return {_BYTES: base64.b64encode(value).decode("ascii")}
-    return value
-
-
-def decoded(value: Json) -> Value:
-    """Returns the value `coded` was given."""
-    if isinstance(value, Mapping):
-        return base64.b64decode(str(value[_BYTES]))
-    assert not isinstance(value, list | tuple)
-    return value  # type: ignore[return-value]
-
-
 # ------------------------------------------------------------------ writing
 
 
@@ -318,8 +300,8 @@ class Written:
         embedding: The row of `embeddings` without its source, or None for none.
     """
 
-    row: dict[str, Value]
-    embedding: dict[str, Value] | None
+    row: dict[str, Cell]
+    embedding: dict[str, Cell] | None
 
 
 def written(
@@ -342,14 +324,8 @@ def written(
     known = [present] if present else []
     if isinstance(saved := memory.native.get("row"), Mapping):
         vector = memory.native.get("embedding")
-        given = vector if isinstance(vector, Mapping) else None
-        known.append(
-            (
-                {name: decoded(value) for name, value in saved.items()},
-                None if given is None else {name: decoded(value) for name, value in given.items()},
-            )
-        )
-    new: dict[str, Value] = {}
+        known.append((_cells(saved), _cells(vector) if isinstance(vector, Mapping) else None))
+    new: dict[str, Cell] = {}
     if (
         known and not present
     ):  # where a row is put back, all its present_columns count, empty ones too
@@ -359,7 +335,9 @@ def written(
     own = _own_columns(table) | {"table", "embedding"}
     new.update(dict.fromkeys(_fillable(table) & present_columns))
     new.update(
-        (n, decoded(v)) for n, v in memory.extra.items() if n in present_columns and n not in own
+        (name, cell_from_json(value))
+        for name, value in memory.extra.items()
+        if name in present_columns - own
     )
     row = {
         name: value
@@ -371,7 +349,12 @@ def written(
     return made
 
 
-def _field(field: _Field, memory: Memory, table: RecallTable, known: list[Row]) -> dict[str, Value]:
+def _cells(saved: JsonObject) -> Row:
+    """Returns a row as `native` keeps it."""
+    return {name: cell_from_json(value) for name, value in saved.items()}
+
+
+def _field(field: _Field, memory: Memory, table: RecallTable, known: list[Row]) -> dict[str, Cell]:
     """Returns the columns of one field: as a known row spells it, else anew."""
     wanted = getattr(memory, field.name)
     for row in known:
@@ -383,7 +366,7 @@ def _field(field: _Field, memory: Memory, table: RecallTable, known: list[Row]) 
     return {name: made[name] for name in field.columns(table)}
 
 
-def _embedding(memory: Memory, known: list[tuple[Row, Row | None]]) -> dict[str, Value] | None:
+def _embedding(memory: Memory, known: list[tuple[Row, Row | None]]) -> dict[str, Cell] | None:
     """Returns the row of `embeddings`: a known one with the same vector, else a new one."""
     for _, embedding in known:
         vectors, state = _vectors(embedding)
@@ -425,14 +408,14 @@ def _refuse(memory: Memory, name: str) -> NoReturn:
 # ------------------------------------------------------------------ statements
 
 
-def insert(db: sqlite3.Connection, table: str, row: Mapping[str, Value]) -> None:
+def insert(db: sqlite3.Connection, table: str, row: Mapping[str, Cell]) -> None:
     """Adds a row; columns left out take their defaults."""
     marks, values = _bound(row)
     names = ", ".join(quoted(name) for name in row)
     db.execute(f"INSERT INTO {table} ({names}) VALUES ({', '.join(marks)})", values)
 
 
-def update(db: sqlite3.Connection, table: str, number: int, row: Mapping[str, Value]) -> None:
+def update(db: sqlite3.Connection, table: str, number: int, row: Mapping[str, Cell]) -> None:
     """Changes some columns of a row."""
     if not row:
         return
@@ -441,10 +424,10 @@ def update(db: sqlite3.Connection, table: str, number: int, row: Mapping[str, Va
     db.execute(f"UPDATE {table} SET {pairs} WHERE id = ?", (*values, number))
 
 
-def _bound(row: Mapping[str, Value]) -> tuple[list[str], list[Value]]:
+def _bound(row: Mapping[str, Cell]) -> tuple[list[str], list[Cell]]:
     """Returns placeholders and values; a text that is not UTF-8 is written as its bytes."""
     marks: list[str] = []
-    values: list[Value] = []
+    values: list[Cell] = []
     for value in row.values():
         if isinstance(value, str) and not value.isascii():
             marks.append("CAST(? AS TEXT)")
@@ -456,7 +439,7 @@ def _bound(row: Mapping[str, Value]) -> tuple[list[str], list[Value]]:
 
 
 def exchange_embedding(
-    db: sqlite3.Connection, table: str, number: int, new: Mapping[str, Value] | None
+    db: sqlite3.Connection, table: str, number: int, new: Mapping[str, Cell] | None
 ) -> None:
     """Replaces the vector of a row, under its old number if that is free, or removes it."""
     forget_embeddings(db, table, [number])

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from echoless.core.model import Json
-from echoless.stores.sql import cells as forms
-from echoless.stores.sql.cells import Cell, CellKind
+from echoless.core.sqlite import Cell
+from echoless.stores.column_values import cell_from_json, cell_to_json
+from echoless.stores.sql.cells import CellKind
 from echoless.stores.sql.table import Row, SqlTable
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def dependents(
             continue
         rows: list[Json] = [
             {
-                "cells": {n: forms.to_json(c) for n, c in one.cells.items() if c is not None},
+                "cells": {n: cell_to_json(c) for n, c in one.cells.items() if c is not None},
                 "place": one.place,
             }
             for one in each.rows(connection, row)
@@ -86,7 +87,7 @@ def put_back(references: Sequence[Reference], connection: sa.Connection, saved: 
         given: Any = saved.get(each.name, ())
         for one in given:
             cells: dict[str, Cell] = {
-                name: forms.from_json(one["cells"].get(name))
+                name: cell_from_json(one["cells"].get(name))
                 for name, column in each.table.columns.items()
                 if not column.generated
             }

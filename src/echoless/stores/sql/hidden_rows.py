@@ -8,7 +8,7 @@ refer to, and the one whose number the database would give to the next new row.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from hashlib import blake2b
@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Final
 from echoless.core.errors import StoreError, StoreLocked, UsageError
 from echoless.core.json_codec import memory_to_json
 from echoless.core.model import Memory, canonical
-from echoless.stores.base import Capabilities, OwnerView, Prints, Scope
+from echoless.core.sqlite import Cell
+from echoless.stores.base import Capabilities, OwnerView, Prints
 from echoless.stores.hidden_records import HiddenRecords, MovesHidden
 from echoless.stores.ledger import Mark
-from echoless.stores.sql.cells import Cell, CellKind
+from echoless.stores.sql.cells import CellKind
 from echoless.stores.sql.database import put_back
 from echoless.stores.sql.hiding import Hiding, shown_fact
 from echoless.stores.sql.layout import Layout
@@ -128,21 +129,11 @@ class MovingTable(MovesHidden, TableStore):
 
     # ------------------------------------------------------------------ reading
 
-    def own_scan(self, scope: Scope) -> Iterator[Memory]:
-        """Yields the memories of the rows in the table."""
-        return TableStore.scan(self, scope)
-
-    def own_get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
-        """Returns fresh copies of rows in the table by id."""
-        return TableStore.get(self, ids)
-
-    def own_count(self, scope: Scope) -> int:
-        """Returns the number of memories in the table."""
-        return TableStore.count(self, scope)
-
-    def own_namespaces(self) -> Mapping[str, int]:
-        """Returns the number of memories in the table by namespace."""
-        return TableStore.namespaces(self)
+    # the rows of the table alone
+    own_scan = TableStore.scan
+    own_get = TableStore.get
+    own_count = TableStore.count
+    own_namespaces = TableStore.namespaces
 
     def order(self, memory: Memory) -> tuple[int | float | str | bytes, ...]:
         """Returns the number of the row, or its key, as the database sorts by it."""

@@ -8,9 +8,11 @@ from datetime import UTC, date, datetime
 
 from echoless.core.errors import StoreError
 from echoless.core.model import Json
+from echoless.core.sqlite import Cell
+from echoless.stores.column_values import BYTES
 from echoless.stores.expiration import SHOWN
 from echoless.stores.sql import cells as forms
-from echoless.stores.sql.cells import Cell, CellKind, Column
+from echoless.stores.sql.cells import CellKind, Column
 from echoless.stores.sql.table import Place, Row
 
 
@@ -61,7 +63,7 @@ class Hiding:
     def before(self, row: Row) -> Json:
         """Returns what a row says before it is hidden, if that is more than nothing."""
         value = self._value(row)
-        return {forms.BYTES: ""} if isinstance(value, bytes) else value
+        return {BYTES: ""} if isinstance(value, bytes) else value
 
     def hidden(self, row: Row, survivor: Row | None) -> dict[str, Cell]:
         """Returns the cells that hide a row."""

@@ -18,6 +18,7 @@ from echoless.core.errors import UsageError
 from echoless.core.model import Json
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.timestamps import instant
+from echoless.stores.column_values import cell_to_json
 from echoless.stores.field_map import PLAIN, FieldMap
 from echoless.stores.sql import cells as forms
 from echoless.stores.sql.cells import CellKind
@@ -357,7 +358,7 @@ class ScanRemarks:
         """Counts a row without a text where it is looked for, and where it has one."""
         self.textless += 1
         waiting: list[tuple[str, Json]] = [
-            (name, forms.parsed(cell) if str(cell).lstrip("b'")[:1] == "{" else forms.to_json(cell))
+            (name, forms.parsed(cell) if str(cell).lstrip("b'")[:1] == "{" else cell_to_json(cell))
             for name, cell in row.cells.items()
         ]
         for place, whole in waiting:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from echoless.core.model import Json
 from echoless.core.optional import lazy_module
+from echoless.core.sqlite import Cell
 from echoless.stores.ledger import Ledger
 from echoless.stores.sql import cells as forms
 from echoless.stores.sql.layout import Layout, ScanRemarks
@@ -239,7 +240,7 @@ class Partitions:
             if numbers[0] != "0":  # no rows at all make one group where nothing is grouped by
                 yield RowGroup(self._namespace(values[: len(keys)]), numbers)
 
-    def _namespace(self, values: Sequence[forms.Cell]) -> str:
+    def _namespace(self, values: Sequence[Cell]) -> str:
         """Returns the namespace of selected values, as `Codec.namespace` reads it from a row."""
         parts: list[Json] = []
         for (_, place), value in zip(self._layout.scope, values, strict=True):

@@ -9,12 +9,14 @@ from typing import Final
 
 from echoless.core.errors import BadRecord
 from echoless.core.model import VOLATILE, Json, Memory, Vector, digest
+from echoless.core.sqlite import Cell
 from echoless.stores import column_values as values
+from echoless.stores.column_values import cell_from_json, cell_to_json
 from echoless.stores.expiration import promised
 from echoless.stores.live import payload as records
 from echoless.stores.scope import namespace_of_labels, owned
 from echoless.stores.sql import cells as forms
-from echoless.stores.sql.cells import Cell, CellKind
+from echoless.stores.sql.cells import CellKind
 from echoless.stores.sql.layout import Layout, ScanRemarks
 from echoless.stores.sql.table import Key, Place, Row
 
@@ -61,7 +63,7 @@ def key_of(id_: str, length: int) -> Key | None:
 
 def digest_id(row: Row, repeats: Counter[str]) -> str:
     """Returns an id made of the cells, for a table without a key; equal rows are numbered."""
-    name = digest({column: forms.to_json(cell) for column, cell in row.cells.items()})
+    name = digest({column: cell_to_json(cell) for column, cell in row.cells.items()})
     repeats[name] += 1
     return name if repeats[name] == 1 else f"{name}-{repeats[name]}"
 
@@ -197,7 +199,7 @@ class Codec:
         place, content = text
         fields = self._fields(reading, odd)
         base = self._base(reading, id_, place, content)
-        extra = {n: forms.to_json(c) for n in self.extra if (c := row.cells[n]) is not None}
+        extra = {n: cell_to_json(c) for n in self.extra if (c := row.cells[n]) is not None}
         if layout.vectors is not None:
             vector = forms.read_vector(row.cells[layout.vectors])
         memory = replace(
@@ -249,7 +251,7 @@ class Codec:
 
     def _native(self, row: Row, vector: bytes | None) -> dict[str, Json]:
         """Returns what puts a row back cell by cell."""
-        saved = {name: forms.to_json(cell) for name, cell in row.cells.items() if cell is not None}
+        saved = {name: cell_to_json(cell) for name, cell in row.cells.items() if cell is not None}
         column = self.layout.vectors
         if column is not None and vector is not None:
             cell, kind = row.cells[column], self.columns[column].kind
@@ -270,7 +272,7 @@ class Codec:
             return None
         given = own["cells"]
         assert isinstance(given, Mapping)
-        row = {name: forms.from_json(given.get(name)) for name in self.columns}
+        row = {name: cell_from_json(given.get(name)) for name in self.columns}
         place = own.get("place")
         column = self.layout.vectors
         if column is not None and column not in given and memory.vectors:

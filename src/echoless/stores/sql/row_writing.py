@@ -16,12 +16,14 @@ from typing import Final
 
 from echoless.core.errors import BadRecord, StoreError
 from echoless.core.model import Json, Memory, canonical, unstorable
+from echoless.core.sqlite import Cell
 from echoless.core.timestamps import instant
 from echoless.stores import column_values as values
+from echoless.stores.column_values import cell_from_json
 from echoless.stores.live import payload as records
 from echoless.stores.scope import read_labels
 from echoless.stores.sql import cells as forms
-from echoless.stores.sql.cells import Cell, CellKind, Column
+from echoless.stores.sql.cells import CellKind, Column
 from echoless.stores.sql.database import Backend
 from echoless.stores.sql.layout import FIELDS, Layout
 from echoless.stores.sql.row_codec import LISTS, NO_TIMES, Codec, RowReading, id_of, key_of
@@ -240,7 +242,7 @@ class _RowWriting:
     def _set_extra(self) -> None:
         """Writes the cells of columns that hold no field."""
         for name in self._codec.extra:
-            self._cells[name] = forms.from_json(self._memory.extra.get(name))
+            self._cells[name] = cell_from_json(self._memory.extra.get(name))
         if self._layout.rest is None:
             unknown = sorted(set(self._memory.extra) - set(self._codec.extra))
             if unknown:

@@ -20,13 +20,14 @@ from typing import TYPE_CHECKING, Final, Self
 from echoless.core.errors import StoreError, StoreReadOnly
 from echoless.core.model import Json, Memory
 from echoless.core.optional import lazy_module
-from echoless.core.sqlite import Database
+from echoless.core.sqlite import Cell, Database
 from echoless.stores.base import ALL, Capabilities, OwnerView, Prints, Scope
+from echoless.stores.column_values import cell_from_json, cell_to_json
 from echoless.stores.files import exclusive
 from echoless.stores.link_index import LinkIndex
 from echoless.stores.llm_memory.vectors import ShadowReader
 from echoless.stores.sidecar import BesideSidecar, LedgerPlace
-from echoless.stores.sql.cells import Cell, alike, from_json, to_json
+from echoless.stores.sql.cells import alike
 from echoless.stores.sql.database import Backend, dependents, put_back
 from echoless.stores.sql.hiding import shown_fact
 from echoless.stores.sql.layout import Layout, ScanRemarks
@@ -504,7 +505,7 @@ class TableStore(BesideSidecar):
         rows = list(self._table.rows(connection.execute(self._table.select_if(deleted))))
         if rows:
             names = [name for name, each in self._table.columns.items() if not each.generated]
-            purged = [{name: to_json(row.cells[name]) for name in names} for row in rows]
+            purged = [{name: cell_to_json(row.cells[name]) for name in names} for row in rows]
             self.ledger.set_fact(_purged_fact(id_), json.dumps(purged))
             keys = [tuple(str(row.cells[name]) for name in self._table.key) for row in rows]
             ids = [str(id_of(key)) for key in keys]
@@ -513,7 +514,7 @@ class TableStore(BesideSidecar):
     def _take_back(self, connection: sa.Connection, id_: str) -> bool:
         """Puts deleted rows back that gave way to a row, in its stead; returns whether any did."""
         known = json.loads(self.ledger.fact(_purged_fact(id_)) or "[]")
-        rows = [{name: from_json(cell) for name, cell in cells.items()} for cells in known]
+        rows = [{name: cell_from_json(cell) for name, cell in cells.items()} for cells in known]
         keys = [tuple(str(cells[name]) for name in self._table.key) for cells in rows]
         if not rows or connection.execute(self._table.select(keys)).first():
             return False

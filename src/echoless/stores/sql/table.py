@@ -11,7 +11,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from echoless.core.optional import lazy_module
-from echoless.stores.sql.cells import Cell, CellKind, Column
+from echoless.core.sqlite import Cell
+from echoless.stores.sql.cells import CellKind, Column
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
