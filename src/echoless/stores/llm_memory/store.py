@@ -22,10 +22,11 @@ from echoless.core.errors import (
     StoreReadOnly,
 )
 from echoless.core.model import Memory
-from echoless.core.sqlite import Database, is_sqlite, looking, open_for_reading
+from echoless.core.sqlite import Database, open_for_reading
 from echoless.core.timestamps import now
 from echoless.stores import files
 from echoless.stores.base import ALL, Capabilities, Head, Scope, StoreKind
+from echoless.stores.column_values import is_database_with
 from echoless.stores.field_map import Hiding, MappedUrl, read_path
 from echoless.stores.hidden_records import MovesHidden
 from echoless.stores.llm_memory import records, side_tables, uniting, vectors
@@ -100,13 +101,7 @@ class LlmMemoryStore(StoreKind, MovesHidden):
     @classmethod
     def recognises(cls, path: Path) -> bool:
         """Returns whether it is an SQLite file whose memories have the columns of llm-memory."""
-        if not path.is_file() or not is_sqlite(path):
-            return False
-        try:
-            with looking(path) as connection:
-                return records.layout_of(connection) is not None
-        except EcholessError:
-            return False
+        return is_database_with(path, lambda db: records.layout_of(db) is not None)
 
     # ------------------------------------------------------------------ reading
 

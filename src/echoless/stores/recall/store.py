@@ -18,8 +18,6 @@ from echoless.core.errors import EcholessError, ForeignStore, StoreError, StoreN
 from echoless.core.model import Memory, digest
 from echoless.core.sqlite import (
     Database,
-    is_sqlite,
-    looking,
     open_for_reading,
     open_for_writing,
     table_exists,
@@ -27,6 +25,7 @@ from echoless.core.sqlite import (
 from echoless.core.text import content_key
 from echoless.stores import files
 from echoless.stores.base import ALL, Capabilities, Head, Scope, StoreKind
+from echoless.stores.column_values import is_database_with, lenient
 from echoless.stores.files import make_file
 from echoless.stores.ledger import Kept, Ledger, Mark
 from echoless.stores.recall import lineage, tables
@@ -48,7 +47,7 @@ class RecallStore(StoreKind, BesideSidecar):
         """Wraps an open database; use `open` or `create`."""
         self.path = path
         self.tables = tables
-        self._database = _lenient(database)
+        self._database = lenient(database)
         super().__init__(Sidecar(path))
         self.url = f"recall:///{path}" + (f"#{tables[0]}" if len(tables) == 1 else "")
 
@@ -91,13 +90,7 @@ class RecallStore(StoreKind, BesideSidecar):
     @classmethod
     def recognises(cls, path: Path) -> bool:
         """Checks for an SQLite file with the five tables."""
-        if not path.is_file() or not is_sqlite(path):
-            return False
-        try:
-            with looking(path) as connection:
-                return all(table_exists(connection, name) for name in TABLES)
-        except EcholessError:
-            return False
+        return is_database_with(path, lambda db: all(table_exists(db, name) for name in TABLES))
 
     # ------------------------------------------------------------------ reading
 
@@ -232,7 +225,7 @@ class RecallStore(StoreKind, BesideSidecar):
     def _opened_for_writing(self) -> Iterator[None]:
         self._database.heal()
         reader = self._database
-        writer = _lenient(open_for_writing(self.path, wal=False))
+        writer = lenient(open_for_writing(self.path, wal=False))
         self._database = writer
         try:
             yield
@@ -354,9 +347,3 @@ def _by_table(ids: Iterable[str]) -> dict[str, list[int]]:
     for table, number in sorted({p for p in map(tables.place_of, ids) if p}):
         numbers.setdefault(table, []).append(number)
     return numbers
-
-
-def _lenient(database: Database) -> Database:
-    """Makes a database read bytes that are not UTF-8 as lone surrogates instead of failing."""
-    database.connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
-    return database

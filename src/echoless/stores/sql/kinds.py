@@ -6,16 +6,17 @@ How a table hides what is marked is chosen here: by a column, by moving rows out
 
 from __future__ import annotations
 
+import sqlite3
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from echoless.core.errors import EcholessError, LedgerDamaged, StoreNotFound, UsageError
+from echoless.core.errors import LedgerDamaged, StoreNotFound, UsageError
 from echoless.core.optional import lazy_module, require_module
-from echoless.core.sqlite import is_sqlite, looking, open_for_writing, table_exists
+from echoless.core.sqlite import open_for_writing, table_exists
 from echoless.stores.base import StoreKind
-from echoless.stores.column_values import suggestion, texts_in
+from echoless.stores.column_values import is_database_with, suggestion, texts_in
 from echoless.stores.field_map import FieldMap
 from echoless.stores.files import make_file
 from echoless.stores.sql.database import EXTRA, Backend
@@ -99,21 +100,7 @@ class SqlStore(StoreKind):
     @classmethod
     def recognises(cls, path: Path) -> bool:
         """Returns whether it is an SQLite file with a table of a known program."""
-        if not path.is_file() or not is_sqlite(path):
-            return False
-        try:
-            with looking(path) as connection:
-                names = connection.execute(
-                    "SELECT name FROM sqlite_master WHERE type = 'table'"
-                    " AND sql NOT LIKE 'create virtual%'"
-                )
-                for (name,) in names.fetchall():
-                    columns = connection.execute("SELECT name FROM pragma_table_info(?)", (name,))
-                    if preset_of([column for (column,) in columns.fetchall()]) is not None:
-                        return True
-        except EcholessError:
-            return False
-        return False
+        return is_database_with(path, _has_known_table)
 
 
 class PostgresStore(SqlStore):
@@ -134,6 +121,16 @@ class PostgresStore(SqlStore):
     def recognises(cls, path: Path) -> bool:  # noqa: ARG003
         """Returns False: a server is no file."""
         return False
+
+
+def _has_known_table(database: sqlite3.Connection) -> bool:
+    """Returns whether a table of a known program is in an SQLite file."""
+    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'create virtual%'"
+    for (name,) in database.execute(query).fetchall():
+        columns = database.execute("SELECT name FROM pragma_table_info(?)", (name,)).fetchall()
+        if preset_of([column for (column,) in columns]) is not None:
+            return True
+    return False
 
 
 def _only_table(backend: Backend, location: Location) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from echoless.core.errors import StoreError, StoreNotFound
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.sqlite import Database, open_for_reading, open_for_writing, translated
+from echoless.stores.column_values import lenient
 from echoless.stores.sql.cells import CellKind, Column
 from echoless.stores.sql.database import EXTRA, Backend, Event, Reference, SideEffect
 from echoless.stores.sql.table import SqlTable
@@ -39,7 +40,7 @@ class SqliteBackend(Backend):
         if not path.is_file():
             raise StoreNotFound(f"There is no file {path}. Check the path.")
         self.path = path
-        self.database = _lenient(open_for_reading(path))
+        self.database = lenient(open_for_reading(path))
         self._connection: sa.Connection | None = None
         self._raw: sqlite3.Connection | None = None
         self._own: tuple[Database, ...] = (self.database,)
@@ -239,7 +240,7 @@ class SqliteBackend(Backend):
         """Opens the file for writing inside the block; its journal stays as its owner set it."""
         self.database.heal()
         reader = self.database
-        writer = _lenient(open_for_writing(self.path, wal=False))
+        writer = lenient(open_for_writing(self.path, wal=False))
         # else a long write locks out the reader of what is committed, before it ends
         writer.connection.execute("PRAGMA cache_spill=OFF")
         self.database = writer
@@ -296,12 +297,6 @@ def _as_declared(names: Iterable[str], table: SqlTable) -> tuple[str, ...]:
     """Returns columns as their table names them; a foreign key may write them in another case."""
     known = {name.casefold(): name for name in table.columns}
     return tuple(known.get(name.casefold(), name) for name in names)
-
-
-def _lenient(database: Database) -> Database:
-    """Makes a connection return texts that are no UTF-8 as they are."""
-    database.connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
-    return database
 
 
 def _sqlite_kind(type_: str) -> CellKind:
