@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from echoless.core.model import Json
-from echoless.core.sqlite import Cell
+from echoless.core.sqlite import Cell, Database
 from echoless.stores.column_values import cell_from_json, cell_to_json
 from echoless.stores.sql.cells import CellKind
 from echoless.stores.sql.table import Row, SqlTable
@@ -188,3 +188,21 @@ class Backend(ABC):
     @abstractmethod
     def close(self) -> None:
         """Closes all connections."""
+
+    @property
+    def databases(self) -> Sequence[Database]:
+        """Returns the open SQLite file; nothing for a server."""
+        return ()
+
+    def lock_name(self, table: SqlTable, place: str) -> str:  # noqa: ARG002 - a file has one path
+        """Returns the name of the writer's lock of a table, the same on every machine.
+
+        Args:
+            table: The table.
+            place: The database and the table, as messages name them.
+        """
+        return place
+
+    def reuses_numbers(self, table: SqlTable) -> bool:  # noqa: ARG002 - a sequence counts on
+        """Returns whether a new row may get the number of a row that was removed."""
+        return False

@@ -26,7 +26,6 @@ from echoless.stores.sql.database import put_back
 from echoless.stores.sql.hiding import Hiding, shown_fact
 from echoless.stores.sql.layout import Layout
 from echoless.stores.sql.row_writing import new_id
-from echoless.stores.sql.sqlite_backend import SqliteBackend
 from echoless.stores.sql.store import DEPENDENTS, Opened, TableStore
 from echoless.stores.sql.table import Row
 
@@ -245,10 +244,9 @@ class MovingTable(MovesHidden, TableStore):
 
         https://sqlite.org/autoinc.html: the largest number plus one, unless a table keeps count.
         """
-        backend = self._backend
-        if not isinstance(backend, SqliteBackend) or not backend.reuses_numbers(self._table):
+        if not self._backend.reuses_numbers(self._table):
             return set()
-        with backend.reading() as connection:
+        with self._backend.reading() as connection:
             highest = connection.execute(self._table.highest(self._table.key[0])).scalar()
         return {str(highest)} & set(ids)
 

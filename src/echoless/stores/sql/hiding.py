@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
@@ -41,12 +40,8 @@ class Hiding:
 
     def _value(self, row: Row) -> Json | bytes:
         """Returns what stands at the place now."""
-        value: Json | bytes = row.cells[self.place.column]
-        if self.place.path:
-            value = forms.parsed(row.cells[self.place.column])
-        for key in self.place.path:
-            value = value.get(key) if isinstance(value, Mapping) else None
-        return value
+        cell = row.cells[self.place.column]
+        return self.place.inside(forms.parsed(cell)) if self.place.path else cell
 
     def is_hidden(self, row: Row) -> bool:
         """Returns whether the program of the table does not show a row."""
@@ -101,9 +96,7 @@ class Hiding:
         if not place.path:
             assert value is None or isinstance(value, str | int | float)
             return value
-        whole = forms.parsed(cell)
-        changed = _set(whole if isinstance(whole, Mapping) else {}, place.path, value)
-        return forms.dumped(changed, cell)
+        return forms.dumped(place.with_value(forms.parsed(cell), value), cell)
 
     def as_in(self, old: Row, new: Row) -> Row:
         """Returns a row that is hidden as another one is, for a place inside JSON."""
@@ -112,17 +105,3 @@ class Hiding:
             return new
         assert not isinstance(now, bytes)
         return replace(new, cells={**new.cells, self.column.name: self._with(new, now)})
-
-
-def _set(whole: Mapping[str, Json], path: tuple[str, ...], value: Json) -> dict[str, Json]:
-    """Returns an object with another value at a path; None removes the key."""
-    key, *rest = path
-    result = dict(whole)
-    inner = result.get(key)
-    if rest:
-        result[key] = _set(inner if isinstance(inner, Mapping) else {}, tuple(rest), value)
-    elif value is None:
-        result.pop(key, None)
-    else:
-        result[key] = value
-    return result

@@ -24,6 +24,7 @@ from echoless.stores.sql.hidden_rows import HidingTable, MovingTable, check_hidi
 from echoless.stores.sql.layout import layout_of, preset_of
 from echoless.stores.sql.location import Location
 from echoless.stores.sql.postgres_backend import PostgresBackend
+from echoless.stores.sql.postgres_ledger import place_of
 from echoless.stores.sql.sqlite_backend import SqliteBackend
 from echoless.stores.sql.store import Opened, TableStore
 from echoless.stores.sql.table import ARROW, Place
@@ -80,7 +81,8 @@ class SqlStore(StoreKind):
                     f"There is no table {name!r} in {replace(given, table='').place}. It has: "
                     f"{', '.join(backend.tables()) or 'none'}."
                 )
-            opened = Opened.of(replace(given, table=table.full_name), backend, table)
+            whole = replace(given, table=table.full_name)
+            opened = Opened(whole, backend, table, place_of(whole, backend, table))
             return _store(opened)
         except BaseException:
             if opened is not None:

@@ -221,6 +221,11 @@ class PostgresBackend(Backend):
         schema, name, number = rows[0]
         return CatalogueTable(str(schema), str(name), int(number))
 
+    def lock_name(self, table: SqlTable, place: str) -> str:  # noqa: ARG002 - named in many ways
+        """Returns the name of the writer's lock of a table: its real schema and name."""
+        relation = self.relation(table)
+        return f"{relation.schema}.{relation.name}"
+
     def identity(self) -> str:
         """Returns a text that tells this database from those of other servers, as far as it may.
 

@@ -86,14 +86,18 @@ class RowReading:
 
     def at(self, place: Place) -> Json:
         """Returns the value at a place inside a column of JSON."""
-        value = self.object(place.column)
-        for key in place.path:
-            value = value.get(key) if isinstance(value, Mapping) else None
-        return value
+        return place.inside(self.object(place.column))
 
 
 class Codec:
-    """Conversion between the rows of a table and memories."""
+    """Conversion of the rows of a table to memories; `row_writing.encode` is the way back.
+
+    Attributes:
+        layout: Of the table.
+        where: The table, for messages.
+        columns: Of the table, by name.
+        extra: Columns that hold no field.
+    """
 
     def __init__(
         self, layout: Layout, where: str, before: Callable[[str], Json] = lambda _id: None

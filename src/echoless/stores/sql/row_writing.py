@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -34,7 +33,6 @@ _SECOND: Final = 10**9
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DEFAULTS: Final = {name: values.default(name) for name in FIELDS}
 _LISTING: Final = frozenset({CellKind.JSON, CellKind.ARRAY})
-
 
 _COUNTS: Final = "nextval("
 """Part of a default that counts on when it is read."""
@@ -93,7 +91,7 @@ class _RowWriting:
         row = Row(dict(self._cells))
         self._reading = RowReading(row)
         self._old = codec.decode(row, memory.id) if base is not None else None
-        self._objects: dict[str, Json] = {}
+        self._objects: dict[str, Mapping[str, Json]] = {}
 
     def row(self) -> Row:
         """Returns the row."""
@@ -110,7 +108,7 @@ class _RowWriting:
             self._set_namespace()
         for name, each in self._layout.places.items():
             new = getattr(memory, name)
-            if old is None or _differs(new, getattr(old, name)):
+            if old is None or new != getattr(old, name):
                 self._set_field(name, each, new)
         for column, name in self._layout.written.items():
             new = getattr(memory, name)
@@ -162,20 +160,8 @@ class _RowWriting:
 
     def _set_inside(self, place: Place, value: Json) -> None:
         """Writes a value inside a column of JSON; None removes its key."""
-        if place.column not in self._objects:
-            known = self._reading.object(place.column)
-            self._objects[place.column] = deepcopy(known) if isinstance(known, dict) else {}
-        holder = self._objects[place.column]
-        assert isinstance(holder, dict)
-        for key in place.path[:-1]:
-            inner = holder.get(key)
-            if not isinstance(inner, dict):
-                inner = holder[key] = {}
-            holder = inner
-        if value is None:
-            holder.pop(place.path[-1], None)
-        else:
-            holder[place.path[-1]] = value
+        whole = self._objects.get(place.column, self._reading.object(place.column))
+        self._objects[place.column] = place.with_value(whole, value)
 
     def _set_namespace(self) -> None:
         """Writes the namespace into its columns."""
@@ -221,13 +207,9 @@ class _RowWriting:
             kept = {k: v for k, v in (value or {}).items() if k in inner}
             self._set_inside(layout.rest, {**kept, **new})
             return
-        if layout.rest.column not in self._objects:
-            self._objects[layout.rest.column] = deepcopy(dict(value or {}))
-        whole = self._objects[layout.rest.column]
-        assert isinstance(whole, dict)
-        for key in [k for k in whole if k not in inner and k not in new]:
-            del whole[key]
-        whole.update(new)
+        whole = self._objects.get(layout.rest.column, value or {})
+        kept = {k: v for k, v in whole.items() if k in inner or k in new}
+        self._objects[layout.rest.column] = kept | new
 
     def _refuse_the_rest(self) -> None:
         """Refuses fields that have no place, where they changed."""
@@ -236,7 +218,7 @@ class _RowWriting:
                 continue
             new = getattr(self._memory, name)
             before = getattr(self._old, name) if self._old else values.default(name)
-            if _differs(new, before):
+            if new != before:
                 raise self._refused(name, "no column holds it; name one by ?map=")
 
     def _set_extra(self) -> None:
@@ -262,11 +244,6 @@ class _RowWriting:
             self._cells[column] = None
         elif forms.read_vector(cell) != vectors[0].data:
             self._cells[column] = forms.write_vector(vectors[0].data, cell, kind)
-
-
-def _differs(new: object, old: object) -> bool:
-    """Returns whether two values of a field differ; 1 and 1.0 do not."""
-    return new != old
 
 
 def _cell(value: Json, column: Column, *, typed: bool) -> Cell:

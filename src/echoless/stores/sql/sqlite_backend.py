@@ -53,6 +53,11 @@ class SqliteBackend(Backend):
             self._raw, self._connection = raw, _spoken(raw)
         return self._connection
 
+    @property
+    def databases(self) -> tuple[Database]:
+        """Returns the open file."""
+        return (self.database,)
+
     def tables(self) -> list[str]:
         """Returns the tables and views, without virtual ones and those SQLite makes for itself."""
         rows = self._schema(

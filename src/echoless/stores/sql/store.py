@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 from echoless.core.errors import StoreError, StoreReadOnly
 from echoless.core.model import Json, Memory
@@ -33,12 +33,10 @@ from echoless.stores.sql.hiding import shown_fact
 from echoless.stores.sql.layout import Layout, ScanRemarks
 from echoless.stores.sql.location import Location
 from echoless.stores.sql.partitions import Partitions, RowChoice, RowHead, RowHeads
-from echoless.stores.sql.postgres_backend import PostgresBackend
-from echoless.stores.sql.postgres_ledger import DatabaseLedger, place_of
+from echoless.stores.sql.postgres_ledger import DatabaseLedger
 from echoless.stores.sql.row_codec import Codec, RowReading, id_of, key_of
 from echoless.stores.sql.row_writing import encode, new_id, with_defaults
 from echoless.stores.sql.side_effects import SideEffects, Target
-from echoless.stores.sql.sqlite_backend import SqliteBackend
 from echoless.stores.sql.table import Row, SqlTable
 
 if TYPE_CHECKING:
@@ -62,23 +60,12 @@ class Opened:
         backend: The connection to its database.
         table: As the database describes it.
         sidecar: With its lineage.
-        lock: Name of the writer's lock, the same on every machine.
     """
 
     location: Location
     backend: Backend
     table: SqlTable
     sidecar: LedgerPlace
-    lock: str
-
-    @classmethod
-    def of(cls, location: Location, backend: Backend, table: SqlTable) -> Self:
-        """Returns a table together with its lineage."""
-        lock = location.place
-        if isinstance(backend, PostgresBackend):
-            relation = backend.relation(table)
-            lock = f"{relation.schema}.{relation.name}"
-        return cls(location, backend, table, place_of(location, backend, table), lock)
 
 
 class TableStore(BesideSidecar):
@@ -92,7 +79,7 @@ class TableStore(BesideSidecar):
         self._backend = opened.backend
         self._table = opened.table
         super().__init__(opened.sidecar)
-        self._lock = opened.lock
+        self._lock = opened.backend.lock_name(opened.table, opened.location.place)
         self._layout = layout
         self._codec = Codec(layout, opened.location.place, self._shown_before)
         self._heads = RowHeads(layout, self._codec, lambda: self.ledger)
@@ -160,9 +147,9 @@ class TableStore(BesideSidecar):
         """Yields all memories in the scope, by number of the row or by primary key."""
         odd = ScanRemarks()
         heads = iter(scope.narrow(self._read_heads(scope.names, odd)))
-        whole = {} if scope != ALL else self._vectors_of(None)
+        whole = {} if scope != ALL else self._side_vectors(None)
         while batch := list(islice(heads, _AT_ONCE)):
-            vectors = whole if scope == ALL else self._vectors_of([head.id for head in batch])
+            vectors = whole if scope == ALL else self._side_vectors([head.id for head in batch])
             for head in batch:
                 memory = self._codec.decode(head.row, head.id, vectors.get(head.id), odd)
                 if memory is not None:
@@ -178,17 +165,13 @@ class TableStore(BesideSidecar):
         known: Json = json.loads(self.ledger.fact(shown_fact(id_)) or "null")
         return known
 
-    def _vectors_of(self, ids: Sequence[str] | None) -> Mapping[str, bytes]:
-        """Returns vectors that lie in another table, of some memories or of all."""
-        return self._side_vectors(ids) if self._layout.preset.vectors else {}
-
     def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
         """Returns fresh copies by id."""
         wanted = sorted(set(ids))
         rows = self._fetch(wanted)
         if self._writing:
             self._seen.update({id_: rows.get(id_) for id_ in wanted})
-        vectors = self._side_vectors(list(rows)) if self._layout.preset.vectors else {}
+        vectors = self._side_vectors(list(rows))
         found = {}
         for id_, row in rows.items():
             memory = (
@@ -241,15 +224,13 @@ class TableStore(BesideSidecar):
         return rows
 
     def _side_vectors(self, ids: Sequence[str] | None) -> dict[str, bytes]:
-        """Returns vectors of a table of sqlite-vec, by number of the row."""
-        backend, name = self._backend, self._layout.preset.vectors
-        if not isinstance(backend, SqliteBackend) or backend.table(f"{name}_rowids") is None:
+        """Returns the vectors of some rows, or of all, in a table of sqlite-vec beside theirs."""
+        name, files = self._layout.preset.vectors, self._backend.databases
+        if not name or not files or self._backend.table(f"{name}_rowids") is None:
             return {}
-        with backend.database.speaking():
-            reader = ShadowReader(
-                backend.database.connection, str(backend.path), table=name, numbered=True
-            )
-            return reader.read(ids)
+        with files[0].speaking():
+            where = str(files[0].path)
+            return ShadowReader(files[0].connection, where, table=name, numbered=True).read(ids)
 
     def count(self, scope: Scope = ALL) -> int:
         """Returns the number of memories in the scope."""
@@ -297,7 +278,7 @@ class TableStore(BesideSidecar):
             return
         heads = self._heads.read(connection, RowChoice(namespaces))
         while batch := list(islice(heads, _AT_ONCE)):
-            vectors = self._vectors_of([head.id for head in batch])
+            vectors = self._side_vectors([head.id for head in batch])
             for head in batch:
                 digests[head.namespace].update(b"%r " % head.id + vectors.get(head.id, b"-"))
 
@@ -579,7 +560,7 @@ class TableStore(BesideSidecar):
         return replace(new, extra=old.extra, vectors=vectors)
 
     def _databases(self) -> Sequence[Database]:
-        return (self._backend.database,) if isinstance(self._backend, SqliteBackend) else ()
+        return self._backend.databases
 
     def close(self) -> None:
         """Closes the database and the sidecar."""

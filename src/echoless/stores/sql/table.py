@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from echoless.core.model import Json
 from echoless.core.optional import lazy_module
 from echoless.core.sqlite import Cell
 from echoless.stores.sql.cells import CellKind, Column
@@ -52,6 +53,24 @@ class Place:
         """Reads `column` or `column->key->key`."""
         column, *path = text.split(ARROW)
         return cls(column, tuple(path))
+
+    def inside(self, value: Json) -> Json:
+        """Returns what stands at the path in the JSON of a cell; None where nothing does."""
+        for key in self.path:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        return value
+
+    def with_value(self, whole: Json, value: Json) -> dict[str, Json]:
+        """Returns the JSON of a cell with another value at the path; None removes its key."""
+        key, *rest = self.path
+        changed = dict(whole) if isinstance(whole, Mapping) else {}
+        if rest:
+            changed[key] = Place(self.column, tuple(rest)).with_value(changed.get(key), value)
+        elif value is None:
+            changed.pop(key, None)
+        else:
+            changed[key] = value
+        return changed
 
     def __str__(self) -> str:
         return ARROW.join((self.column, *self.path))
