@@ -29,9 +29,15 @@ from echoless.stores.base import ALL, Capabilities, Head, Scope, StoreKind
 from echoless.stores.column_values import is_database_with
 from echoless.stores.field_map import Hiding, MappedUrl, read_path
 from echoless.stores.hidden_records import MovesHidden
-from echoless.stores.llm_memory import records, side_tables, uniting, vectors
+from echoless.stores.llm_memory import records, side_tables, uniting
 from echoless.stores.llm_memory.records import MEMORIES, VECTORS, Raw, Tables
-from echoless.stores.llm_memory.vectors import ShadowReader, dimensions_of
+from echoless.stores.llm_memory.vectors import (
+    CannotLoad,
+    ShadowReader,
+    can_write,
+    dimensions_of,
+    open_with_vectors,
+)
 from echoless.stores.sidecar import Sidecar
 
 _BATCH: Final = 500
@@ -90,7 +96,7 @@ class LlmMemoryStore(StoreKind, MovesHidden):
         """
         path = read_path(location, way=cls.way).path
         if not path.exists() or path.stat().st_size == 0:
-            database = vectors.open_with_vectors(path, create=True)
+            database = open_with_vectors(path, create=True)
             try:
                 with database.transaction():
                     records.make_tables(database.connection, now())
@@ -113,7 +119,7 @@ class LlmMemoryStore(StoreKind, MovesHidden):
     @property
     def can_merge(self) -> bool:
         """Returns whether records can be changed: needs a writable schema and sqlite-vec."""
-        return self._layout.writable and vectors.can_write()
+        return self._layout.writable and can_write()
 
     @property
     def _db(self) -> sqlite3.Connection:
@@ -264,7 +270,7 @@ class LlmMemoryStore(StoreKind, MovesHidden):
         # open at a time (https://sqlite.org/howtocorrupt.html, 2.2.1).
         self._database.close()
         try:
-            writer = vectors.open_with_vectors(self._path)
+            writer = open_with_vectors(self._path)
             try:
                 self._database = writer
                 with writer.transaction():
@@ -365,7 +371,7 @@ class LlmMemoryStore(StoreKind, MovesHidden):
                 "once, which brings it up to date; nothing was changed."
             )
         if not self._database.writable:
-            raise vectors.CannotLoad
+            raise CannotLoad
 
     # ------------------------------------------------------------------ merging
 

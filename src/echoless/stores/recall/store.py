@@ -43,18 +43,18 @@ class RecallStore(StoreKind, BesideSidecar):
     capabilities = Capabilities(transactions=True, hides=True)
     profile: Final = "recall"
 
-    def __init__(self, path: Path, database: Database, tables: tuple[str, ...]) -> None:
+    def __init__(self, path: Path, database: Database, names: tuple[str, ...]) -> None:
         """Wraps an open database; use `open` or `create`."""
         self.path = path
-        self.tables = tables
+        self.tables = names
         self._database = lenient(database)
         super().__init__(Sidecar(path))
-        self.url = f"recall:///{path}" + (f"#{tables[0]}" if len(tables) == 1 else "")
+        self.url = f"recall:///{path}" + (f"#{names[0]}" if len(names) == 1 else "")
 
     @classmethod
     def open(cls, location: str) -> Self:
         """Opens an existing file for reading; `writing()` opens it for writing."""
-        path, tables = _located(location)
+        path, names = _located(location)
         if not path.is_file():
             raise StoreNotFound(f"There is no file {path}. Check the path.")
         database = open_for_reading(path)
@@ -70,7 +70,7 @@ class RecallStore(StoreKind, BesideSidecar):
                 f"{path} is no database of Recall: it has no table {missing[0]}. `echoless stores` "
                 "lists what can be opened."
             )
-        return cls(path, database, tables)
+        return cls(path, database, names)
 
     @classmethod
     def create(cls, location: str) -> Self:
