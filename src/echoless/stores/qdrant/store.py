@@ -134,7 +134,9 @@ class QdrantStore(StoreKind, BesideSidecar):
             client.close()
             return cls(named, layout, None)
         known = collections_in(place.folder)
-        if known is None and not (create and _is_empty(place.folder)):
+        if known is None and (
+            not create or (place.folder.exists() and any(place.folder.iterdir()))
+        ):
             raise _no_folder(place.folder, cls.scheme)
         known = known or {}
         named = cls._named(place, sorted(known), create=create)
@@ -518,11 +520,6 @@ class QdrantStore(StoreKind, BesideSidecar):
 def _vector_key(id_: PointId, name: str) -> str:
     """Returns the key of a vector in the sidecar."""
     return f"{id_}/{name}" if name else str(id_)
-
-
-def _is_empty(folder: Path) -> bool:
-    """Returns whether nothing is at a path, or an empty folder."""
-    return not folder.exists() or not any(folder.iterdir())
 
 
 def _no_folder(folder: Path, scheme: str) -> StoreNotFound | ForeignStore:

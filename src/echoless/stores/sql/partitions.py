@@ -261,7 +261,9 @@ class Partitions:
         """
         counting = self._conditions.counting()
         digests: dict[str, blake2b] = {}
-        if counting is None or not self._has_sha(connection):
+        version = connection.dialect.server_version_info or (0,)
+        # a server has SHA-256 of its own from PostgreSQL 11 on
+        if counting is None or not self._table.typed or version < (11,):
             for head in self._heads.read(connection, RowChoice(names)):
                 own = digests.setdefault(head.namespace, blake2b())
                 told = (head.id, head.row.place, *head.row.cells.values())
@@ -284,11 +286,6 @@ class Partitions:
             both = (sorted(sums.get(name, ())), sorted(doubtful.get(name, ())))
             digests[name] = blake2b(repr(both).encode("utf-8", "surrogatepass"))
         return digests
-
-    def _has_sha(self, connection: sa.Connection) -> bool:
-        """Returns whether the server has SHA-256 of its own: from PostgreSQL 11 on."""
-        version = connection.dialect.server_version_info or (0,)
-        return self._table.typed and version >= (11,)
 
     def _printed(
         self, connection: sa.Connection, counting: Counting, names: Collection[str] | None
