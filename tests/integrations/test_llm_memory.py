@@ -18,7 +18,7 @@ from echoless import open_store, undo
 from echoless.cli.main import main
 from echoless.integrations.llm_memory import memory_deduplicate, memory_similar
 from echoless.integrations.llm_memory.tool_arguments import detect, resolve
-from echoless.stores.llm_memory import connection
+from echoless.stores.llm_memory import vectors
 from echoless.stores.llm_memory.vectors import ShadowReader
 from tests.integrations.llm_memory_files import (
     C80,
@@ -275,7 +275,7 @@ def test_reading_changes_nothing(star: File) -> None:
 
 def test_reading_needs_no_extension(star: File, monkeypatch: pytest.MonkeyPatch) -> None:
     """llm-memory 16."""
-    monkeypatch.setattr(connection, "_opener", lambda: None)
+    monkeypatch.setattr(vectors, "_opener", lambda: None)
     before = star.path.read_bytes()
     assert groups() == [("m1", ["m2", "m3"])]
     assert [i for i, _ in similar("m1")] == ["m2", "m3"]

@@ -15,9 +15,9 @@ from echoless import apply, undo
 from echoless.core.errors import UsageError
 from echoless.core.model import VOLATILE, Memory
 from echoless.stores.base import Store
+from echoless.stores.hidden_records import seen_elsewhere
 from echoless.stores.live.langgraph import LangGraphStore, id_of, labels_of
-from echoless.stores.live.mem0 import Mem0Store
-from echoless.stores.visibility import seen_elsewhere
+from echoless.stores.live.mem0_store import Mem0Store
 from echoless.testing.hiding import HidingConformance
 from echoless.testing.stores import plan_by_hand
 from tests.mem0_world import Server, opened, serving

@@ -36,7 +36,7 @@ from echoless.core.timestamps import moment_of_writing
 from echoless.stores.base import Head, Scope
 from echoless.stores.lancedb import LanceStore, cells
 from echoless.stores.lancedb.layout import context_schema
-from echoless.stores.lancedb.moments import moment as time_column
+from echoless.stores.lancedb.places import moment as time_column
 from echoless.stores.lancedb.rows import in_order
 from echoless.testing.stores import (
     FULL,

@@ -17,7 +17,7 @@ from echoless.core.settings import Choices, resolve
 from echoless.execution.plan import Plan
 from echoless.ingest.outcomes import AlreadyKnown
 from echoless.stores.llm_memory import LlmMemoryStore
-from echoless.stores.llm_memory.connection import open_with_vectors
+from echoless.stores.llm_memory.vectors import open_with_vectors
 from echoless.testing.crash import killed_at
 from echoless.testing.stores import FULL, StoreConformance, fill, plan_by_hand, simple, state
 
@@ -108,7 +108,7 @@ def test_a_damaged_record_is_named(path: Path) -> None:
 def test_a_file_someone_else_writes_is_reported_locked(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("echoless.stores.llm_memory.connection.BUSY_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr("echoless.stores.llm_memory.vectors.BUSY_TIMEOUT_SECONDS", 0.05)
     other = open_with_vectors(path)
     other.connection.execute("BEGIN IMMEDIATE")
     with open_store(path) as store:

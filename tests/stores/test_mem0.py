@@ -15,8 +15,8 @@ from echoless.core.model import VOLATILE, Memory
 from echoless.core.settings import Choices, resolve
 from echoless.ingest import Admitted, Guard
 from echoless.stores.base import Store
-from echoless.stores.live.mem0 import Mem0Store
-from echoless.stores.namespace_labels import owned_by, owners_of
+from echoless.stores.live.mem0_store import Mem0Store
+from echoless.stores.scope import owned_by, owners_of
 from echoless.testing.stores import FULL, StoreConformance, contents
 from tests.mem0_world import Server, opened, serving
 
@@ -162,7 +162,7 @@ def test_an_id_qdrant_does_not_take_is_refused_in_a_sentence(mem0: Mem0) -> None
 def test_more_than_one_page_of_records_is_listed(
     mem0: Mem0, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("echoless.stores.live.mem0._FIRST", 2)
+    monkeypatch.setattr("echoless.stores.live.mem0_store._FIRST", 2)
     for number in range(5):
         say(mem0, f"Fact number {number}.")
     with Mem0Store(mem0) as store:

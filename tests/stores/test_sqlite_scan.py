@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from echoless.core.model import EMPTY, Link, Memory, Vector
 from echoless.stores.base import Scope
-from echoless.stores.rows import MemoryRows
 from echoless.stores.sqlite import SqliteStore
+from echoless.stores.sqlite_tables import MemoryRows
 
 TIMES = [
     None,

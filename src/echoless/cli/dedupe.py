@@ -53,7 +53,7 @@ from echoless.execution.plan import Plan, write_plan
 from echoless.execution.plan_blocks import plan_blocks
 from echoless.stores import Store, open_store
 from echoless.stores.files import write_new
-from echoless.stores.visibility import seen_elsewhere
+from echoless.stores.hidden_records import seen_elsewhere
 from echoless.workflows.answer_texts import answer_texts
 from echoless.workflows.audit.report import findings_json, share_limit
 from echoless.workflows.dedupe.findings import Findings

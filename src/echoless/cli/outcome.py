@@ -16,7 +16,7 @@ from echoless.execution.actions import promise
 from echoless.execution.executor import Run
 from echoless.execution.plan import Plan
 from echoless.stores.base import Store
-from echoless.stores.visibility import seen_elsewhere
+from echoless.stores.hidden_records import seen_elsewhere
 from echoless.workflows.dedupe.findings import Findings, unasked_note
 
 _RUNS: Final = 3

@@ -17,7 +17,7 @@ from echoless.stores.base import (
     together_with_ledger,
 )
 from echoless.stores.ledger import Ledger, Mark
-from echoless.stores.ledger_survey import survey
+from echoless.stores.ledger_rows import survey
 
 _DAMAGE = (LedgerDamaged, ForeignStore, BadRecord)
 """What a damaged file raises; what says "not now" (locked, full) still ends the check."""

@@ -35,7 +35,7 @@ from echoless.execution.rollback import history, keep_both
 from echoless.stores.base import Store
 from echoless.stores.ledger import Ledger
 from echoless.stores.shodh.library import load
-from echoless.stores.shodh.record import ORIGINAL
+from echoless.stores.shodh.notes import ORIGINAL
 from echoless.stores.shodh.store import ShodhStore
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan_groups

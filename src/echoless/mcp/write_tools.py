@@ -27,7 +27,7 @@ from echoless.mcp.schemas import (
 from echoless.mcp.served_store import ALONE, ServedStore
 from echoless.mcp.tool import Context, MemoryTool, make_tool, shaped
 from echoless.stores import Store
-from echoless.stores.visibility import seen_elsewhere
+from echoless.stores.hidden_records import seen_elsewhere
 from echoless.workflows.audit.namespace_report import reported_pair
 from echoless.workflows.consolidation.merge_pairs import notes_on, plan_merge
 from echoless.workflows.dedupe.findings import Findings

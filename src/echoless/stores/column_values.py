@@ -7,22 +7,27 @@ changed, and a value that has no place in that form is refused.
 
 from __future__ import annotations
 
+import base64
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
 from echoless.core import json_codec as codec
 from echoless.core.commands import command_line
-from echoless.core.errors import BadRecord, StoreError
+from echoless.core.errors import BadRecord, EcholessError, StoreError
 from echoless.core.model import Json, JsonObject, Link, Memory, Provenance
+from echoless.core.sqlite import Cell, Database, is_sqlite, looking
 
 _TARGETS: Final = ("target", "target_id", "id")
 _KINDS: Final = ("kind", "link_type", "type")
 _TRUE: Final = (True, 1, "1", "true", "True")
 _BLANK: Final = Memory(id="-", content="")
+BYTES: Final = "$bytes"
+"""Key of a cell of bytes in JSON."""
+
 _LOOKED_AT: Final = 100
 """Rows of a table that are looked at to find its texts."""
 
@@ -264,6 +269,53 @@ def as_object(value: Json) -> JsonObject:
     except ValueError:
         return {}
     return parsed if isinstance(parsed, dict) else {}
+
+
+# ------------------------------------------------------------------ cells of SQL
+
+
+def cell_to_json(cell: Cell) -> Json:
+    """Returns a cell as JSON; `cell_from_json` gives it back."""
+    if isinstance(cell, bytes):
+        return {BYTES: base64.b64encode(cell).decode("ascii")}
+    return cell
+
+
+def cell_from_json(value: Json) -> Cell:
+    """Returns the cell `cell_to_json` was given.
+
+    Raises:
+        BadRecord: It is none.
+    """
+    if isinstance(value, Mapping):
+        data = value.get(BYTES)
+        if isinstance(data, str):
+            return base64.b64decode(data)
+    elif not isinstance(value, Sequence) or isinstance(value, str):
+        return value
+    raise BadRecord(f"{str(value)[:40]!r} is no cell of a row")
+
+
+def lenient(database: Database) -> Database:
+    """Makes a database return texts that are no UTF-8 with lone surrogates, instead of failing."""
+    database.connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+    return database
+
+
+def is_database_with(path: Path, holds: Callable[[sqlite3.Connection], bool]) -> bool:
+    """Returns whether a path is an SQLite file that holds what a kind of store looks for.
+
+    Args:
+        path: Of the file; one that cannot be read holds nothing.
+        holds: Looks at its tables.
+    """
+    if not path.is_file() or not is_sqlite(path):
+        return False
+    try:
+        with looking(path) as connection:
+            return holds(connection)
+    except EcholessError:
+        return False
 
 
 def texts_in(connection: sqlite3.Connection) -> list[tuple[str, str]]:

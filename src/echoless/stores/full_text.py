@@ -11,7 +11,7 @@ from echoless.core.json_codec import json_text
 from echoless.core.model import Memory
 from echoless.core.sqlite import Database, in_memory
 from echoless.core.text import has_unspaced_script, normalise
-from echoless.stores import schema
+from echoless.stores.sqlite_tables import TRIGRAMS, WORDS, migrations
 
 _TOKEN: Final = re.compile(r"\w+", re.UNICODE)
 
@@ -26,7 +26,7 @@ def search(
     of fewer than three characters, which trigrams cannot find, are looked for as substrings.
 
     Args:
-        db: A database with the tables of `schema.py`.
+        db: A database with the tables of `sqlite_tables.py`.
         query: Text a person typed; never read as FTS5 syntax.
         namespace: Only this one, or all.
         limit: At most so many.
@@ -40,7 +40,7 @@ def search(
     if has_unspaced_script(query):
         scores = _trigrams(db, tokens, namespace, limit)
     else:
-        scores = _match(db, schema.WORDS, tokens, namespace, limit)
+        scores = _match(db, WORDS, tokens, namespace, limit)
     return sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))[:limit]
 
 
@@ -65,7 +65,7 @@ def _trigrams(
     """Finds memories with any part of the tokens; a short part adds 1 to the score."""
     pieces = [token[i : i + 3] for token in tokens for i in range(max(1, len(token) - 2))]
     long = [piece for piece in pieces if len(piece) == 3]
-    scores = _match(db, schema.TRIGRAMS, long, namespace, limit) if long else {}
+    scores = _match(db, TRIGRAMS, long, namespace, limit) if long else {}
     for piece in (p for p in pieces if len(p) < 3):
         rows = db.execute(
             "SELECT id FROM memories WHERE instr(lower(content), ?1) > 0"
@@ -86,7 +86,7 @@ def index(memories: Iterable[Memory]) -> tuple[Database, Mapping[str, str]]:
     """
     database = in_memory()
     ids: dict[str, str] = {}
-    schema.migrations.apply(database)
+    migrations.apply(database)
     with database.transaction():
         for memory in memories:
             name = _storable(memory.id)

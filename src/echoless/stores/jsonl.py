@@ -33,7 +33,7 @@ from echoless.core.errors import (
 from echoless.core.model import Memory
 from echoless.core.sqlite import is_sqlite
 from echoless.stores import files
-from echoless.stores import jsonl_lines as lines
+from echoless.stores import jsonl_record as lines
 from echoless.stores import jsonl_record as records
 from echoless.stores.base import ALL, Capabilities, Head, Scope, StoreKind
 from echoless.stores.field_map import Hiding, MappedUrl, read_path

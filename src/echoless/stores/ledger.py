@@ -21,8 +21,8 @@ from echoless.core.sqlite import Cell
 from echoless.core.text import has_utf8
 from echoless.core.text import unreadable as unreadable_text
 from echoless.core.timestamps import now
-from echoless.stores.ledger_database import LedgerDatabase
 from echoless.stores.ledger_rows import (
+    COLUMNS,
     Event,
     Image,
     Kept,
@@ -42,6 +42,7 @@ from echoless.stores.ledger_rows import (
 from echoless.stores.ledger_schema import (
     ENDS,
     STARTS,
+    LedgerDatabase,
     count_again,
     count_confirmation,
     find_open,
@@ -52,8 +53,6 @@ from echoless.stores.ledger_schema import (
 )
 
 __all__ = ["Event", "Image", "Kept", "Ledger", "Mark", "Moment"]
-
-_MARK: Final = "duplicate, survivor, run, verdict, similarity, evidence, texts"
 
 _OF_REVIEWS: Final = ("reviewed", "review_withdrawn")
 """Kinds of event about answers of a person."""
@@ -98,6 +97,18 @@ class Ledger:
             return self.database.rows(statement, values)
         except self.database.errors as problem:
             raise unreadable(problem, self.database, table) from problem
+
+    def _chosen(self, table: str, where: str, values: Sequence[Cell] = ()) -> list[tuple[Any, ...]]:
+        """Reads the rows of a table that meet a condition, as `COLUMNS` lists their cells."""
+        query = f"SELECT {COLUMNS[table]} FROM {self._table(table)} WHERE {where}"
+        return self._rows(table, query, values)
+
+    def _add(self, table: str, rows: Iterable[Sequence[Cell]]) -> None:
+        """Adds rows to a table, with cells as `COLUMNS` lists them."""
+        places = ", ".join("?" * len(COLUMNS[table].split(", ")))
+        self._write_many(
+            f"INSERT INTO {self._table(table)} ({COLUMNS[table]}) VALUES ({places})", rows
+        )
 
     def _has(self, table: str) -> bool:
         """Returns whether a table exists; ledgers of older versions lack some."""
@@ -163,20 +174,13 @@ class Ledger:
             return
         wanted = {name: each for name, each in (("run", run), ("kind", kind)) if each is not None}
         where = " AND ".join(f"{name} = ?" for name in wanted) or "true"
-        rows = self._rows(
-            "events",
-            f"SELECT seq, at, run, kind, data FROM {self._table('events')} WHERE {where}"
-            " ORDER BY seq",
-            tuple(wanted.values()),
-        )
-        for row in rows:
+        for row in self._chosen("events", f"{where} ORDER BY seq", tuple(wanted.values())):
             yield event_of(row, self._place)
 
     def save_images(self, run: str, images: Iterable[Image]) -> None:
         """Stores how records looked; needed to undo and to recover."""
-        self._write_many(
-            f"INSERT INTO {self._table('images')} (run, action, id, moment, body)"
-            " VALUES (?, ?, ?, ?, ?)",
+        self._add(
+            "images",
             (
                 (
                     run,
@@ -201,12 +205,7 @@ class Ledger:
         Raises:
             LedgerDamaged: One cannot be read, or is missing.
         """
-        rows = self._rows(
-            "images",
-            f"SELECT action, id, moment, body FROM {self._table('images')} WHERE run = ?"
-            " ORDER BY action, id, moment DESC",
-            (run,),
-        )
+        rows = self._chosen("images", "run = ? ORDER BY action, id, moment DESC", (run,))
         images = [image_of(row, self._place) for row in rows]
         check_paired(images, self._place)
         return images
@@ -239,8 +238,8 @@ class Ledger:
 
     def mark(self, marks: Iterable[Mark]) -> None:
         """Hides memories; one that is hidden already is an error of the caller (primary key)."""
-        self._write_many(
-            f"INSERT INTO {self._table('marks')} ({_MARK}) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        self._add(
+            "marks",
             (
                 (m.duplicate, m.survivor, m.run, m.verdict, m.similarity, m.evidence, m.texts)
                 for m in marks
@@ -295,8 +294,7 @@ class Ledger:
 
     def _marks(self, where: str, values: Sequence[Cell]) -> dict[str, Mark]:
         """Returns the marks a condition selects, by hidden id."""
-        query = f"SELECT {_MARK} FROM {self._table('marks')} WHERE {where} ORDER BY duplicate"
-        rows = self._rows("marks", query, values)
+        rows = self._chosen("marks", f"{where} ORDER BY duplicate", values)
         return {row[0]: mark_of(row, self._place) for row in rows}
 
     # ------------------------------------------------------------------ kept both, plans, facts
@@ -322,17 +320,15 @@ class Ledger:
         pairs: dict[tuple[str, str], Kept] = {}
         for batch in _batches(ids):
             places = ",".join("?" * len(batch))
-            selected = f"SELECT a, b, print_a, print_b FROM {self._table('kept')}"
             for column in ("a", "b"):
-                for row in self._rows("kept", f"{selected} WHERE {column} IN ({places})", batch):
-                    pair = kept_of(row, self._place)
-                    pairs[pair.ids] = pair
-        return [pairs[key] for key in sorted(pairs)]
+                for row in self._chosen("kept", f"{column} IN ({places})", batch):
+                    kept = kept_of(row, self._place)
+                    pairs[kept.ids] = kept
+        return [pairs[pair] for pair in sorted(pairs)]
 
     def own_kept(self) -> list[Kept]:
         """Returns the pairs that were recorded through this ledger; only they can be taken back."""
-        query = f"SELECT a, b, print_a, print_b FROM {self._table('kept')} ORDER BY a, b"
-        rows = self._rows("kept", query)
+        rows = self._chosen("kept", "true ORDER BY a, b")
         return [kept_of(row, self._place) for row in rows]
 
     def kept_count(self) -> int:
@@ -491,15 +487,6 @@ class Ledger:
 
     # ------------------------------------------------------------------ carrying over
 
-    TABLES: Final[Mapping[str, str]] = {
-        "events": "seq, at, run, kind, data",
-        "images": "run, action, id, moment, body",
-        "marks": "duplicate, survivor, run, verdict, similarity, evidence, texts",
-        "kept": "a, b, print_a, print_b",
-        "used_plans": "plan, run",
-    }
-    """Tables that make up the lineage, with their columns; what `import` and `export` carry."""
-
     def dump(self) -> Iterator[tuple[str, JsonObject]]:
         """Yields every row of the lineage as (table, row), unchecked.
 
@@ -509,7 +496,7 @@ class Ledger:
             LedgerDamaged: A table cannot be read.
             StoreError: The file is locked, or the disk fails.
         """
-        for table, columns in self.TABLES.items():
+        for table, columns in COLUMNS.items():
             names = columns.split(", ")
             try:
                 query = f"SELECT {columns} FROM {self._table(table)} ORDER BY 1, 2"
@@ -527,12 +514,10 @@ class Ledger:
         """
         count = 0
         for table, group in groupby(rows, key=lambda each: each[0]):
-            columns = self.TABLES[table].split(", ")
-            places = ", ".join("?" * len(columns))
-            insert = f"INSERT INTO {self._table(table)} ({', '.join(columns)}) VALUES ({places})"
+            columns = COLUMNS[table].split(", ")
             while batch := list(islice(group, _BATCH)):
                 cells: list[list[Any]] = [[row[column] for column in columns] for _, row in batch]
-                self._write_many(insert, cells)
+                self._add(table, cells)
                 count += len(batch)
         with self.database.speaking():
             find_open(self.database)

@@ -7,7 +7,7 @@ checked before it is used, and what is wrong is one sentence with a next step.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
@@ -17,12 +17,22 @@ from echoless.core.json_codec import memory_from_json
 from echoless.core.model import Json, JsonObject, Memory
 from echoless.core.profiles import ACTIONS
 from echoless.core.text import content_key
-from echoless.stores.ledger_database import LedgerDatabase
+from echoless.stores.ledger_schema import LedgerDatabase
 
 Moment = Literal["before", "after"]
 Row: TypeAlias = Sequence[object]
 Place: TypeAlias = "Path | str | None"
 """Where a ledger lies: a file, the description of another place, or None in memory."""
+
+
+COLUMNS: Final[Mapping[str, str]] = {
+    "events": "seq, at, run, kind, data",
+    "images": "run, action, id, moment, body",
+    "marks": "duplicate, survivor, run, verdict, similarity, evidence, texts",
+    "kept": "a, b, print_a, print_b",
+    "used_plans": "plan, run",
+}
+"""Columns by table, of those that make up the lineage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +148,7 @@ def unreadable(problem: Exception, database: LedgerDatabase, table: str) -> Echo
 
 
 def event_of(row: Row, place: Place) -> Event:
-    """Reads an event from seq, at, run, kind, data.
+    """Reads an event from its columns.
 
     Raises:
         LedgerDamaged: The row is no event; the message names its number.
@@ -183,8 +193,8 @@ def kept_of(row: Row, place: Place) -> Kept:
 
 
 def image_of(row: Row, place: Place) -> Image:
-    """Reads an image from action, id, moment, body; raises as `event_of`."""
-    action, id_, moment, body = row
+    """Reads an image from its columns; raises as `event_of`."""
+    _, action, id_, moment, body = row
     what = f"the image of {id_!r} {moment} action {action!r}"
     if not isinstance(action, int) or moment not in {"before", "after"}:
         raise damaged(place, what, "stands at no place")
@@ -308,3 +318,118 @@ _PARTS: Final[Mapping[str, Mapping[str, Callable[[JsonObject, str], None]]]] = {
     "missing": {"ids": _list},
 }
 """Parts that programs read, with their checks, by kind of event; others are for people only."""
+
+
+# ------------------------------------------------------------------ survey of a damaged ledger
+
+
+_Reader = Callable[[Row, Place], object]
+
+_SURVEYED: Final[tuple[tuple[str, str, _Reader], ...]] = (
+    ("events", "seq", event_of),
+    ("images", "run, action, id, moment", image_of),
+    ("marks", "duplicate", mark_of),
+    ("kept", "a, b", kept_of),
+)
+
+_ENOUGH: Final = 3
+"""Damaged rows that are named; the others are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableSurvey:
+    """Readable part of one table.
+
+    Attributes:
+        table: Its name: `events`, `images`, `marks` or `kept`.
+        read: Number of sound rows.
+        rows: Number of rows ever written; None where the file does not show it any more.
+        wrong: What is wrong, one sentence each, at most `_ENOUGH` of them.
+    """
+
+    table: str
+    read: int
+    rows: int | None
+    wrong: tuple[str, ...]
+
+    @property
+    def sound(self) -> bool:
+        """Returns whether nothing is missing."""
+        return not self.wrong and self.read == self.rows
+
+    @property
+    def says(self) -> str:
+        """Returns how much can be read, in one sentence."""
+        whole = f"of {self.rows:,}" if self.rows is not None else "of an unknown number"
+        reason = f" ({'; '.join(self.wrong)})" if self.wrong else ""
+        return f"Of the ledger {self.read:,} {whole} {self.table} can be read{reason}."
+
+
+def survey(database: LedgerDatabase) -> list[TableSurvey]:
+    """Reads every row of a ledger that can be read; never raises for damaged ones."""
+    return [_part(database, *table) for table in _SURVEYED]
+
+
+def _part(database: LedgerDatabase, table: str, order: str, reader: _Reader) -> TableSurvey:
+    """Reads one table from both ends."""
+    wrong: list[str] = []
+    read = seen = 0
+    statement = f"SELECT {COLUMNS[table]} FROM {database.table(table)} ORDER BY {order}"
+    for row in _rows(database, statement, table, wrong):
+        seen += 1
+        try:
+            reader(row, database.place)
+            read += 1
+        except LedgerDamaged as problem:
+            wrong.append(problem.part)
+    if len(wrong) > seen - read:  # besides damaged rows, the table did not go on to its end
+        backward = ", ".join(f"{name} DESC" for name in order.split(", "))
+        more, total = _rest(database, table, backward, reader, seen)
+        return TableSurvey(table, read + more, total, tuple(wrong[:_ENOUGH]))
+    written = _numbered(database) if table == "events" else None
+    return TableSurvey(table, read, max(seen, written or 0), tuple(wrong[:_ENOUGH]))
+
+
+def _rest(
+    database: LedgerDatabase, table: str, backward: str, reader: _Reader, seen: int
+) -> tuple[int, int | None]:
+    """Returns the rows readable from the other end, and how many were ever written, or None.
+
+    Events are numbered without gaps, so their number is known and each can be asked for by itself.
+    """
+    total = _numbered(database) if table == "events" else None
+    end = f"ORDER BY {backward}" if total is None else f"WHERE seq > {seen} ORDER BY seq DESC"
+    statement = f"SELECT {COLUMNS[table]} FROM {database.table(table)} {end}"
+    more = 0
+    for row in _rows(database, statement, table, []):
+        try:
+            reader(row, database.place)
+            more += 1
+        except LedgerDamaged:
+            continue
+    return more, total
+
+
+def _numbered(database: LedgerDatabase) -> int | None:
+    """Returns how many events were ever written; None where that cannot be read."""
+    try:
+        return database.last_number("events")
+    except database.errors as problem:
+        if not database.is_damage(problem):
+            raise database.translated(problem) from problem
+        return None
+
+
+def _rows(database: LedgerDatabase, statement: str, table: str, wrong: list[str]) -> Iterator[Row]:
+    """Yields rows until the first that cannot be read; adds the reason to `wrong`.
+
+    Raises:
+        StoreError: The database is locked or cannot be reached, or the disk fails.
+    """
+    try:
+        yield from database.stream(statement)
+    except database.errors as problem:
+        error = unreadable(problem, database, table)
+        if not database.is_damage(problem):
+            raise error from problem
+        wrong.append(error.part if isinstance(error, LedgerDamaged) else str(error))

@@ -1,71 +1,229 @@
-"""Tables of the ledger in SQLite, as decorated migrations, and the projections made from events.
+"""Tables of the ledger, what it needs of the database they are in, and projections of events.
 
-Those of PostgreSQL, with the same names, are in `stores/sql/postgres_schema.py`.
+Two databases have it: an SQLite file (`core/sqlite.py`) and a schema of PostgreSQL
+(`stores/sql/postgres_ledger.py`). Statements are those both understand, with a question mark for
+each value; the few words in which their tables differ are a `Dialect`.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, Protocol
 
+from echoless.core.errors import EcholessError
 from echoless.core.model import JsonObject, canonical
-from echoless.core.sqlite import Database, Migrations
+from echoless.core.sqlite import Cell, Database, Migrations
 from echoless.stores.known_schema import KnownSchema
-from echoless.stores.ledger_database import LedgerDatabase
-
-migrations: Final = Migrations("ledger")
 
 
-@migrations.add("0001_events")
-def _events(db: sqlite3.Connection) -> None:
-    """Makes the append-only table of events, and that of images."""
-    db.execute(
-        "CREATE TABLE events (seq INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL,"
-        " run TEXT NOT NULL, kind TEXT NOT NULL, data TEXT NOT NULL)"
-    )
-    db.execute("CREATE INDEX events_run ON events(run, kind)")
-    for verb in ("UPDATE", "DELETE"):
-        db.execute(
-            f"CREATE TRIGGER events_no_{verb.lower()} BEFORE {verb} ON events"
-            " BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
-        )
-    db.execute(
-        "CREATE TABLE images (run TEXT NOT NULL, action INTEGER NOT NULL, id TEXT NOT NULL,"
-        " moment TEXT NOT NULL CHECK (moment IN ('before', 'after')), body TEXT,"
-        " PRIMARY KEY (run, action, id, moment)) WITHOUT ROWID"
-    )
-    db.execute("CREATE INDEX images_id ON images(id)")
+class LedgerDatabase(Protocol):
+    """Database with the tables of a ledger.
 
+    What runs a statement raises the errors of the driver (`errors`) as they are: who reads has to
+    tell damage from a lock. `speaking` and `translated` make errors of echoless of them.
+    """
 
-@migrations.add("0002_projections")
-def _projections(db: sqlite3.Connection) -> None:
-    """Makes the tables of marks, kept pairs, used plans and facts."""
-    db.execute(
-        "CREATE TABLE marks (duplicate TEXT PRIMARY KEY, survivor TEXT NOT NULL, run TEXT NOT NULL,"
-        " verdict TEXT NOT NULL, similarity REAL, evidence TEXT NOT NULL, texts TEXT NOT NULL)"
-        " WITHOUT ROWID"
-    )
-    db.execute("CREATE INDEX marks_survivor ON marks(survivor)")
-    db.execute("CREATE INDEX marks_run ON marks(run)")
-    db.execute(
-        "CREATE TABLE kept (a TEXT NOT NULL, b TEXT NOT NULL, print_a TEXT NOT NULL,"
-        " print_b TEXT NOT NULL, PRIMARY KEY (a, b)) WITHOUT ROWID"
-    )
-    db.execute("CREATE TABLE used_plans (plan TEXT PRIMARY KEY, run TEXT NOT NULL) WITHOUT ROWID")
-    db.execute("CREATE TABLE facts (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
+    @property
+    def errors(self) -> tuple[type[Exception], ...]:
+        """Returns what the driver raises."""
+        ...
+
+    @property
+    def place(self) -> Path | str | None:
+        """Returns where the ledger lies, for messages: a file, or a description; None in memory."""
+        ...
+
+    @property
+    def in_transaction(self) -> bool:
+        """Returns whether a transaction is open."""
+        ...
+
+    def table(self, name: str) -> str:
+        """Returns a table of the ledger as statements name it."""
+        ...
+
+    def has_table(self, name: str) -> bool:
+        """Returns whether there is a table of that name in the ledger."""
+        ...
+
+    def rows(self, statement: str, values: Sequence[Cell] = ()) -> list[tuple[object, ...]]:
+        """Returns the rows of a query."""
+        ...
+
+    def stream(self, statement: str) -> Iterator[tuple[object, ...]]:
+        """Yields the rows of a query without holding all of them."""
+        ...
+
+    def change(self, statement: str, values: Sequence[Cell] = ()) -> int:
+        """Runs a statement that changes rows, and returns how many it changed."""
+        ...
+
+    def change_many(self, statement: str, rows: Iterable[Sequence[Cell]]) -> None:
+        """Runs a statement once for each of many rows."""
+        ...
+
+    def append(self, statement: str, values: Sequence[Cell]) -> int:
+        """Adds a row to a numbered table and returns the number (`seq`) the database gave it."""
+        ...
+
+    def last_number(self, table: str) -> int | None:
+        """Returns the highest number of a numbered table, or None where no row was written."""
+        ...
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Runs a block in one transaction; an inner call joins the outer one."""
+        ...
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Runs a block that sees one state of the database, whoever writes to it meanwhile."""
+        ...
+
+    def speaking(self) -> AbstractContextManager[None]:
+        """Turns errors of the driver inside the block into errors of echoless."""
+        ...
+
+    def is_damage(self, problem: Exception) -> bool:
+        """Returns whether an error of the driver says that the ledger is damaged."""
+        ...
+
+    def said(self, problem: Exception) -> str:
+        """Returns the message of an error of the driver."""
+        ...
+
+    def translated(self, problem: Exception) -> EcholessError:
+        """Returns the error of echoless for one of the driver."""
+        ...
 
 
 STARTS: Final = frozenset({"run_started", "undo_started"})
 ENDS: Final = frozenset({"run_finished", "run_undone"})
 
 
-@migrations.add("0003_open_runs")
-def _open_runs(db: sqlite3.Connection) -> None:
-    """Makes a table of unfinished runs, so that nobody reads the whole ledger to find them."""
-    db.execute("CREATE TABLE open_runs (run TEXT PRIMARY KEY) WITHOUT ROWID")
-    find_open(Database(None, db, writable=True))
+# ------------------------------------------------------------------ tables
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Words in which the tables of a ledger differ between databases.
+
+    Attributes:
+        text: Type of a text that is never empty of value.
+        key: The same, of a column that is the primary key.
+        whole: Type of a whole number.
+        real: Type of a real number.
+        event: Column that numbers the events.
+        number: Column that numbers other rows.
+        end: What stands behind a table without numbers.
+        guards: Statements that keep the events append-only, and number them.
+        at: Schema with a full stop, before each table; empty for a file.
+    """
+
+    text: str
+    key: str
+    whole: str
+    real: str
+    event: str
+    number: str
+    end: str
+    guards: tuple[str, ...]
+    at: str = ""
+
+    def statements(self, step: str) -> tuple[str, ...]:
+        """Returns the statements of one step."""
+        texts = (*STEPS[step], *(self.guards if step == FIRST else ()))
+        words = {each.name: getattr(self, each.name) for each in fields(self)}
+        return tuple(text.format(**words) for text in texts)
+
+
+FIRST: Final = "0001_events"
+
+STEPS: Final[Mapping[str, tuple[str, ...]]] = {
+    FIRST: (
+        "CREATE TABLE {at}events (seq {event}, at {text}, run {text}, kind {text}, data {text})",
+        "CREATE INDEX events_run ON {at}events(run, kind)",
+        (
+            "CREATE TABLE {at}images (run {text}, action {whole} NOT NULL, id {text},"
+            " moment {text} CHECK (moment IN ('before', 'after')), body TEXT,"
+            " PRIMARY KEY (run, action, id, moment)){end}"
+        ),
+        "CREATE INDEX images_id ON {at}images(id)",
+    ),
+    "0002_projections": (
+        (
+            "CREATE TABLE {at}marks (duplicate {key}, survivor {text}, run {text}, verdict {text},"
+            " similarity {real}, evidence {text}, texts {text}){end}"
+        ),
+        "CREATE INDEX marks_survivor ON {at}marks(survivor)",
+        "CREATE INDEX marks_run ON {at}marks(run)",
+        (
+            "CREATE TABLE {at}kept (a {text}, b {text}, print_a {text}, print_b {text},"
+            " PRIMARY KEY (a, b)){end}"
+        ),
+        "CREATE TABLE {at}used_plans (plan {key}, run {text}){end}",
+        "CREATE TABLE {at}facts (key {key}, value {text}){end}",
+    ),
+    # so that nobody reads the whole ledger for the runs that have not ended
+    "0003_open_runs": ("CREATE TABLE {at}open_runs (run {key}){end}",),
+    "0004_confirmations": (
+        "CREATE TABLE {at}confirmations (id {key}, times {whole} NOT NULL, last {text}){end}",
+        "CREATE TABLE {at}answers (key {key}, body {text}){end}",
+    ),
+    # memories that were moved out of their store
+    "0005_hidden": (
+        (
+            "CREATE TABLE {at}hidden (seq {number}, id {text} UNIQUE, place {whole} NOT NULL,"
+            " after {text}, body {text})"
+        ),
+    ),
+    # answers of people, by what they were asked
+    "0006_reviews": (
+        "CREATE TABLE {at}reviews (key {key}, number {whole} NOT NULL, body {text}){end}",
+    ),
+    # the primary key of kept pairs is an index by the first memory
+    "0007_kept_by_second": ("CREATE INDEX kept_b ON {at}kept(b)",),
+}
+"""Statements by step, in order; a ledger of an older version lacks the last ones."""
+
+_SQLITE: Final = Dialect(
+    text="TEXT NOT NULL",
+    key="TEXT PRIMARY KEY",
+    whole="INTEGER",
+    real="REAL",
+    event="INTEGER PRIMARY KEY AUTOINCREMENT",
+    number="INTEGER PRIMARY KEY AUTOINCREMENT",
+    end=" WITHOUT ROWID",
+    guards=tuple(
+        f"CREATE TRIGGER events_no_{verb.lower()} BEFORE {verb} ON events"
+        " BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
+        for verb in ("UPDATE", "DELETE")
+    ),
+)
+
+migrations: Final = Migrations("ledger")
+
+
+def _in_file(step: str, db: sqlite3.Connection) -> None:
+    """Makes the tables of one step in an SQLite file."""
+    for statement in _SQLITE.statements(step):
+        db.execute(statement)
+    if step == "0003_open_runs":
+        find_open(Database(None, db, writable=True))
+
+
+for _step in STEPS:
+    migrations.add(_step)(partial(_in_file, _step))
+
+KNOWN: Final = KnownSchema(migrations)
+"""Tables and triggers of a sidecar."""
+
+
+# ------------------------------------------------------------------ projections of the events
 
 
 def find_open(database: LedgerDatabase) -> None:
@@ -90,40 +248,6 @@ def open_among(events: Iterable[tuple[str, str]]) -> list[str]:
         elif kind in ENDS:
             open_.pop(run, None)
     return list(open_)
-
-
-@migrations.add("0004_confirmations")
-def _confirmations(db: sqlite3.Connection) -> None:
-    """Makes the tables of confirmations by memory and of answers by a caller's key."""
-    db.execute(
-        "CREATE TABLE confirmations (id TEXT PRIMARY KEY, times INTEGER NOT NULL,"
-        " last TEXT NOT NULL) WITHOUT ROWID"
-    )
-    db.execute("CREATE TABLE answers (key TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID")
-
-
-@migrations.add("0005_hidden")
-def _hidden(db: sqlite3.Connection) -> None:
-    """Makes the table of hidden memories that were moved out of their store."""
-    db.execute(
-        "CREATE TABLE hidden (seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,"
-        " place INTEGER NOT NULL, after TEXT NOT NULL, body TEXT NOT NULL)"
-    )
-
-
-@migrations.add("0006_reviews")
-def _reviews(db: sqlite3.Connection) -> None:
-    """Makes the table of the answers that people gave in reviews, by what they were asked."""
-    db.execute(
-        "CREATE TABLE reviews (key TEXT PRIMARY KEY, number INTEGER NOT NULL, body TEXT NOT NULL)"
-        " WITHOUT ROWID"
-    )
-
-
-@migrations.add("0007_kept_by_second")
-def _kept_by_second(db: sqlite3.Connection) -> None:
-    """Makes an index of kept pairs by their second memory; the primary key is one by the first."""
-    db.execute("CREATE INDEX kept_b ON kept(b)")
 
 
 def count_again(database: LedgerDatabase) -> None:
@@ -157,13 +281,6 @@ def _count(
         write_review(database, str(details["key"]), seq, details)
     elif kind == "review_withdrawn" and "key" in details:
         remove_review(database, str(details["key"]))
-
-
-KNOWN: Final = KnownSchema(migrations)
-"""Tables and triggers of a sidecar."""
-
-
-# ------------------------------------------------------------------ rows of the projections
 
 
 def count_confirmation(database: LedgerDatabase, id_: str, at: str) -> None:

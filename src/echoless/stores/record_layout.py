@@ -15,7 +15,7 @@ from echoless.core.errors import BadRecord
 from echoless.core.model import Json, JsonObject, Memory, canonical
 from echoless.stores import column_values as values
 from echoless.stores.field_map import PRESETS
-from echoless.stores.namespace_labels import OWNERS, no_owners, owned_by, owners_of
+from echoless.stores.scope import OWNERS, no_owners, owned_by, owners_of
 
 _CLASSES: Final = ("public", "private")
 

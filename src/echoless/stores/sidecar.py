@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from threading import RLock
@@ -24,7 +24,8 @@ from echoless.core.sqlite import (
 from echoless.stores import ledger_schema as lineage
 from echoless.stores.base import Store
 from echoless.stores.files import exclusive, speaking_of
-from echoless.stores.ledger import Ledger
+from echoless.stores.ledger import Ledger, Mark
+from echoless.stores.ledger_schema import LedgerDatabase
 
 SUFFIX: Final = drafts.SIDECAR
 
@@ -334,3 +335,61 @@ class BesideSidecar(Store):
         for database in self._databases():
             database.close()
         self._sidecar.close()
+
+
+# ------------------------------------------------------------------ marks of the store itself
+
+
+class JoinedLedger(Ledger):
+    """Ledger in a sidecar, joined with what the store itself shows as hidden.
+
+    Where a store hides in a way of its own, its records change before the ledger has their marks,
+    and other programs may hide or show records too. So the marks are those of both.
+    """
+
+    def __init__(
+        self,
+        database: LedgerDatabase,
+        joined: Callable[[Mapping[str, Mark]], Mapping[str, Mark]],
+    ) -> None:
+        """Wraps the database of a sidecar.
+
+        Args:
+            database: Of the sidecar.
+            joined: Returns the marks that hold, by hidden id, for those of the sidecar alone.
+        """
+        super().__init__(database)
+        self._joined = joined
+
+    def marks(self, run: str | None = None) -> dict[str, Mark]:
+        """Returns marks by hidden id, of one run if given."""
+        standing = self._joined(self.own_marks())
+        return {i: standing[i] for i in sorted(standing) if run in {None, standing[i].run}}
+
+    def has_decisions(self) -> bool:
+        """Returns whether any mark or kept pair stands; the store's own are read as a whole."""
+        return bool(self.marks()) or super().has_decisions()
+
+    def marks_of(self, ids: Iterable[str]) -> dict[str, Mark]:
+        """Returns the marks of some hidden memories, by id."""
+        wanted = set(ids)
+        return {id_: mark for id_, mark in self.marks().items() if id_ in wanted}
+
+    def marks_about(self, ids: Collection[str]) -> dict[str, Mark]:
+        """Returns the marks that name one of some memories; the store's own are read as a whole."""
+        wanted = set(ids)
+        return {
+            id_: mark
+            for id_, mark in self.marks().items()
+            if id_ in wanted or mark.survivor in wanted
+        }
+
+    def own_marks(self) -> dict[str, Mark]:
+        """Returns the marks of the sidecar alone."""
+        return super().marks()
+
+    def mark(self, marks: Iterable[Mark]) -> None:
+        """Writes marks in place of older ones, which another program may have shown again."""
+        new = list(marks)
+        self.unmark(mark.duplicate for mark in new)
+        super().mark(new)

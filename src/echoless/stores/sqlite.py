@@ -36,14 +36,23 @@ from echoless.core.sqlite import (
 )
 from echoless.core.text import has_utf8
 from echoless.core.timestamps import instant
-from echoless.stores import full_text, schema
+from echoless.stores import full_text
 from echoless.stores import ledger_schema as lineage
 from echoless.stores.base import ALL, Capabilities, Prints, Scope, Store, StoreKind
 from echoless.stores.column_values import suggestion, texts_in
 from echoless.stores.files import file_number, make_file
 from echoless.stores.known_schema import refusal
 from echoless.stores.ledger import Ledger
-from echoless.stores.rows import CODED, COLUMNS, PLAIN, MemoryRows
+from echoless.stores.sqlite_tables import (
+    APPLICATION_ID,
+    CHANGES,
+    CODED,
+    COLUMNS,
+    KNOWN,
+    PLAIN,
+    MemoryRows,
+    migrations,
+)
 
 _BATCH: Final = 500
 _SELECT: Final = (
@@ -95,21 +104,21 @@ class SqliteStore(StoreKind, Store):
             with database.speaking():
                 (application,) = database.connection.execute("PRAGMA application_id").fetchone()
                 has_memories = table_exists(database.connection, "memories")
-                ours = application == schema.APPLICATION_ID and has_memories
+                ours = application == APPLICATION_ID and has_memories
                 way = "" if ours else suggestion(path, texts_in(database.connection))
         except EcholessError:
             database.close()
             raise
-        if application == schema.APPLICATION_ID:
-            schema.KNOWN.check(database, writing=False)
+        if application == APPLICATION_ID:
+            KNOWN.check(database, writing=False)
         if not ours:
             database.close()
             raise ForeignStore(
                 f"{path} is an SQLite database of another program, none that `echoless stores` "
                 f"lists. {way}"
             )
-        for migrations in (schema.migrations, lineage.migrations):
-            migrations.check(database)
+        for each in (migrations, lineage.migrations):
+            each.check(database)
         return cls(path, database)
 
     @classmethod
@@ -134,7 +143,7 @@ class SqliteStore(StoreKind, Store):
     @classmethod
     def signed(cls, path: Path) -> bool:
         """Returns whether it is an SQLite file with the application id of echoless."""
-        return path.is_file() and application_id(path) == schema.APPLICATION_ID
+        return path.is_file() and application_id(path) == APPLICATION_ID
 
     # ------------------------------------------------------------------ reading
 
@@ -291,11 +300,9 @@ class SqliteStore(StoreKind, Store):
     def changes(self, since: str) -> tuple[str, Collection[str] | None]:
         """Returns state and changed ids by the numbers triggers give to changes of any program."""
         with self._database.speaking():
-            if not self._database.has_table(schema.CHANGES):  # not written since an older version
+            if not self._database.has_table(CHANGES):  # not written since an older version
                 return "", None
-            (last,) = self._db.execute(
-                f"SELECT coalesce(max(number), 0) FROM {schema.CHANGES}"
-            ).fetchone()
+            (last,) = self._db.execute(f"SELECT coalesce(max(number), 0) FROM {CHANGES}").fetchone()
             mine = self.identity
             state = f"{mine}/{last}"
             identity, _, number = since.rpartition("/")
@@ -303,18 +310,16 @@ class SqliteStore(StoreKind, Store):
                 return state, None
             if int(number) == last:
                 return state, ()
-            rows = self._db.execute(
-                f"SELECT id FROM {schema.CHANGES} WHERE number > ?", (int(number),)
-            )
+            rows = self._db.execute(f"SELECT id FROM {CHANGES} WHERE number > ?", (int(number),))
             return state, [id_ for (id_,) in rows]
 
     def gone(self) -> Collection[str]:
         """Returns the ids of memories with a recorded change that are not here any more."""
         with self._database.speaking():
-            if not table_exists(self._db, schema.CHANGES):
+            if not table_exists(self._db, CHANGES):
                 return ()
             rows = self._db.execute(
-                f"SELECT id FROM {schema.CHANGES} WHERE typeof(id) = 'text'"
+                f"SELECT id FROM {CHANGES} WHERE typeof(id) = 'text'"
                 " AND id NOT IN (SELECT id FROM memories)"
             )
             return [id_ for (id_,) in rows]
@@ -343,7 +348,7 @@ class SqliteStore(StoreKind, Store):
         reader = self._database
         if self._writer is None:
             writer = open_for_writing(self._path)
-            schema.KNOWN.check(writer, writing=True)
+            KNOWN.check(writer, writing=True)
             try:
                 _migrate(writer)
             except BaseException:
@@ -422,7 +427,7 @@ class SqliteStore(StoreKind, Store):
         wrong = self._database.faults()
         with self._database.speaking():
             broken = self._db.execute("PRAGMA foreign_key_check").fetchall()
-            odd = schema.KNOWN.oddities(self._db)
+            odd = KNOWN.oddities(self._db)
         wrong += [str(refusal(self._path, odd))] if odd else []
         return wrong + [f"{self._path}: a vector belongs to no memory." for _ in broken[:1]]
 
@@ -449,7 +454,7 @@ def _storable(names: Iterable[str]) -> list[str]:
 
 def _migrate(database: Database) -> None:
     """Applies all migrations, and gives a new store its identity."""
-    schema.migrations.apply(database)
+    migrations.apply(database)
     lineage.migrations.apply(database)
     ledger = Ledger(database)
     if ledger.fact("store") is None:

@@ -16,7 +16,7 @@ from echoless.core.wording import count
 from echoless.execution.executor import Run
 from echoless.execution.plan import Plan
 from echoless.execution.rollback import STANDING, PastRun, Undone, history, would_undo
-from echoless.stores.visibility import seen_elsewhere
+from echoless.stores.hidden_records import seen_elsewhere
 from echoless.web.review_query import (
     PAGE,
     Draft,

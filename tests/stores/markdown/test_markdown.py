@@ -23,7 +23,7 @@ from echoless.core.errors import (
 from echoless.core.model import Memory
 from echoless.core.settings import Choices, resolve
 from echoless.stores.files import Snapshot
-from echoless.stores.markdown import commit, git, tree
+from echoless.stores.markdown import commit, tree
 from echoless.stores.markdown.store import MarkdownStore
 from echoless.testing.stores import contents, fill, plan_by_hand
 
@@ -496,7 +496,7 @@ def test_uncommitted_changes_are_reported_when_a_file_is_written(
         assert f"{folder / 'AGENTS.md'} had changes that are not committed" in note
     (note,) = _notes_of_a_write(_linked_work_tree(folder))
     assert "had changes that are not committed" in note
-    monkeypatch.setattr(git.shutil, "which", lambda _: None)
+    monkeypatch.setattr(commit.shutil, "which", lambda _: None)
     with open_store(folder) as store:
         assert isinstance(store, MarkdownStore)
         apply(store, plan_by_hand(store, [(one, two)], "mark"))

@@ -10,7 +10,7 @@ from echoless import apply, find, open_store, plan, undo
 from echoless.core.errors import PlanForeign, StoreReadOnly
 from echoless.core.model import Memory
 from echoless.execution.integrity import check
-from echoless.stores.mcp_memory.entity_names import name_key
+from echoless.stores.mcp_memory.graph_lines import name_key
 from echoless.testing.stores import plan_by_hand
 from tests.stores.mcp_memory.graphs import STYLES, written
 

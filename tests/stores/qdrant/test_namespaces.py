@@ -14,7 +14,7 @@ from qdrant_client import models
 from echoless import open_store
 from echoless.stores.base import Scope, Store
 from echoless.stores.qdrant.client import ServerPoints
-from echoless.stores.qdrant.record import Point
+from echoless.stores.qdrant.points import Point
 from tests.qdrant_server import QdrantServer, serving_qdrant
 
 ODD: Sequence[Any] = (

@@ -23,7 +23,7 @@ from echoless.core.settings import Choices, resolve
 from echoless.execution.recovery import recover
 from echoless.ingest import Admitted, remember
 from echoless.stores.base import Store
-from echoless.stores.qdrant.location import KEY, read_place
+from echoless.stores.qdrant.client import KEY, read_place
 from echoless.stores.registry import open_store
 from echoless.testing.stores import plan_by_hand
 from tests.mem0_world import DIMENSIONS, Server, opened, serving

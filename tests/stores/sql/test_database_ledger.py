@@ -29,9 +29,9 @@ from echoless.execution.integrity import check
 from echoless.execution.plan import Plan
 from echoless.stores.base import Store
 from echoless.stores.sql import TableStore
-from echoless.stores.sql.database_ledger import CARRIED, schema_of
 from echoless.stores.sql.location import Location
 from echoless.stores.sql.postgres_backend import CatalogueTable
+from echoless.stores.sql.postgres_ledger import CARRIED, schema_of
 from echoless.testing.crash import killed_at
 from echoless.testing.stores import plan_by_hand
 from tests.stores.sql import worlds

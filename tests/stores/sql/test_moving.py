@@ -21,7 +21,7 @@ from echoless.core.settings import Choices, resolve
 from echoless.execution.integrity import check
 from echoless.ingest.outcomes import Admitted
 from echoless.stores.base import Store
-from echoless.stores.visibility import seen_elsewhere
+from echoless.stores.hidden_records import seen_elsewhere
 from echoless.testing.hiding import HidingConformance
 from echoless.testing.stores import plan_by_hand
 from tests.postgres_server import Server

@@ -21,7 +21,7 @@ from echoless.core.model import Memory
 from echoless.core.settings import Choices, resolve
 from echoless.stores.base import Printed, Scope, Store
 from echoless.stores.sql import hiding, namespace_conditions
-from echoless.stores.sql.record import Codec
+from echoless.stores.sql.row_codec import Codec
 from echoless.stores.sql.table import Row
 from tests.postgres_server import Server
 

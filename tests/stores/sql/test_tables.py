@@ -28,7 +28,7 @@ from echoless.ingest.guard import Guard
 from echoless.stores.field_map import read_pairs
 from echoless.stores.registry import mapped
 from echoless.stores.sql.location import Location
-from echoless.stores.sql.record import id_of, key_of
+from echoless.stores.sql.row_codec import id_of, key_of
 from echoless.testing.stores import plan_by_hand
 from tests.stores.sql import worlds
 

@@ -37,7 +37,7 @@ from echoless.stores.live.langgraph import (
     labels_of,
     place_of,
 )
-from echoless.stores.live.record import OWN
+from echoless.stores.live.payload import OWN
 
 try:
     from langgraph.store.base import (

@@ -24,9 +24,9 @@ from echoless.ingest import Admitted, AlreadyKnown, Guard, NeedsReview, Remember
 from echoless.integrations.agents import comparable
 from echoless.stores.base import Scope
 from echoless.stores.live.base import RECHECK
-from echoless.stores.live.mem0 import Mem0Store
-from echoless.stores.live.record import is_json
-from echoless.stores.namespace_labels import OWNERS, owned_by
+from echoless.stores.live.mem0_store import Mem0Store
+from echoless.stores.live.payload import is_json
+from echoless.stores.scope import OWNERS, owned_by
 
 __all__ = ["Asked", "GuardedMemory"]
 

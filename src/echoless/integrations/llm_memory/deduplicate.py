@@ -23,7 +23,7 @@ from echoless.execution.plan import Plan
 from echoless.integrations.llm_memory.tool_arguments import RUNTIME, Namespace, check, invalid
 from echoless.stores.base import Scope
 from echoless.stores.llm_memory import LlmMemoryStore
-from echoless.stores.llm_memory.connection import CANNOT, CannotLoad, can_write
+from echoless.stores.llm_memory.vectors import CANNOT, CannotLoad, can_write
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan_groups
 from echoless.workflows.owner_tools import SHARED, STRATEGIES, OwnerRefusal

@@ -13,8 +13,7 @@ from echoless.core.errors import EcholessError
 from echoless.core.timestamps import now
 from echoless.stores.files import read_bytes
 from echoless.stores.llm_memory import LlmMemoryStore
-from echoless.stores.llm_memory.layout import DEFAULT_NAMESPACE
-from echoless.stores.llm_memory.records import NAMESPACE
+from echoless.stores.llm_memory.records import DEFAULT_NAMESPACE, NAMESPACE
 from echoless.workflows.owner_tools import STRATEGIES, OwnerRefusal
 from echoless.workflows.tool_answers import Answer
 

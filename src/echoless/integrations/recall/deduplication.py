@@ -22,9 +22,8 @@ from echoless.execution.executor import Run, apply
 from echoless.execution.plan import Plan, removals
 from echoless.execution.recovery import recover, release
 from echoless.stores.recall import RecallStore
-from echoless.stores.recall.layout import TABLES
 from echoless.stores.recall.lineage import LineageRow
-from echoless.stores.recall.rows import MALFORMED
+from echoless.stores.recall.tables import MALFORMED, TABLES
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan
 from echoless.workflows.retrieval.vector_similarity import close_pairs

@@ -15,12 +15,12 @@ from echoless.core import drafts
 from echoless.core.errors import StoreError, UsageError
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Json
-from echoless.core.sqlite import table_exists, translated
+from echoless.core.sqlite import Cell, table_exists, translated
 from echoless.integrations.recall import HOME
+from echoless.stores.column_values import cell_to_json
 from echoless.stores.files import Snapshot, replace_bytes, speaking_of, write_new
 from echoless.stores.recall import RecallStore
-from echoless.stores.recall.layout import TABLES, columns, quoted
-from echoless.stores.recall.rows import Value, coded, text_of
+from echoless.stores.recall.tables import TABLES, columns, quoted, text_of
 
 FORMATS: Final = ("json", "markdown", "sql", "sqlite")
 _SUFFIXES: Final = {"json": ".json", "markdown": ".md", "sql": ".sql", "sqlite": ".db"}
@@ -131,7 +131,7 @@ def _tables(db: sqlite3.Connection) -> list[str]:
     return [name for name in _EXPORTED if table_exists(db, name)]
 
 
-def _rows(db: sqlite3.Connection, table: str) -> Iterator[dict[str, Value]]:
+def _rows(db: sqlite3.Connection, table: str) -> Iterator[dict[str, Cell]]:
     names = columns(db, table)
     for row in db.execute(f"SELECT * FROM {table} ORDER BY id"):
         yield dict(zip(names, row, strict=True))
@@ -171,9 +171,9 @@ def _summary(manifest: Mapping[str, Json]) -> str:
     return f"Exported ({manifest['format']}): {listed}"
 
 
-def _values(table: str, row: Mapping[str, Value]) -> dict[str, Json]:
+def _values(table: str, row: Mapping[str, Cell]) -> dict[str, Json]:
     """Returns the columns of a row as JSON; a missing provenance is `unknown`."""
-    values = {name: coded(value) for name, value in row.items()}
+    values = {name: cell_to_json(value) for name, value in row.items()}
     if table in TABLES and values.get("provenance", "") is None:
         values["provenance"] = "unknown"
     return values
@@ -218,7 +218,7 @@ def _sql(db: sqlite3.Connection, manifest: Mapping[str, Json]) -> Iterator[str]:
     yield "COMMIT;"
 
 
-def _literal(value: Value) -> str:
+def _literal(value: Cell) -> str:
     """Returns a value as an SQL literal; NULL for a float that is not a number."""
     match value:
         case None:

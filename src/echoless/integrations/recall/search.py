@@ -10,10 +10,17 @@ from typing import Final
 from echoless.core.errors import UsageError
 from echoless.core.model import Provenance
 from echoless.core.secrets import uncut
+from echoless.core.sqlite import Cell
 from echoless.core.text import numbered
 from echoless.stores.recall import RecallStore
-from echoless.stores.recall.layout import TABLES, RecallTable, columns
-from echoless.stores.recall.rows import Value, content_of, id_of, text_of
+from echoless.stores.recall.tables import (
+    TABLES,
+    RecallTable,
+    columns,
+    content_of,
+    id_of,
+    text_of,
+)
 
 SHORT: Final = {"loa_entries": "loa"}
 """Names of tables on the command line of `search`, where they differ."""
@@ -121,7 +128,7 @@ def _matches(
     return [_hit(table, dict(zip((*names, "rank"), row, strict=True))) for row in rows]
 
 
-def _hit(table: RecallTable, row: Mapping[str, Value]) -> Hit:
+def _hit(table: RecallTable, row: Mapping[str, Cell]) -> Hit:
     """Returns a row, with its columns and `rank`, as a hit."""
     known = {p.value for p in Provenance}
     provenance = row.get("provenance")

@@ -25,8 +25,7 @@ from echoless.integrations.sliding_context.turn_decision import SHORTEST, to_sta
 from echoless.models.llm import Complete, Embed, Model
 from echoless.models.llm.registry import as_model
 from echoless.models.llm.retrying_model import GovernedModel
-from echoless.stores.lancedb.layout import CONTEXT_TABLE
-from echoless.stores.lancedb.location import LanceUrl
+from echoless.stores.lancedb.layout import CONTEXT_TABLE, LanceUrl
 from echoless.stores.lancedb.rows import in_order
 from echoless.stores.lancedb.store import LanceStore
 from echoless.workflows.consolidation.fact_check import all_sentences

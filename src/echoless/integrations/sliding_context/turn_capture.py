@@ -38,8 +38,7 @@ from echoless.integrations.sliding_context.turn_decision import (
 from echoless.models.llm import Complete, Embed
 from echoless.models.llm.registry import as_complete
 from echoless.stores.base import writing_within
-from echoless.stores.lancedb.layout import CONTEXT_TABLE, SLIDING_CONTEXT
-from echoless.stores.lancedb.location import LanceUrl
+from echoless.stores.lancedb.layout import CONTEXT_TABLE, SLIDING_CONTEXT, LanceUrl
 from echoless.stores.lancedb.store import LanceStore
 from echoless.workflows.consolidation.fact_check import lost_facts
 

@@ -18,7 +18,7 @@ from typing import Final
 from echoless.core.errors import StoreLocked
 from echoless.core.model import Json, JsonObject, Memory
 from echoless.core.timestamps import instant
-from echoless.stores.chroma.record import CollectionLayout, keys_of
+from echoless.stores.chroma.metadata import CollectionLayout, keys_of
 from echoless.stores.record_layout import RecordLayout
 
 COLLECTION: Final = "ego_memories"

@@ -25,10 +25,10 @@ from echoless.stores import expiration, files
 from echoless.stores.base import ALL, Head, OwnerView, Scope, StoreKind
 from echoless.stores.chroma import ego
 from echoless.stores.chroma import folder as folders
-from echoless.stores.chroma import record as records
+from echoless.stores.chroma import metadata as records
 from echoless.stores.chroma.ego import LexicalIndex
 from echoless.stores.chroma.folder import Collection, Writes, speaking
-from echoless.stores.chroma.record import CollectionLayout, Record
+from echoless.stores.chroma.metadata import CollectionLayout, Record
 from echoless.stores.exact_vectors import ExactVectors, all_bytes
 from echoless.stores.field_map import FieldMap, Hiding, MappedUrl, read_location
 from echoless.stores.files import exclusive

@@ -1,18 +1,20 @@
-"""Layouts: which column of a table holds which field of a memory."""
+"""Layouts: which column of a table holds which field of a memory, and the URL that says so."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, unquote
 
 from echoless.core import json_codec as codec
-from echoless.core.errors import ForeignStore, UsageError
+from echoless.core.errors import ForeignStore, StoreNotFound, UsageError
 from echoless.core.json_codec import FIELDS
 from echoless.core.model import Json
-from echoless.stores.field_map import FieldMap
-from echoless.stores.lancedb import cells, moments, places
+from echoless.stores.field_map import FieldMap, Hiding, read_hiding, read_pairs
+from echoless.stores.lancedb import cells, places
 from echoless.stores.lancedb.places import Field, Value
 
 if TYPE_CHECKING:
@@ -119,15 +121,15 @@ def layout_of(schema: pa.Schema, table: str, columns: FieldMap, model: str | Non
     if not columns and _is_crewai(schema):
         return _crewai(schema, model)
     made = []
-    for field, name in _chosen(schema, table, columns).items():
+    for part, name in _chosen(schema, table, columns).items():
         kind = schema.field(name).type
-        make = _maker(field, kind)
+        make = _maker(part, kind)
         if make is None:
             raise UsageError(
-                f"The column {name!r} holds {kind}, which cannot be the {field!r} of a "
+                f"The column {name!r} holds {kind}, which cannot be the {part!r} of a "
                 "memory. Map another column."
             )
-        is_list = field == "vectors" and cells.is_list(kind)
+        is_list = part == "vectors" and cells.is_list(kind)
         made.append(places.vector(name, model_namer(name, model)) if is_list else make(name))
     if set(own_schema().names) <= set(schema.names):
         made.append(places.others(OTHERS))
@@ -172,7 +174,7 @@ def _sliding_context(schema: pa.Schema, model: str | None) -> Columns:
         places.text("content", "summary"),
         places.vector("vector", model_namer("vector", model)),
         places.joined("namespace", ("sessionType", "channel")),
-        moments.moment("created_at", "timestamp", "ms", real=real),
+        places.moment("created_at", "timestamp", "ms", real=real),
         *(place for name, place in in_text.items() if name in texts),
     )
     others = _remaining(schema, made)
@@ -247,22 +249,22 @@ def _crewai(schema: pa.Schema, model: str | None) -> Columns:
 def _chosen(schema: pa.Schema, table: str, columns: FieldMap) -> dict[str, str]:
     """Returns the column of each field: from the map, else a usual name whose type fits."""
     chosen: dict[str, str] = {}
-    for field in FIELDS:
-        named = columns.column(field)
+    for part in FIELDS:
+        named = columns.column(part)
         if named is not None and named not in schema.names:
             raise UsageError(
-                f"The table {table!r} has no column {named!r} for {field!r}. "
+                f"The table {table!r} has no column {named!r} for {part!r}. "
                 f"It has: {', '.join(schema.names)}."
             )
         if named is not None:
-            chosen[field] = named
-    for field in FIELDS:
-        for name in () if field in chosen else _USUAL.get(field, (field,)):
+            chosen[part] = named
+    for part in FIELDS:
+        for name in () if part in chosen else _USUAL.get(part, (part,)):
             free = name in schema.names and name not in chosen.values()
-            if free and _maker(field, schema.field(name).type) is not None:
-                chosen[field] = name
+            if free and _maker(part, schema.field(name).type) is not None:
+                chosen[part] = name
                 break
-    missing = [field for field in ("id", "content") if field not in chosen]
+    missing = [part for part in ("id", "content") if part not in chosen]
     if missing:
         raise ForeignStore(
             f"The table {table!r} has no column that is known to hold the {' or '.join(missing)} "
@@ -292,7 +294,7 @@ def _maker(field: str, kind: pa.DataType) -> Callable[[str], Field] | None:
         real = cells.is_real(kind.value_type)
         return (lambda name: places.vector(name, model_namer(name, None))) if real else None
     if field in _TIMES:
-        return moments.maker(field, kind)
+        return places.maker(field, kind)
     if field == "tags" and cells.is_list(kind) and cells.is_text(kind.value_type):
         return functools.partial(places.listed, "tags")
     if cells.is_text(kind):
@@ -313,7 +315,7 @@ def _remaining(schema: pa.Schema, made: Iterable[Field]) -> Iterator[Field]:
         if cells.is_vector(column.type):
             yield places.numbers("extra", column.name)
         elif cells.is_moment(column.type):
-            yield moments.moment("extra", column.name, column.type.unit)
+            yield places.moment("extra", column.name, column.type.unit)
         else:
             yield places.as_is("extra", column.name)
 
@@ -330,3 +332,115 @@ def own_schema() -> pa.Schema:
     kinds = {"importance": pa.float64(), "access_count": pa.int64(), "pinned": pa.bool_()}
     names = (*FIELDS, OTHERS)
     return pa.schema([(name, kinds.get(name, pa.string())) for name in names])
+
+
+# ------------------------------------------------------------------ locations
+
+
+_SUFFIX = ".lance"
+
+
+@dataclass(frozen=True, slots=True)
+class LanceUrl:
+    """The parts of a URL after `lancedb:///`.
+
+    Attributes:
+        folder: The database.
+        table: Name of the table; empty where none was named.
+        columns: The map of fields to columns.
+        model: Name of the model that made the vectors, or None.
+        hide: How memories are hidden, see `field_map.Hiding`.
+    """
+
+    folder: Path
+    table: str = ""
+    columns: FieldMap = field(default_factory=FieldMap)
+    model: str | None = None
+    hide: Hiding = ""
+
+    @classmethod
+    def parse(cls, written: str) -> LanceUrl:
+        """Reads a location; an existing folder whose name holds `#` or `?` is taken as it is.
+
+        Raises:
+            UsageError: A part is not understood.
+        """
+        if Path(written).is_dir():
+            return cls(Path(written))
+        rest, _, table = written.rpartition("#") if "#" in written else (written, "", "")
+        table, _, late = table.partition("?")
+        folder, _, query = rest.partition("?")
+        pairs: list[str] = []
+        model = None
+        hide: Hiding = ""
+        for entry in filter(None, f"{query}&{late}".split("&")):
+            key, _, value = entry.partition("=")
+            match key:
+                case "map":
+                    pairs.append(unquote(value))
+                case "model":
+                    model = unquote(value) or None
+                case "hide":
+                    hide = read_hiding(value)
+                case _:
+                    raise UsageError(
+                        f"A lancedb URL has no part {key!r}. Known: map=field:column, model=NAME, "
+                        "hide=move."
+                    )
+        return cls(Path(folder), table, read_pairs(pairs, ":"), model, hide)
+
+    @property
+    def url(self) -> str:
+        """Returns the canonical form."""
+        parts = [
+            self.columns.query,
+            f"model={quote(self.model)}" if self.model else "",
+            f"hide={self.hide}" if self.hide else "",
+        ]
+        query = "?" + "&".join(filter(None, parts)) if any(parts) else ""
+        return f"lancedb:///{self.folder}{query}#{self.table}"
+
+    @property
+    def sidecar_base(self) -> Path:
+        """Returns the path beside the folder for one table: two tables may use the same ids."""
+        return self.folder.with_name(f"{self.folder.name}.{self.table}")
+
+
+def tables_in(folder: Path) -> list[str]:
+    """Returns the names of the tables in a folder, by its content alone, sorted."""
+    if not folder.is_dir():
+        return []
+    paths = (each for each in folder.iterdir() if each.suffix == _SUFFIX)
+    return sorted(
+        each.name.removesuffix(_SUFFIX) for each in paths if (each / "_versions").is_dir()
+    )
+
+
+def existing(location: LanceUrl) -> LanceUrl:
+    """Returns the location with the name of its table, which must exist.
+
+    Raises:
+        StoreNotFound: There is no such folder or table.
+        ForeignStore: The folder holds no tables.
+        UsageError: There are several tables and none was named.
+    """
+    folder = location.folder
+    if not folder.is_dir():
+        what = "is a file, not a folder" if folder.exists() else "does not exist"
+        raise StoreNotFound(f"{folder} {what}. Check the path.")
+    tables = tables_in(folder)
+    if not tables:
+        raise ForeignStore(f"{folder} holds no LanceDB table. Check the path.")
+    table = location.table
+    if not table:
+        if CONTEXT_TABLE not in tables and len(tables) > 1:
+            raise UsageError(
+                f"{folder} holds several tables: {', '.join(tables)}. Name one, as in "
+                f"lancedb:///{folder}#{tables[0]}."
+            )
+        table = CONTEXT_TABLE if CONTEXT_TABLE in tables else tables[0]
+    if table not in tables:
+        raise StoreNotFound(
+            f"{folder} has no table {table!r}. It has: {', '.join(tables)}. Check the name."
+        )
+    return replace(location, table=table)

@@ -24,11 +24,13 @@ from echoless.stores.lancedb.layout import (
     CONTEXT_TABLE,
     SLIDING_CONTEXT,
     Columns,
+    LanceUrl,
     context_schema,
+    existing,
     layout_of,
     own_schema,
+    tables_in,
 )
-from echoless.stores.lancedb.location import LanceUrl, existing, tables_in
 from echoless.stores.lancedb.places import Misfit
 from echoless.stores.sidecar import Sidecar
 

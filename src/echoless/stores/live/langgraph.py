@@ -21,7 +21,7 @@ from echoless.core.model import Json, JsonObject, Memory, canonical
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.timestamps import now
 from echoless.stores.expiration import promised
-from echoless.stores.live import record as records
+from echoless.stores.live import payload as records
 from echoless.stores.live.base import RECHECK, STAMPED, LiveStore, is_now
 
 if TYPE_CHECKING:

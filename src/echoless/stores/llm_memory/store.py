@@ -22,16 +22,22 @@ from echoless.core.errors import (
     StoreReadOnly,
 )
 from echoless.core.model import Memory
-from echoless.core.sqlite import Database, is_sqlite, looking, open_for_reading
+from echoless.core.sqlite import Database, open_for_reading
 from echoless.core.timestamps import now
 from echoless.stores import files
 from echoless.stores.base import ALL, Capabilities, Head, Scope, StoreKind
+from echoless.stores.column_values import is_database_with
 from echoless.stores.field_map import Hiding, MappedUrl, read_path
 from echoless.stores.hidden_records import MovesHidden
-from echoless.stores.llm_memory import connection, layout, links, records, sides, uniting
-from echoless.stores.llm_memory.layout import MEMORIES, VECTORS, Tables
-from echoless.stores.llm_memory.records import Raw
-from echoless.stores.llm_memory.vectors import ShadowReader, dimensions_of
+from echoless.stores.llm_memory import records, side_tables, uniting
+from echoless.stores.llm_memory.records import MEMORIES, VECTORS, Raw, Tables
+from echoless.stores.llm_memory.vectors import (
+    CannotLoad,
+    ShadowReader,
+    can_write,
+    dimensions_of,
+    open_with_vectors,
+)
 from echoless.stores.sidecar import Sidecar
 
 _BATCH: Final = 500
@@ -70,7 +76,7 @@ class LlmMemoryStore(StoreKind, MovesHidden):
         database = open_for_reading(path)
         try:
             with database.speaking():
-                tables = layout.layout_of(database.connection)
+                tables = records.layout_of(database.connection)
             if tables is None:
                 raise ForeignStore(
                     f"{path} is an SQLite database, but not of llm-memory: its table 'memories' is "
@@ -90,10 +96,10 @@ class LlmMemoryStore(StoreKind, MovesHidden):
         """
         path = read_path(location, way=cls.way).path
         if not path.exists() or path.stat().st_size == 0:
-            database = connection.open_with_vectors(path, create=True)
+            database = open_with_vectors(path, create=True)
             try:
                 with database.transaction():
-                    layout.make_tables(database.connection, now())
+                    records.make_tables(database.connection, now())
             finally:
                 database.close()
         return cls.open(location)
@@ -101,13 +107,7 @@ class LlmMemoryStore(StoreKind, MovesHidden):
     @classmethod
     def recognises(cls, path: Path) -> bool:
         """Returns whether it is an SQLite file whose memories have the columns of llm-memory."""
-        if not path.is_file() or not is_sqlite(path):
-            return False
-        try:
-            with looking(path) as connection:
-                return layout.layout_of(connection) is not None
-        except EcholessError:
-            return False
+        return is_database_with(path, lambda db: records.layout_of(db) is not None)
 
     # ------------------------------------------------------------------ reading
 
@@ -119,7 +119,7 @@ class LlmMemoryStore(StoreKind, MovesHidden):
     @property
     def can_merge(self) -> bool:
         """Returns whether records can be changed: needs a writable schema and sqlite-vec."""
-        return self._layout.writable and connection.can_write()
+        return self._layout.writable and can_write()
 
     @property
     def _db(self) -> sqlite3.Connection:
@@ -168,7 +168,7 @@ class LlmMemoryStore(StoreKind, MovesHidden):
             " ORDER BY rowid",
             ids,
         ).fetchall()
-        links_by_id = links.read_links(self._db, self._layout, ids)
+        links_by_id = side_tables.read_links(self._db, self._layout, ids)
         vectors = {}
         if self._layout.has_vectors:
             vectors = ShadowReader(self._db, str(self._path)).read(ids)
@@ -176,15 +176,15 @@ class LlmMemoryStore(StoreKind, MovesHidden):
         for rowid, *raw in rows:
             row: Raw = dict(zip(names, raw, strict=True))
             id_ = str(row["id"])
-            side = sides.read_sides(self._db, self._layout, id_) if sides_too else {}
+            side = side_tables.read_sides(self._db, self._layout, id_) if sides_too else {}
             own = links_by_id.get(id_, [])
             memory = records.memory_of(
                 row,
-                links=tuple(links.link_of(each) for each in own),
+                links=tuple(side_tables.link_of(each) for each in own),
                 vector=vectors.get(id_),
                 where=str(self._path),
             )
-            odd = {"raw": records.odd_values(row, memory), "links": links.odd_links(own)}
+            odd = {"raw": records.odd_values(row, memory), "links": side_tables.odd_links(own)}
             native = {"rowid": rowid, **side, **{k: v for k, v in odd.items() if v}}
             memories.append(replace(memory, native=native))
         return memories
@@ -201,7 +201,7 @@ class LlmMemoryStore(StoreKind, MovesHidden):
         """Returns the number of rows by namespace."""
         if not self._layout.has_namespaces:
             total = self.own_count(ALL)
-            return {layout.DEFAULT_NAMESPACE: total} if total else {}
+            return {records.DEFAULT_NAMESPACE: total} if total else {}
         with self._database.speaking():
             if self._concealed():
                 return dict(sorted(Counter(head.namespace for head in self._heads()).items()))
@@ -217,7 +217,7 @@ class LlmMemoryStore(StoreKind, MovesHidden):
         with self._database.speaking():
             for start in range(0, len(wanted), _BATCH):
                 some = wanted[start : start + _BATCH]
-                sources |= links.sources_of(self._db, self._layout, some)
+                sources |= side_tables.sources_of(self._db, self._layout, some)
         return sources | self.moved_linking(wanted)
 
     def order(self, memory: Memory) -> tuple[int, str]:
@@ -227,7 +227,7 @@ class LlmMemoryStore(StoreKind, MovesHidden):
 
     def as_scanned(self, memory: Memory) -> Memory:
         """Returns a memory without the rows of other tables, which a scan does not read."""
-        native = {k: v for k, v in memory.native.items() if k not in sides.KEYS}
+        native = {k: v for k, v in memory.native.items() if k not in side_tables.KEYS}
         return replace(memory, native=native)
 
     def conceal(self, memories: Sequence[Memory]) -> None:
@@ -270,7 +270,7 @@ class LlmMemoryStore(StoreKind, MovesHidden):
         # open at a time (https://sqlite.org/howtocorrupt.html, 2.2.1).
         self._database.close()
         try:
-            writer = connection.open_with_vectors(self._path)
+            writer = open_with_vectors(self._path)
             try:
                 self._database = writer
                 with writer.transaction():
@@ -287,12 +287,12 @@ class LlmMemoryStore(StoreKind, MovesHidden):
             with self._database.speaking():
                 for memory in memories:
                     records.check(memory)
-                    links.check_links(memory)
+                    side_tables.check_links(memory)
                 for memory in memories:
                     self._put_row(memory)
                     self._put_vector(memory)
-                links.write_links(self._db, self._layout, memories)
-                sides.write_sides(self._db, self._layout, memories)
+                side_tables.write_links(self._db, self._layout, memories)
+                side_tables.write_sides(self._db, self._layout, memories)
 
     def _put_row(self, memory: Memory) -> None:
         """Changes the columns of a memory that differ, or inserts its row."""
@@ -367,11 +367,11 @@ class LlmMemoryStore(StoreKind, MovesHidden):
         if not self._layout.writable:
             raise StoreReadOnly(
                 f"{self._path} has schema version {self._layout.version}; llm-memory stores are "
-                f"written from version {layout.WRITABLE_FROM} on. Open it with a newer llm-memory "
+                f"written from version {records.WRITABLE_FROM} on. Open it with a newer llm-memory "
                 "once, which brings it up to date; nothing was changed."
             )
         if not self._database.writable:
-            raise connection.CannotLoad
+            raise CannotLoad
 
     # ------------------------------------------------------------------ merging
 

@@ -14,9 +14,8 @@ from typing import Final
 
 from echoless.core.model import Json, JsonObject, Link, Memory
 from echoless.core.timestamps import instant
-from echoless.stores.llm_memory.layout import Tables
-from echoless.stores.llm_memory.records import native_rows, row_of
-from echoless.stores.llm_memory.sides import SIDES, moved
+from echoless.stores.llm_memory.records import Tables, native_rows, row_of
+from echoless.stores.llm_memory.side_tables import SIDES, moved
 
 _FLAGS: Final = ("cascade_on_update", "cascade_on_delete")
 _IDS: Final = uuid.UUID("6ba7b812-9dad-11d1-80b4-00c04fd430c8")

@@ -8,7 +8,7 @@ record of an unfinished write lie beside the folder or file: `NAME.echoless`, `N
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -20,16 +20,13 @@ from echoless.core.model import Memory
 from echoless.stores import files
 from echoless.stores.base import ALL, Capabilities, Scope, StoreKind
 from echoless.stores.files import make_file, speaking_of
-from echoless.stores.joined_ledger import JoinedLedger
 from echoless.stores.ledger import Ledger, Mark
-from echoless.stores.ledger_database import LedgerDatabase
-from echoless.stores.markdown import commit, file_memory, git
-from echoless.stores.markdown.imports import import_remarks
-from echoless.stores.markdown.location import MarkdownUrl
+from echoless.stores.markdown import commit, file_memory
 from echoless.stores.markdown.presets import (
     ARCHIVES,
     INDEX,
     SUFFIXES,
+    MarkdownUrl,
     Preset,
     is_archived,
     is_markdown,
@@ -37,13 +34,13 @@ from echoless.stores.markdown.presets import (
     preset_of_file,
     preset_of_folder,
 )
-from echoless.stores.markdown.session import Session
 from echoless.stores.markdown.state import State
+from echoless.stores.markdown.store_files import Session, import_remarks
 from echoless.stores.markdown.topics import FileMemories
 from echoless.stores.markdown.tree import LARGEST, Tree, has_notes, listing_of
 from echoless.stores.markdown.unit_memory import UnitReading
 from echoless.stores.markdown.units import UnitMemories
-from echoless.stores.sidecar import BesideSidecar, Sidecar, lost
+from echoless.stores.sidecar import BesideSidecar, JoinedLedger, Sidecar, lost
 
 _FACT: Final = "markdown"
 _FOREIGN: Final = ("chroma.sqlite3", "memory_index")
@@ -135,7 +132,16 @@ class MarkdownStore(StoreKind, BesideSidecar):
     @property
     def ledger(self) -> Ledger:
         """Returns the ledger in the sidecar, with the marks that hidden files and lines show."""
-        return MarkdownLedger(self._sidecar.ledger.database, lambda: self._state().marks())
+        return JoinedLedger(self._sidecar.ledger.database, self._joined_marks)
+
+    def _joined_marks(self, own: Mapping[str, Mark]) -> Mapping[str, Mark]:
+        """Returns the marks of the sidecar and of the files; a newer survivor in the files counts.
+
+        Files change before the ledger has their marks; a program stopped in between shows so.
+        """
+        hidden = self._state().marks()
+        newer = {i for i, m in hidden.items() if i not in own or own[i].survivor != m.survivor}
+        return {**own, **{id_: hidden[id_] for id_ in newer}}
 
     def _state(self) -> State:
         written = self._sidecar.ledger.fact(_FACT)
@@ -408,10 +414,10 @@ class MarkdownStore(StoreKind, BesideSidecar):
         self._settle()
 
     def _look_at_git(self, paths: Sequence[str]) -> None:
-        tree = git.work_tree_of(self._root)
+        tree = commit.work_tree_of(self._root)
         if tree is None or not paths:
             return
-        changed, problem = git.uncommitted(tree, [self._root / path for path in paths])
+        changed, problem = commit.uncommitted(tree, [self._root / path for path in paths])
         notes = [problem] if problem else []
         notes += [
             f"{path} had changes that are not committed when it was written; git diff shows both."
@@ -442,29 +448,6 @@ class MarkdownStore(StoreKind, BesideSidecar):
         """Puts hidden memories back in their places."""
         with self.transaction():
             self._memories.unhide(sorted(set(ids)))
-
-
-class MarkdownLedger(JoinedLedger):
-    """The sidecar's ledger, with the marks of what is in the archive.
-
-    Files change before the ledger has their marks; a program stopped in between is known by this.
-    """
-
-    def __init__(self, database: LedgerDatabase, hidden: Callable[[], Mapping[str, Mark]]) -> None:
-        """Joins the two.
-
-        Args:
-            database: Of the sidecar.
-            hidden: Returns the marks of what is hidden in the files.
-        """
-        super().__init__(database)
-        self._hidden = hidden
-
-    def joined(self, own: Mapping[str, Mark]) -> Mapping[str, Mark]:
-        """Returns the marks of both; what is hidden behind another memory counts."""
-        hidden = self._hidden()
-        newer = {i for i, m in hidden.items() if i not in own or own[i].survivor != m.survivor}
-        return {**own, **{id_: hidden[id_] for id_ in newer}}
 
 
 def _new_file(preset: Preset, path: Path) -> str:

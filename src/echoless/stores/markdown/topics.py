@@ -15,8 +15,8 @@ from echoless.stores.markdown import file_memory
 from echoless.stores.markdown.document import is_blank, read, split_lines
 from echoless.stores.markdown.file_memory import IndexLine
 from echoless.stores.markdown.presets import ARCHIVE
-from echoless.stores.markdown.session import Leaving, Session
 from echoless.stores.markdown.state import HiddenSlot, Moved, Place, digest_of
+from echoless.stores.markdown.store_files import Leaving, Session
 from echoless.stores.markdown.units import refusal
 from echoless.stores.markdown.virtual import VirtualFile
 

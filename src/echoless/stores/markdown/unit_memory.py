@@ -1,14 +1,20 @@
-"""Conversion of a bullet or block to a memory, and back."""
+"""Conversion of a bullet or block to a memory, and back.
+
+Bullets of basic-memory and Obsidian: `- [category] text #tag (context)`, `- kind [[Target]]`.
+
+Form: docs/NOTE-FORMAT.md of basic-memory. A context stays in the text that is compared: it says
+where the rest holds. Relations are no memories and are never touched.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from echoless.core.model import IN_FORCE, Memory, Promise
 from echoless.core.text import retired
-from echoless.stores.markdown import observations
 from echoless.stores.markdown.document import (
     OPAQUE,
     Kind,
@@ -19,6 +25,61 @@ from echoless.stores.markdown.document import (
     split_lines,
 )
 from echoless.stores.markdown.presets import Preset, ScopeBy, date_of, is_day
+
+_CATEGORY: Final = re.compile(r"\[([^\[\]()\n]{2,40})\](?!\()\s+")
+"""One sign in the brackets is the state of a task."""
+_TAG: Final = re.compile(r"(?:(?<=\s)|^)#([\w/-]*[^\W\d][\w/-]*)")
+_TAGS_AT_END: Final = re.compile(r"((?:\s+#[\w/-]*[^\W\d][\w/-]*)+)(\s+\([^()\n]*\))?\s*$")
+_CONTEXT: Final = re.compile(r"\s+\([^()\n]*\)\s*$")
+_RELATION: Final = re.compile(r"[\w -]{0,40}\s*\[\[[^\]\n]+\]\](?:\s*\([^()\n]*\))?")
+
+
+def is_relation(content: str) -> bool:
+    """Returns whether a bullet is a relation to another note."""
+    return _RELATION.fullmatch(content.strip()) is not None
+
+
+def category_of(content: str) -> str:
+    """Returns the category of an observation; empty where it has none."""
+    matched = _CATEGORY.match(content)
+    return matched.group(1) if matched else ""
+
+
+def tags_of(content: str) -> tuple[str, ...]:
+    """Returns the tags in a text, each once, in order."""
+    return tuple(dict.fromkeys(_TAG.findall(content)))
+
+
+def is_tag(text: str) -> bool:
+    """Returns whether a text can be written as a tag."""
+    return _TAG.fullmatch(f"#{text}") is not None
+
+
+def statement(content: str) -> str:
+    """Returns the statement of an observation, without its category and final tags."""
+    matched = _CATEGORY.match(content)
+    text = content[matched.end() :] if matched else content
+    first, newline, rest = text.partition("\n")
+    return _TAGS_AT_END.sub(lambda m: m.group(2) or "", first).strip() + newline + rest
+
+
+def with_tags(line: str, new: Sequence[str]) -> str:
+    """Returns a line with more tags, inserted before a context at its end."""
+    context = _CONTEXT.search(line)
+    at = context.start() if context else len(line.rstrip())
+    return line[:at] + "".join(f" #{tag}" for tag in new) + line[at:]
+
+
+def restated(line: str, old: str, new: str) -> str | None:
+    """Returns a line with another statement, category and tags untouched; None if it does not fit.
+
+    Args:
+        line: Of the file, without its end.
+        old: The present statement.
+        new: The statement to write.
+    """
+    return line.replace(old, new, 1) if line.count(old) == 1 and "\n" not in new else None
+
 
 SEPARATOR: Final = " > "
 """Between the parts of a namespace: the file, then its headings."""
@@ -111,10 +172,10 @@ class UnitReading:
         observed = self.preset.observations and kind == "bullet"
         return Memory(
             id=id_,
-            content=observations.statement(content) if observed else content,
+            content=statement(content) if observed else content,
             namespace=namespace,
             type=_type(kind, content, observed=observed),
-            tags=observations.tags_of(content) if observed else (),
+            tags=tags_of(content) if observed else (),
             created_at=None if self.preset.by_file or self.single else date_of(path),
             native={"raw": raw},
             promise=promised(promise, content),
@@ -123,7 +184,7 @@ class UnitReading:
     def is_memory(self, unit: MarkdownUnit) -> bool:
         """Returns whether a unit is a memory: relations of notes are not."""
         relation = self.preset.observations and unit.kind == "bullet"
-        return not (relation and observations.is_relation(unit.content))
+        return not (relation and is_relation(unit.content))
 
     def changed(self, lines: Sequence[str], kind: Kind, old: Memory, new: Memory) -> list[str]:
         """Returns the lines of a unit with a new text and new tags.
@@ -137,17 +198,17 @@ class UnitReading:
         lines = list(lines)
         if new.content != old.content:
             lines = self._restated(lines, kind, old, new)
-        added = [tag for tag in new.tags if tag not in old.tags and observations.is_tag(tag)]
+        added = [tag for tag in new.tags if tag not in old.tags and is_tag(tag)]
         if added and self.preset.observations and kind == "bullet":
             bare = lines[0].rstrip("\r\n")
-            lines[0] = observations.with_tags(bare, added) + lines[0][len(bare) :]
+            lines[0] = with_tags(bare, added) + lines[0][len(bare) :]
         return lines
 
     def _restated(self, lines: list[str], kind: Kind, old: Memory, new: Memory) -> list[str]:
         bare = lines[0].rstrip("\r\n")
         end = lines[0][len(bare) :] or "\n"
         if len(lines) == 1 and self.preset.observations:
-            whole = observations.restated(bare, old.content, new.content)
+            whole = restated(bare, old.content, new.content)
             if whole is not None:
                 return [whole + lines[0][len(bare) :]]
         mark = mark_of(bare) if kind in {"bullet", "number"} else ""
@@ -163,7 +224,7 @@ class UnitReading:
             if memory.type:
                 first = f"[{memory.type}] {first}"
             if memory.tags:
-                first = observations.with_tags(first, memory.tags)
+                first = with_tags(first, memory.tags)
         return [first, *rest]
 
 
@@ -176,7 +237,7 @@ def _lines(raw: str) -> list[str]:
 
 def _type(kind: Kind, content: str, *, observed: bool) -> str:
     if observed:
-        return observations.category_of(content)
+        return category_of(content)
     return kind if kind in OPAQUE else ""
 
 
@@ -208,5 +269,5 @@ def united(preset: Preset, old: Memory, new: Memory) -> Memory:
     """Returns a survivor with what a bullet can take over: tags, where bullets have some."""
     if not preset.observations or "\n" in old.content or old.type in OPAQUE:
         return old  # tags are written at the end of the first line
-    tags = [*old.tags, *(t for t in new.tags if t not in old.tags and observations.is_tag(t))]
+    tags = [*old.tags, *(t for t in new.tags if t not in old.tags and is_tag(t))]
     return replace(old, tags=tuple(tags))

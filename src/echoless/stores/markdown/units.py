@@ -13,10 +13,9 @@ from echoless.stores.ledger import Mark
 from echoless.stores.markdown import archive, front_matter
 from echoless.stores.markdown.archive import ArchivedMemory
 from echoless.stores.markdown.document import Kind, split_lines
-from echoless.stores.markdown.imports import readers
 from echoless.stores.markdown.presets import SUFFIXES
-from echoless.stores.markdown.session import Leaving, Session, about, by_path
 from echoless.stores.markdown.state import HiddenSlot, digest_of
+from echoless.stores.markdown.store_files import Leaving, Session, about, by_path, readers
 from echoless.stores.markdown.unit_memory import promised, protection, united
 from echoless.stores.markdown.virtual import PlacedUnit, VirtualFile
 

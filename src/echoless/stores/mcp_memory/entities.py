@@ -16,24 +16,26 @@ from echoless.core.errors import StoreReadOnly
 from echoless.core.model import Json, Memory
 from echoless.stores.base import Head
 from echoless.stores.ledger import Mark
-from echoless.stores.mcp_memory.entity_names import name_key
 from echoless.stores.mcp_memory.graph_lines import (
     GraphLine,
     Triple,
+    name_key,
     read_element,
     read_line,
     with_elements,
     with_ends,
 )
 from echoless.stores.mcp_memory.hidden_file import (
+    ListPlace,
     State,
     mark_from_json,
     mark_to_json,
     object_in,
     objects_in,
+    place_at,
+    placed,
     texts_in,
 )
-from echoless.stores.mcp_memory.placement import ListPlace, place_at, placed
 from echoless.stores.mcp_memory.view import GraphView
 
 _TO_ITSELF: Final = "Relations between two entities that are one now, and so left out"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -15,10 +15,8 @@ from echoless.core.sqlite import is_sqlite
 from echoless.stores import files, sidecar
 from echoless.stores.base import ALL, Capabilities, Head, Scope
 from echoless.stores.files import Snapshot, read_bytes, replace_bytes
-from echoless.stores.joined_ledger import JoinedLedger
 from echoless.stores.json_splice import as_lines
 from echoless.stores.ledger import Ledger, Mark
-from echoless.stores.ledger_database import LedgerDatabase
 from echoless.stores.mcp_memory.graph_lines import (
     BOM,
     UNKNOWN_KEY,
@@ -27,7 +25,7 @@ from echoless.stores.mcp_memory.graph_lines import (
     read_line,
 )
 from echoless.stores.mcp_memory.hidden_file import SUFFIX, HiddenFile, State, file_digest
-from echoless.stores.sidecar import BesideSidecar, Sidecar
+from echoless.stores.sidecar import BesideSidecar, JoinedLedger, Sidecar
 
 REREAD: Final = (
     "A running memory server reads the file anew for each call: it sees the change without a "
@@ -35,24 +33,6 @@ REREAD: Final = (
 )
 _NAMED: Final = 3
 """Most examples a sentence names."""
-
-
-class HidingLedger(JoinedLedger):
-    """The sidecar's ledger, with the marks of what is hidden from the server."""
-
-    def __init__(self, database: LedgerDatabase, hidden: Callable[[], Mapping[str, Mark]]) -> None:
-        """Joins the two.
-
-        Args:
-            database: Of the sidecar.
-            hidden: Returns the marks of what is hidden, by id.
-        """
-        super().__init__(database)
-        self._hidden = hidden
-
-    def joined(self, own: Mapping[str, Mark]) -> Mapping[str, Mark]:
-        """Returns the marks of both; those of the sidecar count."""
-        return {**self._hidden(), **own}
 
 
 class GraphView(BesideSidecar):
@@ -81,7 +61,9 @@ class GraphView(BesideSidecar):
     @property
     def ledger(self) -> Ledger:
         """Returns the ledger of the sidecar, with the marks of what is hidden."""
-        return HidingLedger(self._sidecar.ledger.database, self._hidden_marks)
+        return JoinedLedger(
+            self._sidecar.ledger.database, lambda own: {**self._hidden_marks(), **own}
+        )
 
     # ------------------------------------------------------------------ what a view is
 

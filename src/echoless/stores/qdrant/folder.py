@@ -29,7 +29,7 @@ from echoless.core.sqlite import Database, open_for_reading, open_for_writing
 from echoless.stores import files
 from echoless.stores.known_schema import Oddity, refusal
 from echoless.stores.qdrant.client import holding_lock, new_settings, row_of
-from echoless.stores.qdrant.record import Point, PointId, as_point, in_order
+from echoless.stores.qdrant.points import Point, PointId, as_point, in_order
 
 META: Final = "meta.json"
 _ROWS: Final = "storage.sqlite"

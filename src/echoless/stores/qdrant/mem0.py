@@ -11,9 +11,9 @@ from echoless.core.model import Json, canonical
 from echoless.stores import expiration
 from echoless.stores.base import Capabilities
 from echoless.stores.ledger import Mark
+from echoless.stores.qdrant.client import CollectionLocation
 from echoless.stores.qdrant.folder import collections_in, first_payload
-from echoless.stores.qdrant.location import Place
-from echoless.stores.qdrant.record import PointId
+from echoless.stores.qdrant.points import PointId
 from echoless.stores.qdrant.store import QdrantStore
 from echoless.stores.record_layout import MEM0, RecordLayout
 
@@ -27,7 +27,7 @@ class Mem0QdrantStore(QdrantStore):
     usual: ClassVar[str] = "mem0"
 
     @classmethod
-    def layout(cls, place: Place) -> RecordLayout:
+    def layout(cls, place: CollectionLocation) -> RecordLayout:
         """Returns mem0's layout.
 
         Raises:

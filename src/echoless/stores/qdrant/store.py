@@ -31,12 +31,17 @@ from echoless.stores.exact_vectors import ExactVectors
 from echoless.stores.field_map import PLAIN, FieldMap
 from echoless.stores.files import exclusive, speaking_of
 from echoless.stores.link_index import LinkIndex
-from echoless.stores.live.record import OWN
-from echoless.stores.qdrant import record as records
-from echoless.stores.qdrant.client import ServerPoints, filter_among, has_filter
+from echoless.stores.live.payload import OWN
+from echoless.stores.qdrant import points as records
+from echoless.stores.qdrant.client import (
+    CollectionLocation,
+    ServerPoints,
+    filter_among,
+    has_filter,
+    read_place,
+)
 from echoless.stores.qdrant.folder import FolderPoints, collections_in, make_collection
-from echoless.stores.qdrant.location import Place, read_place
-from echoless.stores.qdrant.record import Point, PointId, Space, known_ids, point_id
+from echoless.stores.qdrant.points import Point, PointId, Space, known_ids, point_id
 from echoless.stores.record_layout import RecordLayout
 from echoless.stores.sidecar import BesideSidecar, Sidecar
 
@@ -69,7 +74,10 @@ class QdrantStore(StoreKind, BesideSidecar):
     takes_map = True
 
     def __init__(
-        self, place: Place, layout: RecordLayout, points: FolderPoints | ServerPoints | None
+        self,
+        place: CollectionLocation,
+        layout: RecordLayout,
+        points: FolderPoints | ServerPoints | None,
     ):
         """Wraps a collection; use `open` or `create`.
 
@@ -114,40 +122,41 @@ class QdrantStore(StoreKind, BesideSidecar):
         place = read_place(location)
         layout = cls.layout(place)
         if place.folder is None:
-            return cls._on_server(place, layout, create=create)
-        known = collections_in(place.folder)
-        if known is None and not create:
-            raise _no_folder(place.folder, cls.scheme)
-        if create and (place.collection or cls.usual) not in (known or {}):
-            if known is None and place.folder.exists() and any(place.folder.iterdir()):
-                raise _no_folder(place.folder, cls.scheme)
-            named = replace(place, collection=place.collection or cls.usual)
-            if not named.collection:
-                raise UsageError(f"Name the collection to make: {place.url(cls.scheme)}#NAME.")
-            return cls(named, layout, None)
-        named = replace(place, collection=cls._chosen(place, sorted(known or {})))
-        return cls(named, layout, FolderPoints(place.folder, (known or {})[named.collection]))
-
-    @classmethod
-    def _on_server(cls, place: Place, layout: RecordLayout, *, create: bool) -> Self:
-        """Opens a collection of a server."""
-        client = ServerPoints.at(place)
-        try:
-            names = client.collections()
-            if create and (place.collection or cls.usual) not in names:
-                named = replace(place, collection=place.collection or cls.usual)
-                if not named.collection:
-                    raise UsageError(f"Name the collection to make: {place.url(cls.scheme)}#NAME.")
+            client = ServerPoints.at(place)
+            try:
+                names = client.collections()
+                named = cls._named(place, names, create=create)
+                if named.collection in names:
+                    return cls(named, layout, client.of(named.collection))
+            except BaseException:
                 client.close()
-                return cls(named, layout, None)
-            named = replace(place, collection=cls._chosen(place, names))
-            return cls(named, layout, client.of(named.collection))
-        except BaseException:
+                raise
             client.close()
-            raise
+            return cls(named, layout, None)
+        known = collections_in(place.folder)
+        if known is None and (
+            not create or (place.folder.exists() and any(place.folder.iterdir()))
+        ):
+            raise _no_folder(place.folder, cls.scheme)
+        known = known or {}
+        named = cls._named(place, sorted(known), create=create)
+        held = known.get(named.collection)
+        return cls(named, layout, None if held is None else FolderPoints(place.folder, held))
 
     @classmethod
-    def _chosen(cls, place: Place, names: Sequence[str]) -> str:
+    def _named(
+        cls, place: CollectionLocation, names: Sequence[str], *, create: bool
+    ) -> CollectionLocation:
+        """Returns the place with the name of its collection; only a new one may be missing."""
+        wanted = place.collection or cls.usual
+        if not create or wanted in names:
+            wanted = cls._chosen(place, names)
+        elif not wanted:
+            raise UsageError(f"Name the collection to make: {place.url(cls.scheme)}#NAME.")
+        return replace(place, collection=wanted)
+
+    @classmethod
+    def _chosen(cls, place: CollectionLocation, names: Sequence[str]) -> str:
         """Returns the existing collection that the address means.
 
         Raises:
@@ -174,7 +183,7 @@ class QdrantStore(StoreKind, BesideSidecar):
         return place.collection
 
     @classmethod
-    def layout(cls, place: Place) -> RecordLayout:
+    def layout(cls, place: CollectionLocation) -> RecordLayout:
         """Returns the layout of the collection at a place.
 
         Raises:

@@ -1,21 +1,24 @@
-"""The table `dedup_lineage`: which memories Recall's own clients hide, removed or show again."""
+"""The table `dedup_lineage`: which memories Recall's own clients hide, removed or show again.
+
+Copies in a Recall database that must stay: other records refer to them, or they hold more.
+"""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from echoless.core.json_codec import json_text
-from echoless.core.model import Json, JsonObject
+from echoless.core.model import Json, JsonObject, Memory, digest
 from echoless.core.sqlite import table_exists
-from echoless.stores.joined_ledger import JoinedLedger
+from echoless.core.text import loose
 from echoless.stores.ledger import Kept, Mark
-from echoless.stores.ledger_database import LedgerDatabase
-from echoless.stores.recall.layout import LINEAGE
-from echoless.stores.recall.rows import id_of
+from echoless.stores.ledger_schema import LedgerDatabase
+from echoless.stores.recall.tables import LINEAGE, TABLES, columns, id_of, place_of, text_of
+from echoless.stores.sidecar import JoinedLedger
 
 _COLUMNS: Final = (
     "id, survivor_table, survivor_id, duplicate_table, duplicate_id, reason, similarity, status,"
@@ -176,11 +179,11 @@ class RecallLedger(JoinedLedger):
             entries: Reads the rows of `dedup_lineage` that are marked or deleted.
             reverted: Reads the pairs somebody showed again.
         """
-        super().__init__(database)
+        super().__init__(database, self._standing)
         self._entries = entries
         self._reverted = reverted
 
-    def joined(self, own: Mapping[str, Mark]) -> Mapping[str, Mark]:
+    def _standing(self, own: Mapping[str, Mark]) -> Mapping[str, Mark]:
         """Returns the marks of `dedup_lineage`; a mark in the sidecar too keeps its evidence."""
         standing: dict[str, Mark] = {}
         for entry in self._entries():
@@ -211,3 +214,93 @@ class RecallLedger(JoinedLedger):
     def kept_count(self) -> int:
         """Returns the number of pairs kept apart, with the pairs that somebody showed again."""
         return len(self.kept())
+
+
+# ------------------------------------------------------------------ copies that stay
+
+
+def referenced(db: sqlite3.Connection) -> dict[str, str]:
+    """Returns the memories other records refer to, with the reason."""
+    reasons: dict[str, str] = {}
+    loa = columns(db, "loa_entries")
+    for column, table in (
+        ("message_range_start", "messages"),
+        ("message_range_end", "messages"),
+        ("parent_loa_id", "loa_entries"),
+    ):
+        if column in loa:
+            rows = db.execute(
+                f"SELECT DISTINCT {column}, min(id) FROM loa_entries"
+                f" WHERE {column} IS NOT NULL GROUP BY 1"
+            )
+            for number, by in rows.fetchall():
+                reasons[id_of(table, number)] = f"loa_entries#{by} refers to it as {column}"
+    if "source_ids" in loa:
+        reasons.update(_named(db, "loa_entries", "source_ids"))
+    if "source_learnings" in columns(db, "procedures"):
+        reasons.update(_named(db, "procedures", "source_learnings"))
+    return reasons
+
+
+def _named(db: sqlite3.Connection, table: str, column: str) -> Iterator[tuple[str, str]]:
+    """Yields the memories a JSON column names, with the reason.
+
+    A name is `{"table": …, "id": …}`, or the number of a learning alone.
+    """
+    rows = db.execute(f"SELECT id, {column} FROM {table} WHERE {column} IS NOT NULL ORDER BY id")
+    for by, text in rows.fetchall():
+        try:
+            named = json.loads(text_of(text))
+        except ValueError:
+            continue
+        for each in named if isinstance(named, list) else [named]:
+            source, number = "learnings", each
+            if isinstance(each, dict):
+                source, number = str(each.get("table")), each.get("id")
+            source = "loa_entries" if source == "loa" else source
+            if source in TABLES and str(number).isdecimal():
+                yield id_of(source, int(str(number))), f"{table}#{by} names it in {column}"
+
+
+def equal(one: Memory, other: Memory) -> bool:
+    """Checks whether two texts are the same to Recall."""
+    return loose(one.content) == loose(other.content)
+
+
+def differs(duplicate: Memory, survivor: Memory) -> list[str]:
+    """Returns secondary fields in which a copy has text its survivor lacks, in the table's order.
+
+    Where the texts are only similar, more than a field differs: none is named.
+    """
+    name = str(duplicate.extra["table"])
+    if name != survivor.extra["table"] or not equal(duplicate, survivor):
+        return []
+    fields = []
+    for field in TABLES[name].secondary:
+        if field == "tags":
+            lacking = not set(duplicate.tags) <= set(survivor.tags)
+        else:
+            text = loose(str(duplicate.extra.get(field) or ""))
+            lacking = text not in loose(str(survivor.extra.get(field) or ""))
+        if lacking:
+            fields.append(field)
+    return fields
+
+
+def entry(mark: Mark, duplicate: Memory, survivor: Memory) -> New:
+    """Returns the row of `dedup_lineage` for a mark or a removal."""
+    places = place_of(survivor.id), place_of(duplicate.id)
+    assert places[0] is not None
+    assert places[1] is not None
+    exact = equal(duplicate, survivor)
+    detail: dict[str, Json] = {
+        "project": duplicate.namespace or None,
+        "survivor_provenance": survivor.provenance.value,
+        "duplicate_provenance": duplicate.provenance.value,
+        "run": mark.run,
+        "texts": mark.texts or digest([survivor.content, duplicate.content]),
+    }
+    if fields := differs(duplicate, survivor):
+        detail["differs"] = list(fields)
+    reason, similarity = ("exact", 1.0) if exact else ("semantic", mark.similarity)
+    return New(places[0], places[1], reason, similarity, detail)

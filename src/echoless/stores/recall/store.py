@@ -18,8 +18,6 @@ from echoless.core.errors import EcholessError, ForeignStore, StoreError, StoreN
 from echoless.core.model import Memory, digest
 from echoless.core.sqlite import (
     Database,
-    is_sqlite,
-    looking,
     open_for_reading,
     open_for_writing,
     table_exists,
@@ -27,10 +25,11 @@ from echoless.core.sqlite import (
 from echoless.core.text import content_key
 from echoless.stores import files
 from echoless.stores.base import ALL, Capabilities, Head, Scope, StoreKind
+from echoless.stores.column_values import is_database_with, lenient
 from echoless.stores.files import make_file
 from echoless.stores.ledger import Kept, Ledger, Mark
-from echoless.stores.recall import layout, lineage, references, rows
-from echoless.stores.recall.layout import TABLES, RecallTable
+from echoless.stores.recall import lineage, tables
+from echoless.stores.recall.tables import TABLES, RecallTable
 from echoless.stores.sidecar import BesideSidecar, Sidecar
 
 _BATCH: Final = 500
@@ -44,18 +43,18 @@ class RecallStore(StoreKind, BesideSidecar):
     capabilities = Capabilities(transactions=True, hides=True)
     profile: Final = "recall"
 
-    def __init__(self, path: Path, database: Database, tables: tuple[str, ...]) -> None:
+    def __init__(self, path: Path, database: Database, names: tuple[str, ...]) -> None:
         """Wraps an open database; use `open` or `create`."""
         self.path = path
-        self.tables = tables
-        self._database = _lenient(database)
+        self.tables = names
+        self._database = lenient(database)
         super().__init__(Sidecar(path))
-        self.url = f"recall:///{path}" + (f"#{tables[0]}" if len(tables) == 1 else "")
+        self.url = f"recall:///{path}" + (f"#{names[0]}" if len(names) == 1 else "")
 
     @classmethod
     def open(cls, location: str) -> Self:
         """Opens an existing file for reading; `writing()` opens it for writing."""
-        path, tables = _located(location)
+        path, names = _located(location)
         if not path.is_file():
             raise StoreNotFound(f"There is no file {path}. Check the path.")
         database = open_for_reading(path)
@@ -71,7 +70,7 @@ class RecallStore(StoreKind, BesideSidecar):
                 f"{path} is no database of Recall: it has no table {missing[0]}. `echoless stores` "
                 "lists what can be opened."
             )
-        return cls(path, database, tables)
+        return cls(path, database, names)
 
     @classmethod
     def create(cls, location: str) -> Self:
@@ -83,7 +82,7 @@ class RecallStore(StoreKind, BesideSidecar):
             database = open_for_writing(path, create=True)
             try:
                 with database.transaction():
-                    layout.make(database.connection)
+                    tables.make(database.connection)
             finally:
                 database.close()
         return cls.open(location)
@@ -91,13 +90,7 @@ class RecallStore(StoreKind, BesideSidecar):
     @classmethod
     def recognises(cls, path: Path) -> bool:
         """Checks for an SQLite file with the five tables."""
-        if not path.is_file() or not is_sqlite(path):
-            return False
-        try:
-            with looking(path) as connection:
-                return all(table_exists(connection, name) for name in TABLES)
-        except EcholessError:
-            return False
+        return is_database_with(path, lambda db: all(table_exists(db, name) for name in TABLES))
 
     # ------------------------------------------------------------------ reading
 
@@ -154,7 +147,7 @@ class RecallStore(StoreKind, BesideSidecar):
                     f"SELECT id, project, {table.time} FROM {name} ORDER BY id"
                 )
                 for number, project, time in heads:
-                    yield rows.head_of(table, number, {"project": project, table.time: time})
+                    yield tables.head_of(table, number, {"project": project, table.time: time})
 
     def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
         """Returns fresh copies by id, of any table."""
@@ -168,17 +161,17 @@ class RecallStore(StoreKind, BesideSidecar):
     def _select(self, table: RecallTable, numbers: Sequence[int] | None = None) -> Iterator[Memory]:
         """Yields the memories of some rows of a table, or of all."""
         for row, embedding in self._rows(table, numbers):
-            yield rows.memory_of(table, row, embedding)
+            yield tables.memory_of(table, row, embedding)
 
     def _rows(
         self, table: RecallTable, numbers: Sequence[int] | None
-    ) -> Iterator[tuple[rows.Row, rows.Row | None]]:
+    ) -> Iterator[tuple[tables.Row, tables.Row | None]]:
         """Yields some rows of a table, or all, each with its row of `embeddings`."""
         with self._database.speaking():
-            names = layout.columns(self.connection, table.name)
-            known = layout.columns(self.connection, "embeddings")
+            names = tables.columns(self.connection, table.name)
+            known = tables.columns(self.connection, "embeddings")
             vector = [name for name in _EMBEDDING if name in known]
-            chosen = [f"t.{layout.quoted(name)}" for name in names]
+            chosen = [f"t.{tables.quoted(name)}" for name in names]
             chosen += [f"e.{name}" for name in vector]
             join = (
                 f" LEFT JOIN embeddings e ON e.source_table = '{table.name}' AND e.source_id = t.id"
@@ -232,7 +225,7 @@ class RecallStore(StoreKind, BesideSidecar):
     def _opened_for_writing(self) -> Iterator[None]:
         self._database.heal()
         reader = self._database
-        writer = _lenient(open_for_writing(self.path, wal=False))
+        writer = lenient(open_for_writing(self.path, wal=False))
         self._database = writer
         try:
             yield
@@ -251,7 +244,7 @@ class RecallStore(StoreKind, BesideSidecar):
         """Replaces or adds rows; only columns that differ are written."""
         with self.transaction(), self._database.speaking():
             for memory in memories:
-                place = rows.place_of(memory.id)
+                place = tables.place_of(memory.id)
                 if place is None:
                     raise StoreError(
                         f"{memory.id!r} has no place in {self.path}: ids there are a table and a "
@@ -262,22 +255,22 @@ class RecallStore(StoreKind, BesideSidecar):
     def _put(self, memory: Memory, table: RecallTable, number: int) -> None:
         """Writes one memory to its row."""
         present = next(iter(self._rows(table, [number])), None)
-        names = layout.columns(self.connection, table.name)
-        made = rows.written(memory, table, names, present)
+        names = tables.columns(self.connection, table.name)
+        made = tables.written(memory, table, names, present)
         if present is None:
-            rows.insert(self.connection, table.name, {**made.row, "id": number})
+            tables.insert(self.connection, table.name, {**made.row, "id": number})
             if table_exists(self.connection, "dedup_lineage"):
                 lineage.stands_again(self.connection, (table.name, number))
         else:
-            rows.update(self.connection, table.name, number, made.row)
+            tables.update(self.connection, table.name, number, made.row)
         if made.embedding != (present[1] if present else None):
-            rows.exchange_embedding(self.connection, table.name, number, made.embedding)
+            tables.exchange_embedding(self.connection, table.name, number, made.embedding)
 
     def remove(self, ids: Iterable[str]) -> None:
         """Removes rows with their vectors; triggers keep the full text up to date."""
         with self.transaction(), self._database.speaking():
             for table, numbers in _by_table(ids).items():
-                rows.forget_embeddings(self.connection, table, numbers)
+                tables.forget_embeddings(self.connection, table, numbers)
                 for start in range(0, len(numbers), _BATCH):
                     batch = numbers[start : start + _BATCH]
                     places = ",".join("?" * len(batch))
@@ -322,19 +315,19 @@ class RecallStore(StoreKind, BesideSidecar):
                     if status == "deleted":
                         lineage.set_status(self.connection, [marked[mark.duplicate].id], status)
                 elif mark.duplicate in present and mark.survivor in present:
-                    new = references.entry(mark, present[mark.duplicate], present[mark.survivor])
+                    new = lineage.entry(mark, present[mark.duplicate], present[mark.survivor])
                     lineage.insert(self.connection, new, status)
 
     def retained(self, pairs: Sequence[tuple[str, str]]) -> Mapping[str, str]:
         """Returns why duplicates must stay: others refer to them, or a field holds more."""
         with self._database.speaking():
-            referenced = references.referenced(self.connection)
+            referenced = lineage.referenced(self.connection)
         present = self.get({i for pair in pairs for i in pair})
         reasons = {one: referenced[one] for one, _ in pairs if one in referenced}
         for one, other in pairs:
             if one in reasons or one not in present or other not in present:
                 continue
-            fields = references.differs(present[one], present[other])
+            fields = lineage.differs(present[one], present[other])
             if fields:
                 reasons[one] = f"it alone has {', '.join(fields)}"
         return reasons
@@ -351,12 +344,6 @@ def _located(location: str) -> tuple[Path, tuple[str, ...]]:
 def _by_table(ids: Iterable[str]) -> dict[str, list[int]]:
     """Returns the sorted row numbers of some ids by table; ids of another form are left out."""
     numbers: dict[str, list[int]] = {}
-    for table, number in sorted({p for p in map(rows.place_of, ids) if p}):
+    for table, number in sorted({p for p in map(tables.place_of, ids) if p}):
         numbers.setdefault(table, []).append(number)
     return numbers
-
-
-def _lenient(database: Database) -> Database:
-    """Makes a database read bytes that are not UTF-8 as lone surrogates instead of failing."""
-    database.connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
-    return database

@@ -23,7 +23,7 @@ from echoless.stores.base import Capabilities, Scope, StoreKind
 from echoless.stores.field_map import Hiding, MappedUrl, read_path
 from echoless.stores.hidden_records import MovesHidden
 from echoless.stores.shodh.library import OpenLibrary
-from echoless.stores.shodh.record import ShodhNote, Writing, note, writing
+from echoless.stores.shodh.notes import ShodhNote, Writing, note, writing
 from echoless.stores.sidecar import Sidecar
 
 _MARKER: Final = Path("memories", "CURRENT")

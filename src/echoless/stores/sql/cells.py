@@ -8,23 +8,17 @@ any type goes back exactly as it was.
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, TypeAlias
+from typing import Final
 
-from echoless.core.errors import BadRecord
 from echoless.core.json_codec import json_text
 from echoless.core.model import Json
-
-Cell: TypeAlias = "int | float | str | bytes | None"
-
-BYTES: Final = "$bytes"
-"""Key of a cell of bytes in JSON."""
+from echoless.core.sqlite import Cell
 
 _ARRAY: Final = re.compile(r'"((?:[^"\\]|\\.)*)"|([^,{}"]+)')
 _PLAIN: Final = re.compile(r"[^\s,{}\"\\]+\Z")
@@ -71,28 +65,6 @@ class Column:
     identity: bool = False
     required: bool = False
     default: str | None = None
-
-
-def to_json(cell: Cell) -> Json:
-    """Returns a cell as JSON, for `from_json`."""
-    if isinstance(cell, bytes):
-        return {BYTES: base64.b64encode(cell).decode("ascii")}
-    return cell
-
-
-def from_json(value: Json) -> Cell:
-    """Returns the cell `to_json` was given.
-
-    Raises:
-        BadRecord: It is none.
-    """
-    if isinstance(value, Mapping):
-        data = value.get(BYTES)
-        if isinstance(data, str):
-            return base64.b64decode(data)
-    elif not isinstance(value, Sequence) or isinstance(value, str):
-        return value
-    raise BadRecord(f"{str(value)[:40]!r} is no cell of a row")
 
 
 def alike(one: Cell, other: Cell) -> bool:

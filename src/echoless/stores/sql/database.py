@@ -1,21 +1,104 @@
 """What a store of a table needs of the database the table is in.
 
 Two databases have it: an SQLite file (`sqlite_backend.py`) and a server (`postgres_backend.py`).
+Rows of other tables belong to a row by a foreign key. Where the database removes them together with
+the row (`ON DELETE CASCADE`), they are part of its record: an undo puts them back. Where it does
+not, the row stays as long as they are there.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from echoless.stores.sql.references import Reference
-from echoless.stores.sql.table import SqlTable
+from echoless.core.model import Json
+from echoless.core.sqlite import Cell, Database
+from echoless.stores.column_values import cell_from_json, cell_to_json
+from echoless.stores.sql.cells import CellKind
+from echoless.stores.sql.table import Row, SqlTable
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A foreign key that leads to the table of the memories.
+
+    Attributes:
+        table: The table it is in.
+        columns: Its columns.
+        to: Columns of the memories' table, in the same order.
+        cascades: Whether a row goes with the one it refers to, and nothing else goes with it.
+    """
+
+    table: SqlTable
+    columns: tuple[str, ...]
+    to: tuple[str, ...]
+    cascades: bool
+
+    @property
+    def name(self) -> str:
+        """Returns a name for the record of a memory."""
+        return f"{self.table.full_name}({', '.join(self.columns)})"
+
+    @property
+    def holds_vectors(self) -> bool:
+        """Returns whether the table looks like one of vectors."""
+        kinds = {column.kind for column in self.table.columns.values()}
+        return CellKind.VECTOR in kinds or "embedding" in self.table.columns
+
+    def rows(self, connection: sa.Connection, row: Row) -> Iterator[Row]:
+        """Yields the rows of this table that refer to a row."""
+        values = [row.cells.get(name) for name in self.to]
+        if all(value is not None for value in values):
+            statement = self.table.select_where(dict(zip(self.columns, values, strict=True)))
+            yield from self.table.rows(connection.execute(statement))
+
+
+def dependents(
+    references: Sequence[Reference], connection: sa.Connection, row: Row
+) -> dict[str, Json]:
+    """Returns the rows that go with one, by the foreign key, as JSON."""
+    found: dict[str, Json] = {}
+    for each in references:
+        if not each.cascades:
+            continue
+        rows: list[Json] = [
+            {
+                "cells": {n: cell_to_json(c) for n, c in one.cells.items() if c is not None},
+                "place": one.place,
+            }
+            for one in each.rows(connection, row)
+        ]
+        if rows:
+            found[each.name] = rows
+    return found
+
+
+def put_back(references: Sequence[Reference], connection: sa.Connection, saved: Json) -> None:
+    """Adds the dependent rows again."""
+    if not isinstance(saved, Mapping):
+        return
+    for each in references:
+        given: Any = saved.get(each.name, ())
+        for one in given:
+            cells: dict[str, Cell] = {
+                name: cell_from_json(one["cells"].get(name))
+                for name, column in each.table.columns.items()
+                if not column.generated
+            }
+            known = {name: cells[name] for name in each.table.key or each.columns}
+            if one["place"] is not None:
+                there = connection.execute(each.table.place_is_taken(one["place"])).first()
+            else:
+                there = connection.execute(each.table.select_where(known)).first()
+            if there is None:  # else it came back with another row that it refers to
+                connection.execute(each.table.insert(cells, one["place"]))
+
 
 EXTRA: Final = "sql"
 
@@ -105,3 +188,21 @@ class Backend(ABC):
     @abstractmethod
     def close(self) -> None:
         """Closes all connections."""
+
+    @property
+    def databases(self) -> Sequence[Database]:
+        """Returns the open SQLite file; nothing for a server."""
+        return ()
+
+    def lock_name(self, table: SqlTable, place: str) -> str:  # noqa: ARG002 - a file has one path
+        """Returns the name of the writer's lock of a table, the same on every machine.
+
+        Args:
+            table: The table.
+            place: The database and the table, as messages name them.
+        """
+        return place
+
+    def reuses_numbers(self, table: SqlTable) -> bool:  # noqa: ARG002 - a sequence counts on
+        """Returns whether a new row may get the number of a row that was removed."""
+        return False

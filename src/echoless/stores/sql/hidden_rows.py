@@ -8,7 +8,7 @@ refer to, and the one whose number the database would give to the next new row.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from hashlib import blake2b
@@ -17,16 +17,15 @@ from typing import TYPE_CHECKING, Final
 from echoless.core.errors import StoreError, StoreLocked, UsageError
 from echoless.core.json_codec import memory_to_json
 from echoless.core.model import Memory, canonical
-from echoless.stores.base import Capabilities, OwnerView, Prints, Scope
+from echoless.core.sqlite import Cell
+from echoless.stores.base import Capabilities, OwnerView, Prints
 from echoless.stores.hidden_records import HiddenRecords, MovesHidden
 from echoless.stores.ledger import Mark
-from echoless.stores.sql.cells import Cell, CellKind
-from echoless.stores.sql.creation import new_id
-from echoless.stores.sql.hiding import Hider, shown_fact
+from echoless.stores.sql.cells import CellKind
+from echoless.stores.sql.database import put_back
+from echoless.stores.sql.hiding import Hiding, shown_fact
 from echoless.stores.sql.layout import Layout
-from echoless.stores.sql.opening import asked_hiding
-from echoless.stores.sql.references import put_back
-from echoless.stores.sql.sqlite_backend import SqliteBackend
+from echoless.stores.sql.row_writing import new_id
 from echoless.stores.sql.store import DEPENDENTS, Opened, TableStore
 from echoless.stores.sql.table import Row
 
@@ -43,11 +42,13 @@ def check_hiding(opened: Opened, layout: Layout) -> None:
         UsageError: `hide=move` or `hide=mark` is asked for a table that hides by a column, or a
             column is named while memories lie in the ledger.
     """
-    place, asked = opened.location.place, asked_hiding(opened.location, opened.table)
+    place = opened.location.place
+    asked = opened.location.hiding_way(opened.table.columns)
     if asked and layout.gone and layout.hiding is None:
         raise UsageError(
             f"{place} keeps deleted rows, marked in {layout.gone!r}, so hide={asked} cannot move "
-            f"any out. Let a newer {layout.preset} open it once, which adds a column that hides."
+            f"any out. Let a newer {layout.preset.program} open it once, which adds a column that "
+            "hides."
         )
     if layout.hiding is None or opened.table.view or not opened.table.key:
         return
@@ -69,6 +70,11 @@ class HidingTable(TableStore):
 
     capabilities = Capabilities(transactions=True, hides=True)
 
+    def __init__(self, opened: Opened, layout: Layout, hiding: Hiding) -> None:
+        """Wraps a table with a column that hides its rows."""
+        super().__init__(opened, layout)
+        self._hiding = hiding
+
     @property
     def owner_view(self) -> OwnerView:
         """Returns nothing to say: the program sees no hidden rows."""
@@ -76,29 +82,29 @@ class HidingTable(TableStore):
 
     def hide(self, marks: Sequence[Mark]) -> None:
         """Sets the hiding column of rows; a row that is already hidden stays unchanged."""
-        hider = Hider(self._layout)
         with self.transaction():
             rows = self._fetch({i for mark in marks for i in (mark.duplicate, mark.survivor)})
             cells: dict[str, Mapping[str, Cell]] = {}
             for mark in marks:
                 row, survivor = rows.get(mark.duplicate), rows.get(mark.survivor)
-                if row is None or hider.is_hidden(row) or (survivor is None and hider.names):
+                if row is None or self._hiding.is_hidden(row):
                     continue
-                before, fact = hider.before(row), shown_fact(mark.duplicate)
+                if survivor is None and self._hiding.survivor:
+                    continue
+                before, fact = self._hiding.before(row), shown_fact(mark.duplicate)
                 if before is not None or self.ledger.fact(fact) is not None:
                     self.ledger.set_fact(fact, json.dumps(before))
-                cells[mark.duplicate] = hider.hidden(row, survivor)
+                cells[mark.duplicate] = self._hiding.hidden(row, survivor)
             self._set(rows, cells)
 
     def unhide(self, ids: Iterable[str]) -> None:
         """Restores the former values of the hiding column."""
-        hider = Hider(self._layout)
         with self.transaction():
             rows = self._fetch(ids)
             cells: dict[str, Mapping[str, Cell]] = {}
             for id_, row in sorted(rows.items()):
-                if hider.is_hidden(row):
-                    cells[id_] = hider.shown(row, self._shown_before(id_))
+                if self._hiding.is_hidden(row):
+                    cells[id_] = self._hiding.shown(row, self._shown_before(id_))
             self._set(rows, cells)
 
     def _set(self, rows: Mapping[str, Row], cells: Mapping[str, Mapping[str, Cell]]) -> None:
@@ -116,27 +122,17 @@ class MovingTable(MovesHidden, TableStore):
     def __init__(self, opened: Opened, layout: Layout) -> None:
         """Wraps a table without a column that hides its rows."""
         super().__init__(opened, layout)
-        self._asked = asked_hiding(opened.location, opened.table)
+        self._asked = opened.location.hiding_way(opened.table.columns)
         self.owner_reads = f"other programs that read {replace(opened.location, hide='').url}"
         self._staying: set[str] = set()
 
     # ------------------------------------------------------------------ reading
 
-    def own_scan(self, scope: Scope) -> Iterator[Memory]:
-        """Yields the memories of the rows in the table."""
-        return TableStore.scan(self, scope)
-
-    def own_get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
-        """Returns fresh copies of rows in the table by id."""
-        return TableStore.get(self, ids)
-
-    def own_count(self, scope: Scope) -> int:
-        """Returns the number of memories in the table."""
-        return TableStore.count(self, scope)
-
-    def own_namespaces(self) -> Mapping[str, int]:
-        """Returns the number of memories in the table by namespace."""
-        return TableStore.namespaces(self)
+    # the rows of the table alone
+    own_scan = TableStore.scan
+    own_get = TableStore.get
+    own_count = TableStore.count
+    own_namespaces = TableStore.namespaces
 
     def order(self, memory: Memory) -> tuple[int | float | str | bytes, ...]:
         """Returns the number of the row, or its key, as the database sorts by it."""
@@ -248,10 +244,9 @@ class MovingTable(MovesHidden, TableStore):
 
         https://sqlite.org/autoinc.html: the largest number plus one, unless a table keeps count.
         """
-        backend = self._backend
-        if not isinstance(backend, SqliteBackend) or not backend.reuses_numbers(self._table):
+        if not self._backend.reuses_numbers(self._table):
             return set()
-        with backend.reading() as connection:
+        with self._backend.reading() as connection:
             highest = connection.execute(self._table.highest(self._table.key[0])).scalar()
         return {str(highest)} & set(ids)
 

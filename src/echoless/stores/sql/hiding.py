@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 
 from echoless.core.errors import StoreError
 from echoless.core.model import Json
+from echoless.core.sqlite import Cell
+from echoless.stores.column_values import BYTES
 from echoless.stores.expiration import SHOWN
 from echoless.stores.sql import cells as forms
-from echoless.stores.sql.cells import Cell, CellKind
-from echoless.stores.sql.layout import Hiding, Layout
-from echoless.stores.sql.table import Row
+from echoless.stores.sql.cells import CellKind, Column
+from echoless.stores.sql.table import Place, Row
 
 
 def shown_fact(id_: str) -> str:
@@ -20,39 +20,35 @@ def shown_fact(id_: str) -> str:
     return f"shown before: {id_}"
 
 
-class Hider:
-    """Reads and sets what hides a row."""
+@dataclass(frozen=True, slots=True)
+class Hiding:
+    """How the table's own program stops seeing a row; reads and sets what hides one.
 
-    def __init__(self, layout: Layout) -> None:
-        """Takes the layout of a table in which rows can be hidden."""
-        hiding = layout.hiding
-        assert hiding is not None
-        self._hiding: Hiding = hiding
-        self._column = layout.table.columns[hiding.place.column]
-        self._typed = layout.table.typed
+    Attributes:
+        place: What is set.
+        column: The column it is in.
+        typed: Whether the database checks types.
+        value: What it is set to; empty if it names the survivor.
+        survivor: Column that names a survivor there.
+    """
 
-    @property
-    def names(self) -> bool:
-        """Returns whether a hidden row names the survivor."""
-        return bool(self._hiding.survivor)
+    place: Place
+    column: Column
+    typed: bool
+    value: str = ""
+    survivor: str = ""
 
     def _value(self, row: Row) -> Json | bytes:
         """Returns the present value of the hiding column or key."""
-        place = self._hiding.place
-        cell = row.cells[place.column]
-        if not place.path:
-            return cell
-        value = forms.parsed(cell)
-        for key in place.path:
-            value = value.get(key) if isinstance(value, Mapping) else None
-        return value
+        cell = row.cells[self.place.column]
+        return self.place.inside(forms.parsed(cell)) if self.place.path else cell
 
     def is_hidden(self, row: Row) -> bool:
         """Returns whether the program of the table does not show a row."""
         value = self._value(row)
         if value is None or value is False:
             return False
-        if self._hiding.place.path:  # a date until which a memory holds
+        if self.place.path:  # a date until which a memory holds
             try:
                 return date.fromisoformat(str(value)) < datetime.now(UTC).date()
             except ValueError:
@@ -62,15 +58,14 @@ class Hider:
     def before(self, row: Row) -> Json:
         """Returns the hiding column's value of a row that is about to be hidden, or None."""
         value = self._value(row)
-        return {forms.BYTES: ""} if isinstance(value, bytes) else value
+        return {BYTES: ""} if isinstance(value, bytes) else value
 
     def hidden(self, row: Row, survivor: Row | None) -> dict[str, Cell]:
         """Returns the cells that hide a row."""
-        value = self._hiding.value
-        if self._hiding.survivor:
+        if self.survivor:
             assert survivor is not None
-            return {self._column.name: survivor.cells[self._hiding.survivor]}
-        return {self._column.name: self._with(row, value or self._sign())}
+            return {self.column.name: survivor.cells[self.survivor]}
+        return {self.column.name: self._with(row, self.value or self._sign())}
 
     def shown(self, row: Row, before: Json) -> dict[str, Cell]:
         """Returns the cells that show a row again.
@@ -79,31 +74,29 @@ class Hider:
             row: The hidden row.
             before: What `before` returned; None for nothing.
         """
-        return {self._column.name: self._with(row, before)}
+        return {self.column.name: self._with(row, before)}
 
     def _sign(self) -> str | int:
         """Returns the value that hides a row in a column of the user's choice."""
-        if self._column.kind is CellKind.BOOLEAN:
-            return "true" if self._typed else 1
-        if self._column.kind is CellKind.NUMBER:
-            return "1" if self._typed else 1
-        if self._column.kind in {CellKind.TIME, CellKind.TEXT}:
+        if self.column.kind is CellKind.BOOLEAN:
+            return "true" if self.typed else 1
+        if self.column.kind is CellKind.NUMBER:
+            return "1" if self.typed else 1
+        if self.column.kind in {CellKind.TIME, CellKind.TEXT}:
             return datetime.now(UTC).isoformat(sep=" ", timespec="seconds")
         raise StoreError(
-            f"The column {self._column.name!r} ({self._column.type}) cannot hide a row. Name a "
+            f"The column {self.column.name!r} ({self.column.type}) cannot hide a row. Name a "
             "column of truth values, numbers, texts or times as hide=COLUMN."
         )
 
     def _with(self, row: Row, value: Json) -> Cell:
         """Returns the cell with a value at the place."""
-        place = self._hiding.place
+        place = self.place
         cell = row.cells[place.column]
         if not place.path:
             assert value is None or isinstance(value, str | int | float)
             return value
-        whole = forms.parsed(cell)
-        changed = _set(whole if isinstance(whole, Mapping) else {}, place.path, value)
-        return forms.dumped(changed, cell)
+        return forms.dumped(place.with_value(forms.parsed(cell), value), cell)
 
     def as_in(self, old: Row, new: Row) -> Row:
         """Returns a row that is hidden as another one is, for a place inside JSON."""
@@ -111,18 +104,4 @@ class Hider:
         if now == wanted:
             return new
         assert not isinstance(now, bytes)
-        return replace(new, cells={**new.cells, self._column.name: self._with(new, now)})
-
-
-def _set(whole: Mapping[str, Json], path: tuple[str, ...], value: Json) -> dict[str, Json]:
-    """Returns an object with another value at a path; None removes the key."""
-    key, *rest = path
-    result = dict(whole)
-    inner = result.get(key)
-    if rest:
-        result[key] = _set(inner if isinstance(inner, Mapping) else {}, tuple(rest), value)
-    elif value is None:
-        result.pop(key, None)
-    else:
-        result[key] = value
-    return result
+        return replace(new, cells={**new.cells, self.column.name: self._with(new, now)})

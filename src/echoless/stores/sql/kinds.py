@@ -6,24 +6,48 @@ How a table hides what is marked is chosen here: by a column, by moving rows out
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from echoless.core.errors import EcholessError, StoreNotFound, UsageError
-from echoless.core.sqlite import is_sqlite, looking
+from echoless.core.errors import LedgerDamaged, StoreNotFound, UsageError
+from echoless.core.optional import lazy_module, require_module
+from echoless.core.sqlite import open_for_writing, table_exists
 from echoless.stores.base import StoreKind
+from echoless.stores.column_values import is_database_with, suggestion, texts_in
 from echoless.stores.field_map import FieldMap
-from echoless.stores.sql.creation import create_table
-from echoless.stores.sql.database import Backend
+from echoless.stores.files import make_file
+from echoless.stores.sql.database import EXTRA, Backend
 from echoless.stores.sql.hidden_rows import HidingTable, MovingTable, check_hiding
-from echoless.stores.sql.layout import layout_of
+from echoless.stores.sql.layout import layout_of, preset_of
 from echoless.stores.sql.location import Location
-from echoless.stores.sql.opening import completed, only_table
 from echoless.stores.sql.postgres_backend import PostgresBackend
-from echoless.stores.sql.presets import preset_of
+from echoless.stores.sql.postgres_ledger import place_of
 from echoless.stores.sql.sqlite_backend import SqliteBackend
 from echoless.stores.sql.store import Opened, TableStore
+from echoless.stores.sql.table import ARROW, Place
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+    from sqlalchemy.dialects import sqlite
+else:
+    sa, sqlite = lazy_module("sqlalchemy"), lazy_module("sqlalchemy.dialects.sqlite")
+
+_TEXTS: Final = (
+    "type",
+    "tags",
+    "created_at",
+    "updated_at",
+    "last_accessed",
+    "provenance",
+    "links",
+    "metadata",
+)
+_REAL: Final = "importance"
+_WHOLE: Final = "access_count"
+_TRUTH: Final = "pinned"
 
 
 class SqlStore(StoreKind):
@@ -50,14 +74,15 @@ class SqlStore(StoreKind):
         )
         opened: Opened | None = None
         try:
-            name = given.table or only_table(backend, given)
+            name = given.table or _only_table(backend, given)
             table = backend.table(name)
             if table is None:
                 raise StoreNotFound(
                     f"There is no table {name!r} in {replace(given, table='').place}. It has: "
                     f"{', '.join(backend.tables()) or 'none'}."
                 )
-            opened = Opened.of(replace(given, table=table.full_name), backend, table)
+            whole = replace(given, table=table.full_name)
+            opened = Opened(whole, backend, table, place_of(whole, backend, table))
             return _store(opened)
         except BaseException:
             if opened is not None:
@@ -71,27 +96,13 @@ class SqlStore(StoreKind):
         given = cls._parsed(location)
         if not given.table:
             raise UsageError(f"Name the table to make: {given.url}#TABLE.")
-        create_table(given)
+        _create_table(given)
         return cls.open(location)
 
     @classmethod
     def recognises(cls, path: Path) -> bool:
         """Returns whether it is an SQLite file with a table of a known program."""
-        if not path.is_file() or not is_sqlite(path):
-            return False
-        try:
-            with looking(path) as connection:
-                names = connection.execute(
-                    "SELECT name FROM sqlite_master WHERE type = 'table'"
-                    " AND sql NOT LIKE 'create virtual%'"
-                )
-                for (name,) in names.fetchall():
-                    columns = connection.execute("SELECT name FROM pragma_table_info(?)", (name,))
-                    if preset_of([column for (column,) in columns.fetchall()]) is not None:
-                        return True
-        except EcholessError:
-            return False
-        return False
+        return is_database_with(path, _has_known_table)
 
 
 class PostgresStore(SqlStore):
@@ -114,12 +125,100 @@ class PostgresStore(SqlStore):
         return False
 
 
+def _has_known_table(database: sqlite3.Connection) -> bool:
+    """Returns whether a table of a known program is in an SQLite file."""
+    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'create virtual%'"
+    for (name,) in database.execute(query).fetchall():
+        columns = database.execute("SELECT name FROM pragma_table_info(?)", (name,)).fetchall()
+        if preset_of([column for (column,) in columns]) is not None:
+            return True
+    return False
+
+
+def _only_table(backend: Backend, location: Location) -> str:
+    """Returns the name of the table that is meant where none is named.
+
+    Raises:
+        UsageError: No table or several tables could be meant.
+    """
+    names = backend.tables()
+    known = [n for n in names if (t := backend.table(n)) is not None and preset_of(t.columns)]
+    if len(known) == 1:
+        return known[0]
+    if not known and len(names) == 1:
+        return names[0]
+    which = f"Tables of known programs: {', '.join(known)}. " if known else ""
+    way = f"Name it: {location.url}#TABLE."
+    if isinstance(backend, SqliteBackend) and not known:
+        way = suggestion(backend.path, texts_in(backend.database.connection))
+    raise UsageError(
+        f"Which table of {location.place} holds the memories? {which}It has: "
+        f"{', '.join(names) or 'none'}. {way}"
+    )
+
+
+def _create_table(location: Location) -> None:
+    """Makes the table of a location if it is missing; a map gives other names to its columns.
+
+    Raises:
+        StoreError: The database does not allow it.
+    """
+    require_module("sqlalchemy", "The store 'sql'", EXTRA)
+    schema, _, name = location.table.rpartition(".")
+    statement = sa.schema.CreateTable(_table(location, schema, name))
+    if location.path is not None:
+        _in_file(location.path, location.table, statement)
+        return
+    backend = PostgresBackend(location)
+    try:
+        if backend.table(location.table) is None:
+            with backend.writing(location.place), backend.transaction() as connection:
+                connection.execute(statement)
+    finally:
+        backend.close()
+
+
+def _in_file(path: Path, name: str, statement: sa.schema.CreateTable) -> None:
+    """Makes a table in an SQLite file, which may be empty or missing."""
+    if not path.exists():
+        make_file(path)
+    database = open_for_writing(path, create=True, wal=False)
+    try:
+        with database.transaction():
+            if not table_exists(database.connection, name):
+                database.connection.execute(str(statement.compile(dialect=sqlite.dialect())))
+    finally:
+        database.close()
+
+
+def _table(location: Location, schema: str, name: str) -> sa.Table:
+    """Returns the table to make."""
+
+    def named(field: str) -> str:
+        text = location.map.column(field)
+        return Place.parse(text).column if text and ARROW not in text else field
+
+    columns = [
+        sa.Column("id", sa.Text, primary_key=True, nullable=False),
+        sa.Column(named("content"), sa.Text, nullable=False),
+        sa.Column(named("namespace"), sa.Text),
+        *(sa.Column(named(field), sa.Text) for field in _TEXTS),
+        sa.Column(named(_REAL), sa.Double),
+        sa.Column(named(_WHOLE), sa.BigInteger),
+        sa.Column(named(_TRUTH), sa.Boolean),
+    ]
+    return sa.Table(name, sa.MetaData(), *columns, schema=schema or None)
+
+
 def _store(opened: Opened) -> TableStore:
     """Returns the store of a table, of the kind that hides as this table can."""
-    layout = layout_of(opened.table, completed(opened.location, opened.sidecar, opened.table))
+    location = replace(opened.location, hide=opened.location.hiding_column(opened.table.columns))
+    with suppress(LedgerDamaged):  # the table can be read, and `check` tells of the ledger
+        location = opened.location.completed(opened.sidecar.ledger, opened.table.columns)
+    layout = layout_of(opened.table, location)
     check_hiding(opened, layout)
     if not opened.table.key or opened.table.view:
         return TableStore(opened, layout)
     if layout.hiding is not None:
-        return HidingTable(opened, layout)
+        return HidingTable(opened, layout, layout.hiding)
     return TableStore(opened, layout) if layout.gone else MovingTable(opened, layout)

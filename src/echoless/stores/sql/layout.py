@@ -1,25 +1,213 @@
-"""Where each field of a memory lies in a table: from a map, a preset, or the usual names."""
+"""Where each field of a memory lies in a table: from a map, a preset, or the usual names.
+
+A preset recognises the table of another program by its columns, and says how that program itself
+hides a row. Where it has no way to hide one, a hidden memory is hidden from echoless alone, and the
+report says so.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from echoless.core.commands import command_line
 from echoless.core.errors import UsageError
 from echoless.core.model import Json
+from echoless.core.optional import lazy_module, require_module
 from echoless.core.timestamps import instant
+from echoless.stores.column_values import cell_to_json
 from echoless.stores.field_map import PLAIN, FieldMap
 from echoless.stores.sql import cells as forms
-from echoless.stores.sql.cells import CellKind, Column
+from echoless.stores.sql.cells import CellKind
+from echoless.stores.sql.hiding import Hiding
 from echoless.stores.sql.location import Location
-from echoless.stores.sql.presets import TablePreset, preset_of
-from echoless.stores.sql.table import Row, SqlTable
+from echoless.stores.sql.table import ARROW, Place, Row, SqlTable
 
-ARROW: Final = "->"
-"""Leads from a column of JSON to a key inside of it."""
+if TYPE_CHECKING:
+    from mem0.utils import lemmatization
+else:
+    lemmatization = lazy_module("mem0.utils.lemmatization")
+
+EXPIRED: Final = "1970-01-01"
+"""Date of a hidden memory in tables whose program hides expired rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class TablePreset:
+    """Layout of a program's table.
+
+    Attributes:
+        program: Its name.
+        signs: Columns that such a table has.
+        map: Field to column, or to `column->key` inside a column of JSON.
+        content: Places of the text, the first with a text counts; that of the map if empty.
+        context: Columns with the subject of a text, or with more of it: they are compared with it.
+            One alone, a text or a list of texts in JSON, is the text of a row without another.
+        scope: Places that make the namespace, by their label; that of the map if empty.
+        rest: Column of JSON, or place inside one, whose other keys are the metadata.
+        hide: Column or place that hides a row from the program; may be empty.
+        hidden: Value of that place in a hidden row; empty if it names the survivor.
+        survivor: Column that names a survivor there.
+        gone: Column that is set in a row the program has deleted; may be empty.
+        vectors: Table of sqlite-vec that holds the vectors by the number of the row; may be empty.
+        model: Name of the vectors' model; empty to name it after the table.
+        counters: Columns the program changes whenever it reads or reorders, which are no edit.
+        fades: Whether the importance changes by itself.
+        unit: Unit of times that are numbers: 1 for seconds, 1000 for milliseconds.
+        derived: Function of the text by place, for values that follow it.
+        written: Field of a time by column, for columns that repeat one as ISO 8601.
+        exactly: Whether such a table has no other columns.
+    """
+
+    program: str
+    signs: frozenset[str]
+    map: FieldMap
+    content: tuple[str, ...] = ()
+    context: tuple[str, ...] = ()
+    scope: Mapping[str, str] = field(default_factory=dict)
+    rest: str = ""
+    hide: str = ""
+    hidden: str = ""
+    survivor: str = ""
+    gone: str = ""
+    vectors: str = ""
+    model: str = ""
+    counters: frozenset[str] = frozenset()
+    fades: bool = False
+    unit: int = 1
+    derived: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
+    written: Mapping[str, str] = field(default_factory=dict)
+    exactly: bool = False
+
+    def fits(self, columns: Collection[str]) -> bool:
+        """Returns whether a table with these columns is one of the program."""
+        return self.signs <= set(columns) and (not self.exactly or self.signs == set(columns))
+
+
+def _normal_hash(text: str) -> str:
+    """Returns the hash mcp-memory-service 12.4 gives a text (`utils/hashing.py`)."""
+    return hashlib.sha256(text.strip().lower().encode("utf-8")).hexdigest()
+
+
+def _md5(text: str) -> str:
+    """Returns the hash mem0 2.2 gives a text."""
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def _lemmatized(text: str) -> str:
+    """Returns the words mem0 2.2 searches a text by."""
+    require_module("mem0", "A new text in a table of mem0", "mem0")
+    return str(lemmatization.lemmatize_for_bm25(text))
+
+
+_TIMES: Final = ("created_at", "updated_at")
+
+
+def _named(*same: str, **columns: str) -> FieldMap:
+    """Returns a map from fields to columns.
+
+    Args:
+        same: Fields in columns of the same name.
+        columns: Column, or place inside one of JSON, of each other field.
+    """
+    return FieldMap({**dict(zip(same, same, strict=True)), **columns})
+
+
+PRESETS: Final = (
+    # mcp-memory-service 12.4: `storage/mixins/migrations.py`; its searches skip `superseded_by`
+    # (`storage/mixins/retrieve.py`) and rows with `deleted_at`.
+    TablePreset(
+        "mcp-memory-service",
+        frozenset({"id", "content_hash", "content", "tags", "memory_type", "metadata"}),
+        _named("content", "tags", *_TIMES, "last_accessed", type="memory_type", namespace="store"),
+        rest="metadata",
+        hide="superseded_by",
+        survivor="content_hash",
+        gone="deleted_at",
+        vectors="memory_embeddings",
+        derived={"content_hash": _normal_hash},
+        written={"created_at_iso": "created_at", "updated_at_iso": "updated_at"},
+    ),
+    # langgraph-checkpoint-sqlite 3.1 and -postgres 3: `store/*/base.py`. LangMem keeps its text
+    # under `content`.
+    TablePreset(
+        "LangGraph",
+        frozenset({"prefix", "key", "value", "created_at", "updated_at"}),
+        _named(*_TIMES, namespace="prefix"),
+        content=("value->text", "value->content->content", "value->content"),
+        rest="value",
+    ),
+    # agno 3.1: `db/sqlite/schemas.py`; the text is a JSON string.
+    TablePreset(
+        "agno",
+        frozenset({"memory_id", "memory", "user_id", "agent_id", "team_id", "topics"}),
+        _named(*_TIMES, content="memory", tags="topics"),
+        scope={"agent_id": "agent_id", "team_id": "team_id", "user_id": "user_id"},
+    ),
+    # mem0 2.2 on pgvector: `vector_stores/pgvector.py`, `memory/main.py`.
+    TablePreset(
+        "mem0",
+        frozenset({"id", "vector", "payload"}),
+        _named(
+            content="payload->data",
+            created_at="payload->created_at",
+            updated_at="payload->updated_at",
+            vectors="vector",
+        ),
+        scope={
+            "agent_id": "payload->agent_id",
+            "run_id": "payload->run_id",
+            "user_id": "payload->user_id",
+        },
+        rest="payload",
+        hide="payload->expiration_date",
+        hidden=EXPIRED,
+        derived={"payload->hash": _md5, "payload->text_lemmatized": _lemmatized},
+        exactly=True,
+    ),
+    # OpenMemory (CaviraOSS): `core/db.ts`; the vectors lie in a table of their own.
+    TablePreset(
+        "OpenMemory",
+        frozenset({"id", "user_id", "content", "primary_sector", "tags", "meta", "salience"}),
+        _named(
+            "content",
+            "tags",
+            *_TIMES,
+            namespace="user_id",
+            type="primary_sector",
+            last_accessed="last_seen_at",
+            importance="salience",
+        ),
+        rest="meta",
+        counters=frozenset({"feedback_score", "coactivations", "decay_lambda", "segment"}),
+        fades=True,
+        unit=1000,
+    ),
+    # claude-mem 13.25: its migrations; rows from before 2025-12 have `text` and no `narrative`, and
+    # its first tables have no such column, nor one for the title and the facts.
+    TablePreset(
+        "claude-mem",
+        frozenset({"id", "project", "text", "type", "created_at", "created_at_epoch"}),
+        _named("type", namespace="project", tags="concepts", created_at="created_at_epoch"),
+        content=("narrative", "text", "facts", "subtitle", "title"),
+        context=("title", "subtitle", "facts"),
+        counters=frozenset({"relevance_count", "merged_into_project"}),
+        unit=1000,
+    ),
+)
+"""Presets in the order of the search."""
+
+_OTHER: Final = TablePreset("", frozenset(), FieldMap())
+"""Stands for the program of a table that no preset fits."""
+
+
+def preset_of(columns: Collection[str]) -> TablePreset | None:
+    """Returns the preset of a table with these columns, or None."""
+    return next((each for each in PRESETS if each.fits(columns)), None)
+
 
 _PLACES: Final = 3
 """Places of texts that a remark names."""
@@ -52,43 +240,6 @@ _USUAL: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A column, or a key inside a column of JSON.
-
-    Attributes:
-        column: Its name.
-        path: Keys from the outside in.
-    """
-
-    column: str
-    path: tuple[str, ...] = ()
-
-    @classmethod
-    def parse(cls, text: str) -> Place:
-        """Reads `column` or `column->key->key`."""
-        column, *path = text.split(ARROW)
-        return cls(column, tuple(path))
-
-    def __str__(self) -> str:
-        return ARROW.join((self.column, *self.path))
-
-
-@dataclass(frozen=True, slots=True)
-class Hiding:
-    """How the table's own program stops seeing a row.
-
-    Attributes:
-        place: What is set.
-        value: What it is set to; empty if it names the survivor.
-        survivor: Column that names a survivor there.
-    """
-
-    place: Place
-    value: str = ""
-    survivor: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Layout:
     """The place of each field.
 
@@ -97,17 +248,13 @@ class Layout:
         content: Places of the text; the first with a text counts.
         places: Place by field, of those in `FIELDS`.
         scope: Places of the namespace by label; one without a label is the namespace itself.
-        context: Columns that are read with the text, of those a preset names.
+        context: Columns that are read with the text, of those the preset names.
         rest: Object whose other keys are the metadata; None if the table has none.
         vectors: Column of vectors, or None.
-        side_vectors: Table of sqlite-vec with the vectors, or empty.
         model: Name of their model.
         hiding: How a row is hidden, or None.
         gone: Column that is set in a deleted row; empty if there is none.
-        preset: Program whose table it is, or empty.
-        counters: Columns that may change without an edit.
-        fades: Whether the importance changes by itself.
-        unit: Unit of times that are numbers, as a part of a second.
+        preset: What is known of the program whose table it is.
         derived: Function of the text by place.
         written: Field of a time by column that repeats it as ISO 8601.
     """
@@ -119,16 +266,12 @@ class Layout:
     context: tuple[str, ...]
     rest: Place | None
     vectors: str | None
-    side_vectors: str
     model: str
     hiding: Hiding | None
     gone: str
-    preset: str = ""
-    counters: frozenset[str] = frozenset()
-    fades: bool = False
-    unit: int = 1
-    derived: Mapping[Place, Callable[[str], str]] = field(default_factory=dict)
-    written: Mapping[str, str] = field(default_factory=dict)
+    preset: TablePreset
+    derived: Mapping[Place, Callable[[str], str]]
+    written: Mapping[str, str]
 
     def inner(self, content: Place) -> frozenset[str]:
         """Returns the keys of the object of metadata that hold something else.
@@ -159,7 +302,7 @@ class Layout:
     def extra(self) -> tuple[str, ...]:
         """Returns the columns that hold no field; their cells are carried along."""
         taken = {place.column for place in self.used} | set(self.table.key)
-        taken |= {place.column for place in self.derived} | self.counters
+        taken |= {place.column for place in self.derived} | self.preset.counters
         taken |= {self.gone, *self.written}
         if self.rest is not None:
             taken.add(self.rest.column)
@@ -215,7 +358,7 @@ class ScanRemarks:
         """Counts a row without a text where it is looked for, and where it has one."""
         self.textless += 1
         waiting: list[tuple[str, Json]] = [
-            (name, forms.parsed(cell) if str(cell).lstrip("b'")[:1] == "{" else forms.to_json(cell))
+            (name, forms.parsed(cell) if str(cell).lstrip("b'")[:1] == "{" else cell_to_json(cell))
             for name, cell in row.cells.items()
         ]
         for place, whole in waiting:
@@ -235,14 +378,11 @@ def layout_of(table: SqlTable, location: Location) -> Layout:
     Raises:
         UsageError: A column of the map is not there, or no column holds the text.
     """
-    preset = preset_of(table.columns)
-    asked = location.map
-    usual = FieldMap() if preset is not None else _usual(table, asked)
-    base = FieldMap() if preset is None else _present(preset.map, table)
-    merged = asked.over(base.over(usual))
+    preset, asked = preset_of(table.columns) or _OTHER, location.map
+    merged = asked.over(_usual(table, asked) if preset is _OTHER else _present(preset.map, table))
     _check(asked, table)
     content = _content(merged, asked, preset, table)
-    if "content" not in asked.columns and preset is None and not content:
+    if "content" not in asked.columns and preset is _OTHER and not content:
         texts = (
             n for n, c in table.columns.items() if c.kind is CellKind.TEXT and n not in table.key
         )
@@ -251,28 +391,21 @@ def layout_of(table: SqlTable, location: Location) -> Layout:
             f"No column of {table.full_name} is named as a text. It has: "
             f"{', '.join(table.columns)}. Name it: {command_line('audit', named.url)}."
         )
-    model = location.model or (preset.model if preset else "") or f"sql:{table.name}"
-    rest = merged.column("metadata") or (preset.rest if preset else "")
-    derived, written = (preset.derived, preset.written) if preset else ({}, {})
-    counters = preset.counters if preset else frozenset()
+    rest = merged.column("metadata") or preset.rest
     return Layout(
         table=table,
         content=content,
         places={n: Place.parse(c) for n in FIELDS if (c := merged.column(n)) is not None},
         scope=_scope(merged, asked, preset),
-        context=tuple(c for c in preset.context if c in table.columns) if preset else (),
+        context=tuple(c for c in preset.context if c in table.columns),
         rest=Place.parse(rest) if rest else None,
         vectors=_vectors(merged, table),
-        side_vectors=preset.vectors if preset else "",
-        model=model,
+        model=location.model or preset.model or f"sql:{table.name}",
         hiding=_hiding(location, preset, table),
-        gone=preset.gone if preset and preset.gone in table.columns else "",
-        preset=preset.program if preset else "",
-        counters=counters,
-        fades=bool(preset and preset.fades),
-        unit=preset.unit if preset else 1,
-        derived={Place.parse(place): made for place, made in derived.items()},
-        written={c: n for c, n in written.items() if c in table.columns},
+        gone=preset.gone if preset.gone in table.columns else "",
+        preset=preset,
+        derived={Place.parse(place): made for place, made in preset.derived.items()},
+        written={c: n for c, n in preset.written.items() if c in table.columns},
     )
 
 
@@ -313,24 +446,19 @@ def _check(asked: FieldMap, table: SqlTable) -> None:
 
 
 def _content(
-    merged: FieldMap, asked: FieldMap, preset: TablePreset | None, table: SqlTable
+    merged: FieldMap, asked: FieldMap, preset: TablePreset, table: SqlTable
 ) -> tuple[Place, ...]:
     """Returns the places of the text."""
-    own = asked.column("content")
-    texts: tuple[str, ...] = (own,) if own is not None else ()
-    if own is None and preset is not None:
-        texts = preset.content
+    texts = preset.content if asked.column("content") is None else ()
     if not texts and (column := merged.column("content")) is not None:
         texts = (column,)
-    places = (Place.parse(text) for text in texts)
+    places = map(Place.parse, texts)
     return tuple(place for place in places if place.column in table.columns)
 
 
-def _scope(
-    merged: FieldMap, asked: FieldMap, preset: TablePreset | None
-) -> tuple[tuple[str, Place], ...]:
+def _scope(merged: FieldMap, asked: FieldMap, preset: TablePreset) -> tuple[tuple[str, Place], ...]:
     """Returns the places of the namespace by label."""
-    if "namespace" not in asked.columns and preset is not None and preset.scope:
+    if "namespace" not in asked.columns and preset.scope:
         return tuple((label, Place.parse(text)) for label, text in preset.scope.items())
     text = merged.column("namespace")
     if text is None:
@@ -346,23 +474,20 @@ def _vectors(merged: FieldMap, table: SqlTable) -> str | None:
     named = merged.column("vectors")
     if named is not None:
         return named
-    columns: tuple[Column, ...] = tuple(table.columns.values())
-    return next((c.name for c in columns if c.kind is CellKind.VECTOR), None)
+    return next((n for n, c in table.columns.items() if c.kind is CellKind.VECTOR), None)
 
 
-def _hiding(location: Location, preset: TablePreset | None, table: SqlTable) -> Hiding | None:
+def _hiding(location: Location, preset: TablePreset, table: SqlTable) -> Hiding | None:
     """Returns how a row is hidden."""
+    place = Place.parse(location.hide or preset.hide)
+    column = table.columns.get(place.column)
     if location.hide:
-        place = Place.parse(location.hide)
-        if place.column not in table.columns:
+        if column is None:
             raise UsageError(
                 f"hide={location.hide} names a column that {table.full_name} does not have. It "
                 f"has: {', '.join(table.columns)}."
             )
-        return Hiding(place)
-    if preset is None or not preset.hide:
+        return Hiding(place, column, table.typed)
+    if column is None:
         return None
-    place = Place.parse(preset.hide)
-    if place.column not in table.columns:
-        return None
-    return Hiding(place, preset.hidden, preset.survivor)
+    return Hiding(place, column, table.typed, preset.hidden, preset.survivor)

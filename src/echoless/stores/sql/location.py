@@ -9,8 +9,10 @@ of its driver (`host`, `port`, `sslmode`, …).
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -20,7 +22,8 @@ from echoless.core.destination import is_loopback
 from echoless.core.errors import UsageError
 from echoless.core.optional import lazy_module
 from echoless.core.own_folders import user_folder
-from echoless.stores.field_map import FieldMap, read_pairs
+from echoless.stores.field_map import FieldMap, Hiding, read_pairs
+from echoless.stores.ledger import Ledger
 
 if TYPE_CHECKING:
     import psycopg
@@ -28,6 +31,9 @@ else:
     psycopg = lazy_module("psycopg")
 
 POSTGRES: Final = "postgresql"
+_MAP_FACT: Final = "field map"
+_OPTIONS_FACT: Final = "sql options"
+_WAYS: Final[Mapping[str, Hiding]] = {"move": "move", "mark": "mark"}
 DATABASE: Final = "database"
 """Value of `ledger` that puts the lineage into the database of the table."""
 
@@ -142,6 +148,47 @@ class Location:
     def mapped(self, field_map: FieldMap) -> Location:
         """Returns the location with another map, completed from the one it has."""
         return replace(self, map=field_map.over(self.map))
+
+    # ------------------------------------------------------------------ options of earlier runs
+
+    def hiding_way(self, columns: Collection[str]) -> Hiding:
+        """Returns `move` or `mark` where the URL asks for it; a column of that name goes first."""
+        return "" if self.hide in columns else _WAYS.get(self.hide, "")
+
+    def hiding_column(self, columns: Collection[str]) -> str:
+        """Returns the column or place of `hide=COLUMN`; empty where none is named."""
+        return "" if self.hiding_way(columns) else self.hide
+
+    def completed(self, ledger: Ledger, columns: Collection[str]) -> Location:
+        """Returns the location with the options an earlier run wrote with, where it names none.
+
+        Its `hide` is that of a column alone: `move` and `mark` are facts of their own.
+
+        Args:
+            ledger: In which the options lie.
+            columns: Of the table.
+        """
+        field_map, options = ledger.fact(_MAP_FACT), json.loads(ledger.fact(_OPTIONS_FACT) or "{}")
+        return replace(
+            self,
+            map=self.map or FieldMap(json.loads(field_map or "{}")),
+            hide=self.hiding_column(columns) or options.get("hide", ""),
+            model=self.model or options.get("model", ""),
+        )
+
+    def remember(self, ledger: Ledger, columns: Collection[str]) -> None:
+        """Keeps the map and the options: who undoes a run reads the fields it wrote."""
+        hide = self.hiding_column(columns)
+        wanted = {
+            _MAP_FACT: json.dumps(dict(self.map.columns)) if self.map else None,
+            _OPTIONS_FACT: json.dumps({"hide": hide, "model": self.model})
+            if hide or self.model
+            else None,
+        }
+        for key, value in wanted.items():
+            if value is not None and ledger.fact(key) != value:
+                with ledger.transaction():
+                    ledger.set_fact(key, value)
 
 
 def _file(text: str) -> Location:

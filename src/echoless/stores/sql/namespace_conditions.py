@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, Final
 from echoless.core.optional import lazy_module
 from echoless.core.text import has_utf8
 from echoless.stores.expiration import SHOWN
-from echoless.stores.namespace_labels import by_labels_present
+from echoless.stores.scope import by_labels_present
 from echoless.stores.sql.cells import CellKind
-from echoless.stores.sql.layout import Layout, Place
-from echoless.stores.sql.table import TEXTS
+from echoless.stores.sql.layout import Layout
+from echoless.stores.sql.table import TEXTS, Place
 
 if TYPE_CHECKING:
     import sqlalchemy as sa

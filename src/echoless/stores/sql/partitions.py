@@ -1,4 +1,4 @@
-"""Numbers and digests of the memories of a table by namespace, made by the database.
+"""Rows of a table that are memories, and numbers and digests of them by namespace.
 
 Rows the database cannot decide on are read (`namespace_conditions.py`); where it can decide on
 none, all are. In PostgreSQL a row never leaves the server for its digest: the digest of a namespace
@@ -9,27 +9,144 @@ memory. In SQLite, which has no such function, rows are digested here.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from echoless.core.model import Json
 from echoless.core.optional import lazy_module
+from echoless.core.sqlite import Cell
+from echoless.stores.ledger import Ledger
 from echoless.stores.sql import cells as forms
-from echoless.stores.sql.layout import Layout
-from echoless.stores.sql.namespace_conditions import (
-    Counting,
-    grouped_exactly,
-)
-from echoless.stores.sql.record import Codec
-from echoless.stores.sql.row_heads import RowChoice, RowHeads
+from echoless.stores.sql.layout import Layout, ScanRemarks
+from echoless.stores.sql.namespace_conditions import Counting, NamespaceConditions, grouped_exactly
+from echoless.stores.sql.row_codec import Codec, RowReading, digest_id
+from echoless.stores.sql.table import Row
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
     from sqlalchemy.dialects import postgresql
 else:
     sa, postgresql = lazy_module("sqlalchemy"), lazy_module("sqlalchemy.dialects.postgresql")
+
+_AT_ONCE: Final = 500
+"""Rows whose marks are looked up together."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowHead:
+    """Row that is a memory, with the fields a scope looks at."""
+
+    id: str
+    namespace: str
+    created_at: str | None
+    row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class RowChoice:
+    """Choice of rows to read.
+
+    Attributes:
+        names: Of namespaces; None for all.
+        where: Condition they meet; None for every row.
+    """
+
+    names: Collection[str] | None = None
+    where: Any = None
+
+
+class RowHeads:
+    """Tells which rows of a table are memories, and of which namespace.
+
+    Attributes:
+        conditions: On the namespaces of rows.
+    """
+
+    def __init__(self, layout: Layout, codec: Codec, ledger: Callable[[], Ledger]) -> None:
+        """Takes the layout of a table, and how its rows are read.
+
+        Args:
+            layout: Of the table.
+            codec: Reads the fields of a row.
+            ledger: Returns the present ledger, which names the rows that echoless hid.
+        """
+        self._gone = layout.gone
+        self._table = layout.table
+        self._codec = codec
+        self._ledger = ledger
+        self._hiding = layout.hiding
+        self.conditions = NamespaceConditions(layout)
+
+    def read(
+        self, connection: sa.Connection, chosen: RowChoice, odd: ScanRemarks | None = None
+    ) -> Iterator[RowHead]:
+        """Yields the chosen rows that are memories, in the store's order.
+
+        Args:
+            connection: To read with.
+            chosen: Which rows.
+            odd: Counts those of the chosen namespaces that are no memories.
+        """
+        within = None if chosen.names is None else self.conditions.among(chosen.names)
+        conditions = [each for each in (within, chosen.where) if each is not None]
+        select = self._table.select_if(sa.and_(*conditions)) if conditions else self._table.select()
+        repeats: Counter[str] = Counter()
+        rows = self._table.rows(connection.execute(select))
+        while batch := list(islice(rows, _AT_ONCE)):
+            named = [
+                (self._codec.id(row) if self._table.key else digest_id(row, repeats), row)
+                for row in batch
+            ]
+            yield from self.among(named, chosen.names, odd)
+
+    def among(
+        self,
+        rows: Sequence[tuple[str | None, Row]],
+        names: Collection[str] | None,
+        odd: ScanRemarks | None = None,
+    ) -> Iterator[RowHead]:
+        """Yields those of some rows that are memories; their marks are looked up together.
+
+        Args:
+            rows: With their ids.
+            names: Only those of these namespaces; None for all.
+            odd: As for `read`.
+        """
+        odd = ScanRemarks() if odd is None else odd
+        ours = self._hidden_here(rows)
+        for id_, row in rows:
+            reading = RowReading(row)
+            namespace = self._codec.namespace(reading)
+            if names is not None and namespace not in names:
+                continue
+            if id_ is None:
+                odd.nameless += 1
+            elif self.is_gone(row) or (self._is_hidden(row) and id_ not in ours):
+                odd.hidden += 1
+            elif self._codec.content(reading) is None:
+                odd.note_texts(row)
+            else:
+                yield RowHead(id_, namespace, self._codec.created(reading), row)
+
+    def _hidden_here(self, rows: Sequence[tuple[str | None, Row]]) -> Collection[str]:
+        """Returns the hidden ones of some rows that echoless hid: others' are no memories."""
+        hidden = [id_ for id_, row in rows if id_ is not None and self._is_hidden(row)]
+        if not hidden:
+            return ()
+        ledger = self._ledger()
+        # a run that was stopped may have hidden rows before it named them
+        return set(hidden) if ledger.open_runs() else ledger.marks_of(hidden).keys()
+
+    def is_gone(self, row: Row) -> bool:
+        """Returns whether the program of the table set a row as deleted."""
+        return bool(self._gone) and row.cells[self._gone] is not None
+
+    def _is_hidden(self, row: Row) -> bool:
+        return self._hiding is not None and self._hiding.is_hidden(row)
+
 
 _LANES: Final = 4
 _DIGITS: Final = 16
@@ -123,7 +240,7 @@ class Partitions:
             if numbers[0] != "0":  # no rows at all make one group where nothing is grouped by
                 yield RowGroup(self._namespace(values[: len(keys)]), numbers)
 
-    def _namespace(self, values: Sequence[forms.Cell]) -> str:
+    def _namespace(self, values: Sequence[Cell]) -> str:
         """Returns the namespace of selected values, as `Codec.namespace` reads it from a row."""
         parts: list[Json] = []
         for (_, place), value in zip(self._layout.scope, values, strict=True):
@@ -144,7 +261,9 @@ class Partitions:
         """
         counting = self._conditions.counting()
         digests: dict[str, blake2b] = {}
-        if counting is None or not self._has_sha(connection):
+        version = connection.dialect.server_version_info or (0,)
+        # a server has SHA-256 of its own from PostgreSQL 11 on
+        if counting is None or not self._table.typed or version < (11,):
             for head in self._heads.read(connection, RowChoice(names)):
                 own = digests.setdefault(head.namespace, blake2b())
                 values = (head.id, head.row.place, *head.row.cells.values())
@@ -167,11 +286,6 @@ class Partitions:
             both = (sorted(sums.get(name, ())), sorted(doubtful.get(name, ())))
             digests[name] = blake2b(repr(both).encode("utf-8", "surrogatepass"))
         return digests
-
-    def _has_sha(self, connection: sa.Connection) -> bool:
-        """Returns whether the server has SHA-256 of its own: from PostgreSQL 11 on."""
-        version = connection.dialect.server_version_info or (0,)
-        return self._table.typed and version >= (11,)
 
     def _printed(
         self, connection: sa.Connection, counting: Counting, names: Collection[str] | None

@@ -18,9 +18,8 @@ from echoless.core.errors import (
 )
 from echoless.core.optional import lazy_module, require_module
 from echoless.stores.sql.cells import CellKind, Column
-from echoless.stores.sql.database import Backend, Event, SideEffect
+from echoless.stores.sql.database import Backend, Event, Reference, SideEffect
 from echoless.stores.sql.location import Location, driver_url, guarded, what_to_check
-from echoless.stores.sql.references import Reference
 from echoless.stores.sql.table import SqlTable
 
 if TYPE_CHECKING:
@@ -221,6 +220,11 @@ class PostgresBackend(Backend):
             raise StoreNotFound(f"There is no table {table.full_name!r} in {self.place} any more.")
         schema, name, number = rows[0]
         return CatalogueTable(str(schema), str(name), int(number))
+
+    def lock_name(self, table: SqlTable, place: str) -> str:  # noqa: ARG002 - named in many ways
+        """Returns the name of the writer's lock of a table: its real schema and name."""
+        relation = self.relation(table)
+        return f"{relation.schema}.{relation.name}"
 
     def identity(self) -> str:
         """Returns an identifier of this database; of the server too, if the role may read it.

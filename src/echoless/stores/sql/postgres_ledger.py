@@ -1,25 +1,122 @@
-"""Ledger in a schema of PostgreSQL, over the connection that writes the records.
+"""Lineage of a table in a schema of its own PostgreSQL database, or in a file beside it.
 
-Records and lineage so share one transaction. See `stores/ledger_database.py` for what it offers.
+Records and lineage share one connection, and so one transaction. The first write makes the schema,
+never a reader. The file of an earlier version stays in use until the URL says `ledger=database`;
+then the next write carries its rows into the schema.
+
+Texts are compared byte by byte (collation "C"), as SQLite compares them. Events are numbered
+without gaps, as SQLite numbers them: a sequence would lose a number with each transaction that is
+taken back. Writers take turns, so that no number is given twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from echoless.core.errors import EcholessError, StoreError, StoreReadOnly
+from echoless.core.errors import EcholessError, StoreError, StoreReadOnly, StoreReplaced
 from echoless.core.optional import lazy_module
-from echoless.core.sqlite import Cell
-from echoless.stores.sql.postgres_backend import PostgresBackend, sqlstate
+from echoless.core.sqlite import Cell, Database, in_memory
+from echoless.core.timestamps import now
+from echoless.stores import ledger_schema as lineage
+from echoless.stores.files import exclusive
+from echoless.stores.hidden_records import COLUMNS as HIDDEN
+from echoless.stores.ledger import Ledger
+from echoless.stores.ledger_rows import survey
+from echoless.stores.ledger_schema import Dialect
+from echoless.stores.sidecar import SUFFIX, LedgerPlace, Sidecar, lost
+from echoless.stores.sql.database import Backend
+from echoless.stores.sql.location import DATABASE, Location
+from echoless.stores.sql.postgres_backend import CatalogueTable, PostgresBackend, sqlstate
+from echoless.stores.sql.table import SqlTable
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
     from sqlalchemy import exc
 else:
     sa, exc = lazy_module("sqlalchemy"), lazy_module("sqlalchemy.exc")
+
+TRIGGERS: Final = ("events_no_update", "events_no_delete", "events_no_truncate")
+"""Triggers that keep the events append-only."""
+
+_TEXT: Final = 'text COLLATE "C" NOT NULL'
+
+_DIALECT: Final = Dialect(
+    text=_TEXT,
+    key=f"{_TEXT} PRIMARY KEY",
+    whole="bigint",
+    real="double precision",
+    event="bigint PRIMARY KEY",
+    number="bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+    end="",
+    guards=(
+        (
+            "CREATE FUNCTION {at}next_event() RETURNS bigint LANGUAGE plpgsql AS $$"
+            " BEGIN RETURN (SELECT coalesce(max(seq), 0) + 1 FROM {at}events); END $$"
+        ),
+        "ALTER TABLE {at}events ALTER seq SET DEFAULT {at}next_event()",
+        (
+            "CREATE FUNCTION {at}append_only() RETURNS trigger LANGUAGE plpgsql AS $$"
+            " BEGIN RAISE EXCEPTION 'the ledger is append-only'; END $$"
+        ),
+        *(
+            f"CREATE TRIGGER {name} BEFORE {name.rpartition('_')[2].upper()} ON {{at}}events"
+            " FOR EACH STATEMENT EXECUTE FUNCTION {at}append_only()"
+            for name in TRIGGERS
+        ),
+    ),
+)
+
+
+def pending(connection: sa.Connection, schema: str) -> list[str]:
+    """Returns the names of migrations a schema lacks, in order.
+
+    Raises:
+        StoreError: A newer echoless wrote it.
+    """
+    table = f"{schema}.migrations"
+    done: set[str] = set()
+    if connection.exec_driver_sql("SELECT to_regclass(%s)", (table,)).scalar():
+        done.update(
+            str(name) for (name,) in connection.exec_driver_sql(f"SELECT name FROM {table}")
+        )
+    steps = [f"ledger/{name}" for name in lineage.STEPS]
+    unknown = sorted(done.difference(steps))
+    if unknown:
+        raise StoreError(
+            f"The ledger in the schema {schema} was written by a newer echoless (schema step "
+            f"{unknown[0]!r} is unknown here). Upgrade echoless to open it."
+        )
+    return [name for name in steps if name not in done]
+
+
+def migrate(connection: sa.Connection, schema: str) -> None:
+    """Makes the tables a schema lacks; each step together with its record.
+
+    Args:
+        connection: In a transaction.
+        schema: Of the ledger; it exists.
+
+    Raises:
+        StoreError: As `pending`.
+    """
+    for name in pending(connection, schema):
+        connection.exec_driver_sql(
+            f"CREATE TABLE IF NOT EXISTS {schema}.migrations"
+            f" (name {_TEXT} PRIMARY KEY, applied_at {_TEXT})"
+        )
+        for statement in replace(_DIALECT, at=f"{schema}.").statements(name.partition("/")[2]):
+            connection.exec_driver_sql(statement)
+        connection.exec_driver_sql(
+            f"INSERT INTO {schema}.migrations (name, applied_at) VALUES (%s, %s)", (name, now())
+        )
+
 
 _AT_ONCE: Final = 1000
 """Rows that are sent or fetched at once."""
@@ -181,3 +278,321 @@ def forbidden(place: str, schema: str, why: str) -> StoreReadOnly:
 def _placed(statement: str) -> str:
     """Returns a statement with the placeholders of psycopg."""
     return statement.replace("?", "%s")
+
+
+CARRIED: Final = ".carried"
+"""Suffix of a file whose lineage was carried into the database."""
+
+_PREFIX: Final = "echoless_"
+_LONGEST: Final = 63
+"""Bytes of the longest name: https://www.postgresql.org/docs/current/limits.html"""
+
+_DIGITS: Final = 12
+_UNSAFE: Final = re.compile(r"[^0-9a-z_]+")
+
+_OTHERS: Final = (("facts", "key, value", "key"), ("hidden", HIDDEN, "seq"))
+"""Tables beside those of the lineage that a file may hold: columns and order."""
+
+_STATE: Final = """
+SELECT has_schema_privilege(n.oid, 'USAGE'), EXISTS (
+  SELECT 1 FROM pg_class c WHERE c.relnamespace = n.oid AND c.relname = 'facts')
+FROM pg_namespace n WHERE n.nspname = %s
+"""
+_SOUND: Final = """
+SELECT t.tgname FROM pg_trigger t
+WHERE t.tgrelid = to_regclass(?) AND t.tgenabled IN ('O', 'A')
+"""
+
+
+def schema_of(relation: CatalogueTable) -> str:
+    """Returns the name of the schema of a table's ledger: `echoless_TABLE`.
+
+    A digest is added where the name of the table had to be changed, or is not in `public`, so that
+    no two tables share a ledger.
+    """
+    full = relation.name if relation.schema == "public" else f"{relation.schema}.{relation.name}"
+    safe = _UNSAFE.sub("_", full.lower())
+    if safe == full and len(_PREFIX + safe) <= _LONGEST:
+        return _PREFIX + safe
+    digest = hashlib.sha256(full.encode()).hexdigest()[:_DIGITS]
+    return f"{_PREFIX}{safe[: _LONGEST - len(_PREFIX) - _DIGITS - 1]}_{digest}"
+
+
+def place_of(location: Location, backend: Backend, table: SqlTable) -> LedgerPlace:
+    """Returns where the lineage of a table lies.
+
+    Raises:
+        StoreError: It cannot be read, or a newer echoless wrote it.
+    """
+    base = location.sidecar_base
+    if not isinstance(backend, PostgresBackend):
+        return Sidecar(base)
+    relation = backend.relation(table)
+    own, file = DatabaseLedger(backend, relation), base.with_name(base.name + SUFFIX)
+    older = file.exists() and file.stat().st_size > 0
+    if location.ledger and location.ledger != DATABASE:
+        other = f"This table has a ledger in {own.place} too, which ledger={location.ledger} hides."
+        return FileLedger(base, other if own.exists else "")
+    if not older:
+        return own
+    if own.exists:
+        own.remark = (
+            f"The ledger lies in {own.place}; that of an earlier version, {file}, is not read. "
+            "Move it away if it is not needed."
+        )
+        return own
+    if location.ledger == DATABASE:
+        own.carry(base)
+        return own
+    remark = (
+        f"The ledger lies in {file}, made by an earlier version: other machines do not see it. "
+        "With ledger=database in the URL the next write carries it into the database."
+    )
+    return FileLedger(base, remark, replaced=lambda: own.exists)
+
+
+class FileLedger(Sidecar):
+    """File with the lineage of a table on a server."""
+
+    def __init__(self, base: Path, remark: str, replaced: Callable[[], bool] | None = None) -> None:
+        """Opens the file.
+
+        Args:
+            base: Its path without the suffix.
+            remark: Sentence about the file for reports; may be empty.
+            replaced: Tells whether a ledger in the database has taken its place meanwhile.
+        """
+        super().__init__(base)
+        self._remark = remark
+        self._replaced = replaced
+
+    def remarks(self) -> tuple[str, ...]:
+        """Returns where else lineage of the table lies, or could lie."""
+        return (self._remark,) if self._remark else ()
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Opens the file for writing.
+
+        Raises:
+            StoreReplaced: The database has a ledger now.
+        """
+        if self._replaced is not None and self._replaced():
+            raise StoreReplaced(
+                f"The ledger {self.path} is out of use: the database has one now. Open the store "
+                "again; nothing was changed."
+            )
+        with super().writing():
+            yield
+
+
+class DatabaseLedger(LedgerPlace):
+    """Lineage of one table in a schema of its database."""
+
+    def __init__(self, backend: PostgresBackend, relation: CatalogueTable) -> None:
+        """Looks for the ledger of a table.
+
+        Raises:
+            StoreError: A newer echoless wrote it.
+        """
+        self._backend = backend
+        self._relation = relation
+        self._database = PostgresLedger(backend, schema_of(relation))
+        self._empty: Database | None = None
+        self._file: Sidecar | None = None
+        self._base: Path | None = None
+        self._made = False
+        self._derived = ""
+        self.remark = ""
+        if self.exists:
+            with backend.reading() as connection:
+                pending(connection, self._schema)
+
+    @property
+    def _schema(self) -> str:
+        return self._database.schema
+
+    @property
+    def place(self) -> str:
+        """Returns schema and table, for messages."""
+        return self._database.place
+
+    @property
+    def name(self) -> str:
+        """Returns the schema."""
+        return f"the schema {self._schema}"
+
+    @property
+    def exists(self) -> bool:
+        """Returns whether a ledger is in the database; asked again until there is one.
+
+        Raises:
+            StoreReadOnly: There is, and the user may not look at it.
+        """
+        if not self._made:
+            with self._backend.reading() as connection:
+                row = connection.exec_driver_sql(_STATE, (self._schema,)).first()
+            if row is not None and row[1] and not row[0]:
+                raise forbidden(self.place, self._schema, "no right to use the schema")
+            self._made = row is not None and bool(row[1])
+        return self._made
+
+    def carry(self, base: Path) -> None:
+        """Reads the file of an earlier version until the first write carries it over.
+
+        Args:
+            base: Its path without the suffix.
+        """
+        self._base, self._file = base, Sidecar(base)
+        self.remark = f"The next write carries the ledger {self._file.path} into {self.place}."
+
+    @property
+    def ledger(self) -> Ledger:
+        """Returns the present ledger; an empty one before the first write."""
+        if self.exists:
+            return Ledger(self._database)
+        if self._file is not None:
+            return self._file.ledger
+        if self._empty is None:
+            self._empty = in_memory()
+            lineage.migrations.apply(self._empty)
+        return Ledger(self._empty)
+
+    @property
+    def is_sound(self) -> bool:
+        """Returns whether the ledger can be read."""
+        return self._file is None or self._file.is_sound
+
+    @property
+    def identity(self) -> str:
+        """Returns the identity of the store, written when the ledger is made.
+
+        Until then it is derived from the table, so that it is the same on every machine.
+        """
+        known = self.ledger.fact("store")
+        if known:
+            return known
+        if not self._derived:
+            text = f"{self._backend.identity()}/{self._relation.number}"
+            self._derived = hashlib.sha256(text.encode()).hexdigest()[:32]
+        return self._derived
+
+    # ------------------------------------------------------------------ writing
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Lets the ledger be written, and makes it in one transaction if it is missing.
+
+        Raises:
+            StoreReadOnly: The user may make no schema.
+            LedgerDamaged: A file to be carried over cannot be read whole.
+        """
+        identity = self.identity
+        self._database.writable = True
+        try:
+            self._make(identity)
+            yield
+        finally:
+            self._database.writable = False
+
+    def _make(self, identity: str) -> None:
+        """Brings the schema up to date, with the rows of a file of an earlier version."""
+        with self._backend.reading() as connection:
+            if self.exists and not pending(connection, self._schema):
+                return
+        made = False
+        try:
+            with self._backend.transaction() as connection, self._database.speaking():
+                self._make_schema()
+                migrate(connection, self._schema)
+                made, self._made = self._made, True
+                if not made and self._file is not None:
+                    self._load(self._file)
+                if self.ledger.fact("store") is None:
+                    self.ledger.set_fact("store", identity)
+        except BaseException:
+            self._made = made
+            raise
+        if not made:
+            self._put_file_away()
+
+    def _make_schema(self) -> None:
+        """Makes the schema, where nobody made it for the user."""
+        if self._database.rows("SELECT 1 FROM pg_namespace WHERE nspname = ?", (self._schema,)):
+            return
+        try:
+            self._database.change(f"CREATE SCHEMA {self._schema}")
+        except self._database.errors as problem:
+            if not self._database.is_forbidden(problem):
+                raise
+            raise StoreReadOnly(
+                f"The ledger of {self._backend.place} belongs into a schema of its own, which this "
+                f"user may not make ({self._database.said(problem)}). Let the owner of the "
+                f"database run CREATE SCHEMA {self._schema} AUTHORIZATION with the user's name, or "
+                "GRANT CREATE ON DATABASE; or keep the ledger in a file: ledger=PATH in the URL. "
+                "Nothing was changed."
+            ) from None
+
+    def _load(self, file: Sidecar) -> None:
+        """Copies the rows of a file into the tables of the database.
+
+        Raises:
+            LedgerDamaged: One cannot be read.
+        """
+        assert self._base is not None
+        with exclusive(self._base), file.writing():  # its tables are up to date then
+            parts = survey(file.database)
+            faults = " ".join(part.says for part in parts if not part.sound)
+            if faults:
+                raise lost(file.path, StoreError(faults))
+            self.ledger.load(file.ledger.dump())
+            for table, columns, order in _OTHERS:
+                places = ", ".join("?" * len(columns.split(", ")))
+                query = f"SELECT {columns} FROM {table} ORDER BY {order}"
+                rows: list[Any] = file.database.rows(query)
+                self._database.change_many(
+                    f"INSERT INTO {self._database.table(table)} ({columns}) VALUES ({places})",
+                    rows,
+                )
+
+    def _put_file_away(self) -> None:
+        """Renames a file that was carried over; where that fails, a remark goes on naming it."""
+        if self._file is None:
+            return
+        path, self._file, self.remark = self._file.path, None, ""
+        with suppress(OSError):
+            path.rename(path.with_name(path.name + CARRIED))
+
+    # ------------------------------------------------------------------ looking after it
+
+    def remarks(self) -> tuple[str, ...]:
+        """Returns what is to be known of files of earlier versions."""
+        return (self.remark,) if self.remark else ()
+
+    def faults(self) -> list[str]:
+        """Returns what is wrong with the schema, one sentence each."""
+        if not self.exists:
+            return []
+        with self._database.speaking():
+            rows = self._database.rows(_SOUND, (self._database.table("events"),))
+        missing = sorted(set(TRIGGERS) - {str(name) for (name,) in rows})
+        return [
+            f"{self.place}: the trigger {name} is missing or switched off, so that the events of "
+            "the ledger are not protected against changes."
+            for name in missing
+        ]
+
+    def unfinished(self) -> tuple[Path, ...]:
+        """Returns the file to be carried over, where a writer was stopped in the middle."""
+        return self._file.unfinished() if self._file else ()
+
+    def take_back(self) -> None:
+        """Undoes an unfinished write to the file to be carried over."""
+        if self._file:
+            self._file.take_back()
+
+    def close(self) -> None:
+        """Closes what is open beside the connection of the store."""
+        for each in (self._empty, self._file):
+            if each is not None:
+                each.close()

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from echoless.core.errors import StoreError
 from echoless.core.optional import lazy_module
+from echoless.core.sqlite import Cell
 from echoless.core.timestamps import instant
-from echoless.stores.sql.cells import Cell, CellKind, alike, parsed
-from echoless.stores.sql.database import Backend, Event, SideEffect
-from echoless.stores.sql.record import id_of, key_of
-from echoless.stores.sql.references import Reference, dependents, put_back
+from echoless.stores.sql.cells import CellKind, alike, parsed
+from echoless.stores.sql.database import Backend, Event, Reference, SideEffect, dependents, put_back
+from echoless.stores.sql.row_codec import id_of, key_of
 from echoless.stores.sql.table import Cells, Key, Row, SqlTable
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 from echoless.core.errors import StoreError, StoreNotFound
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.sqlite import Database, open_for_reading, open_for_writing, translated
+from echoless.stores.column_values import lenient
 from echoless.stores.sql.cells import CellKind, Column
-from echoless.stores.sql.database import EXTRA, Backend, Event, SideEffect
-from echoless.stores.sql.references import Reference
+from echoless.stores.sql.database import EXTRA, Backend, Event, Reference, SideEffect
 from echoless.stores.sql.table import SqlTable
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class SqliteBackend(Backend):
         if not path.is_file():
             raise StoreNotFound(f"There is no file {path}. Check the path.")
         self.path = path
-        self.database = _lenient(open_for_reading(path))
+        self.database = lenient(open_for_reading(path))
         self._connection: sa.Connection | None = None
         self._raw: sqlite3.Connection | None = None
         self._own: tuple[Database, ...] = (self.database,)
@@ -52,6 +52,11 @@ class SqliteBackend(Backend):
         if self._connection is None or self._raw is not raw:
             self._raw, self._connection = raw, _spoken(raw)
         return self._connection
+
+    @property
+    def databases(self) -> tuple[Database]:
+        """Returns the open file."""
+        return (self.database,)
 
     def tables(self) -> list[str]:
         """Returns the tables and views, without virtual ones and those SQLite makes for itself."""
@@ -240,7 +245,7 @@ class SqliteBackend(Backend):
         """Opens the file for writing inside the block, without a change of its journal mode."""
         self.database.heal()
         reader = self.database
-        writer = _lenient(open_for_writing(self.path, wal=False))
+        writer = lenient(open_for_writing(self.path, wal=False))
         # else a long write locks out the reader of what is committed, before it ends
         writer.connection.execute("PRAGMA cache_spill=OFF")
         self.database = writer
@@ -297,12 +302,6 @@ def _as_declared(names: Iterable[str], table: SqlTable) -> tuple[str, ...]:
     """Returns columns as their table names them; a foreign key may write them in another case."""
     known = {name.casefold(): name for name in table.columns}
     return tuple(known.get(name.casefold(), name) for name in names)
-
-
-def _lenient(database: Database) -> Database:
-    """Makes a connection accept texts that are no UTF-8."""
-    database.connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
-    return database
 
 
 def _sqlite_kind(type_: str) -> CellKind:

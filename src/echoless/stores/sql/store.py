@@ -1,7 +1,7 @@
 """One table of a database as a store: `sql:///PATH#TABLE` or `postgresql://USER@HOST/DB#TABLE`.
 
 The lineage of a table of PostgreSQL lies in the same database and shares the transaction of the
-records; that of an SQLite file lies in a file beside it (`database_ledger.py`). Whoever writes
+records; that of an SQLite file lies in a file beside it (`postgres_ledger.py`). Whoever writes
 holds a lock of the server, so that two machines never write at once.
 """
 
@@ -15,36 +15,28 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
 from echoless.core.errors import StoreError, StoreReadOnly
 from echoless.core.model import Json, Memory
 from echoless.core.optional import lazy_module
-from echoless.core.sqlite import Database
+from echoless.core.sqlite import Cell, Database
 from echoless.stores.base import ALL, Capabilities, OwnerView, Prints, Scope
+from echoless.stores.column_values import cell_from_json, cell_to_json
 from echoless.stores.files import exclusive
 from echoless.stores.link_index import LinkIndex
 from echoless.stores.llm_memory.vectors import ShadowReader
 from echoless.stores.sidecar import BesideSidecar, LedgerPlace
-from echoless.stores.sql.cells import Cell, alike, from_json, to_json
-from echoless.stores.sql.creation import new_id, with_defaults
-from echoless.stores.sql.database import Backend
-from echoless.stores.sql.database_ledger import DatabaseLedger, place_of
-from echoless.stores.sql.hiding import Hider, shown_fact
+from echoless.stores.sql.cells import alike
+from echoless.stores.sql.database import Backend, dependents, put_back
+from echoless.stores.sql.hiding import shown_fact
 from echoless.stores.sql.layout import Layout, ScanRemarks
 from echoless.stores.sql.location import Location
-from echoless.stores.sql.opening import (
-    MAP_FACT,
-    OPTIONS_FACT,
-    hiding_column,
-)
-from echoless.stores.sql.partitions import Partitions
-from echoless.stores.sql.postgres_backend import PostgresBackend
-from echoless.stores.sql.record import Codec, RowReading, id_of, key_of
-from echoless.stores.sql.references import dependents, put_back
-from echoless.stores.sql.row_heads import RowChoice, RowHead, RowHeads
+from echoless.stores.sql.partitions import Partitions, RowChoice, RowHead, RowHeads
+from echoless.stores.sql.postgres_ledger import DatabaseLedger
+from echoless.stores.sql.row_codec import Codec, RowReading, id_of, key_of
+from echoless.stores.sql.row_writing import encode, new_id, with_defaults
 from echoless.stores.sql.side_effects import SideEffects, Target
-from echoless.stores.sql.sqlite_backend import SqliteBackend
 from echoless.stores.sql.table import Row, SqlTable
 
 if TYPE_CHECKING:
@@ -68,23 +60,12 @@ class Opened:
         backend: The connection to its database.
         table: Description by the database.
         sidecar: With its lineage.
-        lock: Name of the writer's lock, the same on every machine.
     """
 
     location: Location
     backend: Backend
     table: SqlTable
     sidecar: LedgerPlace
-    lock: str
-
-    @classmethod
-    def of(cls, location: Location, backend: Backend, table: SqlTable) -> Self:
-        """Returns a table together with its lineage."""
-        lock = location.place
-        if isinstance(backend, PostgresBackend):
-            relation = backend.relation(table)
-            lock = f"{relation.schema}.{relation.name}"
-        return cls(location, backend, table, place_of(location, backend, table), lock)
 
 
 class TableStore(BesideSidecar):
@@ -98,7 +79,7 @@ class TableStore(BesideSidecar):
         self._backend = opened.backend
         self._table = opened.table
         super().__init__(opened.sidecar)
-        self._lock = opened.lock
+        self._lock = opened.backend.lock_name(opened.table, opened.location.place)
         self._layout = layout
         self._codec = Codec(layout, opened.location.place, self._shown_before)
         self._heads = RowHeads(layout, self._codec, lambda: self.ledger)
@@ -142,11 +123,10 @@ class TableStore(BesideSidecar):
         grown = self._effects.notes()
         if not self._stale:
             return grown
-        layout = self._layout
+        program = self._layout.preset.program or "its program"
         note = (
             f"Rows with a new text whose vector in {self._vector_table!r} is still that of the old "
-            f"one, or missing: {len(self._stale)}. Let {layout.preset or 'its program'} make them "
-            "anew."
+            f"one, or missing: {len(self._stale)}. Let {program} make them anew."
         )
         return (note, *grown)
 
@@ -154,7 +134,7 @@ class TableStore(BesideSidecar):
     def _vector_table(self) -> str:
         """Returns the other table that holds the vectors, or an empty name."""
         own = (each.table.full_name for each in self._references if each.holds_vectors)
-        return self._layout.side_vectors or next(own, "")
+        return self._layout.preset.vectors or next(own, "")
 
     def _read_heads(
         self, names: Collection[str] | None = None, odd: ScanRemarks | None = None
@@ -167,9 +147,9 @@ class TableStore(BesideSidecar):
         """Yields all memories in the scope, by number of the row or by primary key."""
         odd = ScanRemarks()
         heads = iter(scope.narrow(self._read_heads(scope.names, odd)))
-        whole = {} if scope != ALL else self._vectors_of(None)
+        whole = {} if scope != ALL else self._side_vectors(None)
         while batch := list(islice(heads, _AT_ONCE)):
-            vectors = whole if scope == ALL else self._vectors_of([head.id for head in batch])
+            vectors = whole if scope == ALL else self._side_vectors([head.id for head in batch])
             for head in batch:
                 memory = self._codec.decode(head.row, head.id, vectors.get(head.id), odd)
                 if memory is not None:
@@ -185,17 +165,13 @@ class TableStore(BesideSidecar):
         known: Json = json.loads(self.ledger.fact(shown_fact(id_)) or "null")
         return known
 
-    def _vectors_of(self, ids: Sequence[str] | None) -> Mapping[str, bytes]:
-        """Returns vectors that lie in another table, of some memories or of all."""
-        return self._side_vectors(ids) if self._layout.side_vectors else {}
-
     def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
         """Returns fresh copies by id."""
         wanted = sorted(set(ids))
         rows = self._fetch(wanted)
         if self._writing:
             self._seen.update({id_: rows.get(id_) for id_ in wanted})
-        vectors = self._side_vectors(list(rows)) if self._layout.side_vectors else {}
+        vectors = self._side_vectors(list(rows))
         memories = {}
         for id_, row in rows.items():
             memory = (
@@ -248,15 +224,13 @@ class TableStore(BesideSidecar):
         return rows
 
     def _side_vectors(self, ids: Sequence[str] | None) -> dict[str, bytes]:
-        """Returns vectors of a table of sqlite-vec, by number of the row."""
-        backend, name = self._backend, self._layout.side_vectors
-        if not isinstance(backend, SqliteBackend) or backend.table(f"{name}_rowids") is None:
+        """Returns the vectors of some rows, or of all, in a table of sqlite-vec beside theirs."""
+        name, files = self._layout.preset.vectors, self._backend.databases
+        if not name or not files or self._backend.table(f"{name}_rowids") is None:
             return {}
-        with backend.database.speaking():
-            reader = ShadowReader(
-                backend.database.connection, str(backend.path), table=name, numbered=True
-            )
-            return reader.read(ids)
+        with files[0].speaking():
+            where = str(files[0].path)
+            return ShadowReader(files[0].connection, where, table=name, numbered=True).read(ids)
 
     def count(self, scope: Scope = ALL) -> int:
         """Returns the number of memories in the scope."""
@@ -300,11 +274,11 @@ class TableStore(BesideSidecar):
         digests: Mapping[str, blake2b],
     ) -> None:
         """Adds the vectors that lie in another table to digests."""
-        if not self._layout.side_vectors:
+        if not self._layout.preset.vectors:
             return
         heads = self._heads.read(connection, RowChoice(namespaces))
         while batch := list(islice(heads, _AT_ONCE)):
-            vectors = self._vectors_of([head.id for head in batch])
+            vectors = self._side_vectors([head.id for head in batch])
             for head in batch:
                 digests[head.namespace].update(b"%r " % head.id + vectors.get(head.id, b"-"))
 
@@ -343,7 +317,7 @@ class TableStore(BesideSidecar):
 
     @contextmanager
     def _opened_for_writing(self) -> Iterator[None]:
-        self._remember_options()
+        self._location.remember(self.ledger, self._table.columns)
         self._seen.clear()
         try:
             yield
@@ -370,21 +344,6 @@ class TableStore(BesideSidecar):
                 f"{where} has no primary key, so its rows cannot be told apart safely. It can be "
                 "read; to change it, give it a primary key."
             )
-
-    def _remember_options(self) -> None:
-        """Keeps the map and the options: who undoes a run reads the fields it wrote."""
-        given = self._location
-        hide = hiding_column(given, self._table)
-        wanted = {
-            MAP_FACT: json.dumps(dict(given.map.columns)) if given.map else None,
-            OPTIONS_FACT: json.dumps({"hide": hide, "model": given.model})
-            if hide or given.model
-            else None,
-        }
-        for key, value in wanted.items():
-            if value is not None and self.ledger.fact(key) != value:
-                with self.ledger.transaction():
-                    self.ledger.set_fact(key, value)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -419,7 +378,7 @@ class TableStore(BesideSidecar):
     def shaped(self, memory: Memory) -> Memory:
         """Returns a new record as the table would give it back; nothing is written."""
         memory = replace(memory, id=self._new_id(memory))
-        row = with_defaults(self._codec.encode(memory, None), self._table, self._backend)
+        row = with_defaults(encode(self._codec, memory, None), self._table, self._backend)
         read = self._codec.decode(row, memory.id)
         assert read is not None
         vectors = memory.vectors if self._layout.vectors is not None else ()
@@ -433,7 +392,7 @@ class TableStore(BesideSidecar):
         """Replaces or adds rows; a row that was read and not changed since goes back exactly."""
         with self.transaction():
             present = self._planned({m.id for m in memories})
-            made = [(m, self._codec.encode(m, present.get(m.id))) for m in memories]
+            made = [(m, encode(self._codec, m, present.get(m.id))) for m in memories]
             with self._backend.transaction() as connection:
                 targets = {
                     memory.id: target
@@ -474,7 +433,7 @@ class TableStore(BesideSidecar):
         hiding = self._layout.hiding
         if hiding is not None:
             if hiding.place.path:
-                new = Hider(self._layout).as_in(old, new)
+                new = hiding.as_in(old, new)
             else:
                 skipped.add(hiding.place.column)
         return {
@@ -527,7 +486,7 @@ class TableStore(BesideSidecar):
         rows = list(self._table.rows(connection.execute(self._table.select_if(deleted))))
         if rows:
             names = [name for name, each in self._table.columns.items() if not each.generated]
-            purged = [{name: to_json(row.cells[name]) for name in names} for row in rows]
+            purged = [{name: cell_to_json(row.cells[name]) for name in names} for row in rows]
             self.ledger.set_fact(_purged_fact(id_), json.dumps(purged))
             keys = [tuple(str(row.cells[name]) for name in self._table.key) for row in rows]
             ids = [str(id_of(key)) for key in keys]
@@ -536,7 +495,7 @@ class TableStore(BesideSidecar):
     def _take_back(self, connection: sa.Connection, id_: str) -> bool:
         """Puts deleted rows back that gave way to a row, in its stead; returns whether any did."""
         known = json.loads(self.ledger.fact(_purged_fact(id_)) or "[]")
-        rows = [{name: from_json(cell) for name, cell in cells.items()} for cells in known]
+        rows = [{name: cell_from_json(cell) for name, cell in cells.items()} for cells in known]
         keys = [tuple(str(cells[name]) for name in self._table.key) for cells in rows]
         if not rows or connection.execute(self._table.select(keys)).first():
             return False
@@ -601,7 +560,7 @@ class TableStore(BesideSidecar):
         return replace(new, extra=old.extra, vectors=vectors)
 
     def _databases(self) -> Sequence[Database]:
-        return (self._backend.database,) if isinstance(self._backend, SqliteBackend) else ()
+        return self._backend.databases
 
     def close(self) -> None:
         """Closes the database and the sidecar."""

@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from echoless.core.model import Json
 from echoless.core.optional import lazy_module
-from echoless.stores.sql.cells import Cell, CellKind, Column
+from echoless.core.sqlite import Cell
+from echoless.stores.sql.cells import CellKind, Column
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -26,9 +28,52 @@ ROWID: Final = "rowid"
 _PLACE: Final = "echoless place"
 """Label of the number of a row in an SQLite table, which no column has."""
 
+ARROW: Final = "->"
+"""Leads from a column of JSON to a key inside of it."""
+
 _BATCH: Final = 200
 _AT_ONCE: Final = 1000
 """Rows of a scan that are fetched at once; a server keeps the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A column, or a key inside a column of JSON.
+
+    Attributes:
+        column: Its name.
+        path: Keys from the outside in.
+    """
+
+    column: str
+    path: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Place:
+        """Reads `column` or `column->key->key`."""
+        column, *path = text.split(ARROW)
+        return cls(column, tuple(path))
+
+    def inside(self, value: Json) -> Json:
+        """Returns what stands at the path in the JSON of a cell; None where nothing does."""
+        for key in self.path:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        return value
+
+    def with_value(self, whole: Json, value: Json) -> dict[str, Json]:
+        """Returns the JSON of a cell with another value at the path; None removes its key."""
+        key, *rest = self.path
+        changed = dict(whole) if isinstance(whole, Mapping) else {}
+        if rest:
+            changed[key] = Place(self.column, tuple(rest)).with_value(changed.get(key), value)
+        elif value is None:
+            changed.pop(key, None)
+        else:
+            changed[key] = value
+        return changed
+
+    def __str__(self) -> str:
+        return ARROW.join((self.column, *self.path))
 
 
 @dataclass(frozen=True, slots=True)

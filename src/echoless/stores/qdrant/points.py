@@ -16,10 +16,9 @@ from echoless.core.json_codec import bytes_to_floats, floats_to_bytes, json_text
 from echoless.core.model import Json, JsonObject, Memory, Vector, canonical
 from echoless.stores import column_values as values
 from echoless.stores.expiration import promised, shown
-from echoless.stores.live import record as records
-from echoless.stores.namespace_labels import no_owners
+from echoless.stores.live import payload as records
 from echoless.stores.record_layout import RecordLayout
-from echoless.stores.scope import owned
+from echoless.stores.scope import no_owners, owned
 
 PointId = int | str
 

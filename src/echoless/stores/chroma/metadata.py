@@ -18,9 +18,8 @@ from echoless.core.text import unreadable
 from echoless.stores import column_values as values
 from echoless.stores.expiration import promised, shown
 from echoless.stores.field_map import PLAIN, PRESETS, FieldMap
-from echoless.stores.namespace_labels import no_owners, owners_of
 from echoless.stores.record_layout import MEM0, RecordLayout
-from echoless.stores.scope import Head, owned
+from echoless.stores.scope import Head, no_owners, owned, owners_of
 
 OWN: Final = "echoless."
 """Prefix of the metadata keys for fields the owner's layout has no key for."""

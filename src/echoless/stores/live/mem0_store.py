@@ -20,9 +20,9 @@ from echoless.core.json_codec import json_text, read_time
 from echoless.core.model import Json, Memory, identical
 from echoless.core.optional import lazy_module, require_module
 from echoless.stores.field_map import Hiding
-from echoless.stores.live import record as records
+from echoless.stores.live import payload as records
 from echoless.stores.live.base import RECHECK, STAMPED, LiveStore
-from echoless.stores.namespace_labels import OWNERS, no_owners, owned_by, owners_of
+from echoless.stores.scope import OWNERS, no_owners, owned_by, owners_of
 
 if TYPE_CHECKING:
     from mem0.utils import lemmatization

@@ -1,33 +1,114 @@
-"""A row of a Recall table as a memory, and back: only what changed is written.
+"""The tables of a Recall database, and a row as a memory and back: only what changed is written.
 
 Each field of a memory is one or more columns. A field that did not change keeps the row's own
 spelling (`NULL` or an empty project, a comma without a space in tags), so that writing back what
 was read restores every column.
+
+The tables of a Recall database: names, columns, and the schema of an empty one.
 """
 
 from __future__ import annotations
 
-import base64
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, NoReturn, TypeAlias
 
 from echoless.core.errors import BadRecord, StoreError
 from echoless.core.json_codec import read_provenance, read_tags, read_time
-from echoless.core.model import Json, Memory, Provenance, Vector
+from echoless.core.model import Json, JsonObject, Memory, Provenance, Vector
+from echoless.core.sqlite import Cell, table_exists
 from echoless.core.text import unreadable
+from echoless.stores.column_values import cell_from_json, cell_to_json
 from echoless.stores.expiration import promised
-from echoless.stores.recall.layout import TABLES, RecallTable, columns, quoted
 from echoless.stores.scope import Head
 
-Value: TypeAlias = "int | float | str | bytes | None"
-Row: TypeAlias = Mapping[str, Value]
+
+@dataclass(frozen=True, slots=True)
+class RecallTable:
+    """One table of memories.
+
+    Attributes:
+        name: Of the table.
+        parts: Columns that make up the text, joined by a line feed.
+        time: Column of its time.
+        secondary: Other columns with text, in which a copy may hold more than its survivor.
+        full_text: Name of the FTS5 index.
+    """
+
+    name: str
+    parts: tuple[str, ...]
+    time: str = "created_at"
+    secondary: tuple[str, ...] = ()
+    full_text: str = ""
+
+
+TABLES: Final = {
+    table.name: table
+    for table in (
+        RecallTable("messages", ("content",), time="timestamp", full_text="messages_fts"),
+        RecallTable(
+            "decisions",
+            ("decision",),
+            secondary=("reasoning", "alternatives"),
+            full_text="decisions_fts",
+        ),
+        RecallTable(
+            "learnings",
+            ("problem", "solution"),
+            secondary=("prevention", "tags"),
+            full_text="learnings_fts",
+        ),
+        RecallTable("breadcrumbs", ("content",), full_text="breadcrumbs_fts"),
+        RecallTable(
+            "loa_entries",
+            ("title", "fabric_extract"),
+            secondary=("description", "tags"),
+            full_text="loa_fts",
+        ),
+    )
+}
+"""Memory tables in the order they are read and reported."""
+
+
+def quoted(name: str) -> str:
+    """Returns a name of a table or column as SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def columns(db: sqlite3.Connection, table: str) -> tuple[str, ...]:
+    """Returns the columns of a table in this file, which differ by version; none without it."""
+    query = f"PRAGMA table_info({quoted(table)})"  # not of a view, which might never end
+    return tuple(row[1] for row in (db.execute(query) if table_exists(db, table) else ()))
+
+
+_STATEMENTS: Final = tuple(
+    Path(__file__).with_name("schema.sql").read_text("utf-8").strip().split("\n\n")
+)
+"""Statements that make an empty database; triggers keep the full text up to date."""
+
+LINEAGE: Final = tuple(each for each in _STATEMENTS if "dedup_lineage" in each)
+"""Statements that make the table of marks in a file of a version without it."""
+
+VERSION: Final = 10
+"""`user_version` of a database made here: the version that brought `dedup_lineage`."""
+
+
+def make(db: sqlite3.Connection) -> None:
+    """Creates the tables of an empty database."""
+    for statement in _STATEMENTS:
+        db.execute(statement)
+    db.execute(f"PRAGMA user_version = {VERSION}")
+
+
+# ------------------------------------------------------------------ rows as memories
+
+
+Row: TypeAlias = Mapping[str, Cell]
 
 MALFORMED: Final = "malformed"
 """`extra["embedding"]` of a row whose vector does not have the length it states."""
-
-_BYTES: Final = "$bytes"
 
 
 def id_of(table: str, number: int) -> str:
@@ -53,14 +134,14 @@ class _Field:
     name: str
     columns: Callable[[RecallTable], tuple[str, ...]]
     read: Callable[[RecallTable, Row], object]
-    write: Callable[[RecallTable, Memory], dict[str, Value]]
+    write: Callable[[RecallTable, Memory], dict[str, Cell]]
 
 
 def _column(name: str) -> Callable[[RecallTable], tuple[str, ...]]:
     return lambda _table: (name,)
 
 
-def text_of(value: Value) -> str:
+def text_of(value: Cell) -> str:
     """Returns a value as text; bytes that are not UTF-8 become lone surrogates."""
     if value is None:
         return ""
@@ -72,7 +153,7 @@ def content_of(table: RecallTable, row: Row) -> str:
     return "\n".join(part for part in (text_of(row.get(p)) for p in table.parts) if part)
 
 
-def _split(table: RecallTable, memory: Memory) -> dict[str, Value]:
+def _split(table: RecallTable, memory: Memory) -> dict[str, Cell]:
     """Returns the columns of a new text: the first line is the first part."""
     if len(table.parts) == 1:
         return {table.parts[0]: memory.content}
@@ -83,7 +164,7 @@ def _split(table: RecallTable, memory: Memory) -> dict[str, Value]:
     return {first: head, second: tail}
 
 
-def _time(value: Value) -> str | None:
+def _time(value: Cell) -> str | None:
     """Returns a value as a time."""
     return (
         value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else read_time(value)
@@ -172,14 +253,14 @@ def memory_of(table: RecallTable, row: Row, embedding: Row | None) -> Memory:
     extra: dict[str, Json] = {"table": table.name, "embedding": state}
     for name, value in row.items():
         if name not in own and not (value is None and name in fillable):
-            extra[name] = coded(value)
+            extra[name] = cell_to_json(value)
     memory = Memory(
         id=id_of(table.name, number),
         vectors=vectors,
         extra=extra,
         native={
-            "row": {name: coded(value) for name, value in row.items() if name in own},
-            "embedding": None if embedding is None else {n: coded(v) for n, v in embedding.items()},
+            "row": {name: cell_to_json(value) for name, value in row.items() if name in own},
+            "embedding": embedding and {n: cell_to_json(v) for n, v in embedding.items()},
         },
         **{f.name: f.read(table, row) for f in _FIELDS},  # type: ignore[arg-type]
     )
@@ -207,21 +288,6 @@ def _vectors(embedding: Row | None) -> tuple[tuple[Vector, ...], str | None]:
     return (Vector(f"{text_of(embedding.get('model'))}/{dimensions}", data),), None
 
 
-def coded(value: Value) -> Json:
-    """Returns a value as JSON."""
-    if isinstance(value, bytes):
-        return {_BYTES: base64.b64encode(value).decode("ascii")}
-    return value
-
-
-def decoded(value: Json) -> Value:
-    """Returns the value `coded` was given."""
-    if isinstance(value, Mapping):
-        return base64.b64decode(str(value[_BYTES]))
-    assert not isinstance(value, list | tuple)
-    return value  # type: ignore[return-value]
-
-
 # ------------------------------------------------------------------ writing
 
 
@@ -234,8 +300,8 @@ class Written:
         embedding: The row of `embeddings` without its source, or None for none.
     """
 
-    row: dict[str, Value]
-    embedding: dict[str, Value] | None
+    row: dict[str, Cell]
+    embedding: dict[str, Cell] | None
 
 
 def written(
@@ -258,14 +324,8 @@ def written(
     known = [present] if present else []
     if isinstance(saved := memory.native.get("row"), Mapping):
         vector = memory.native.get("embedding")
-        given = vector if isinstance(vector, Mapping) else None
-        known.append(
-            (
-                {name: decoded(value) for name, value in saved.items()},
-                None if given is None else {name: decoded(value) for name, value in given.items()},
-            )
-        )
-    new: dict[str, Value] = {}
+        known.append((_cells(saved), _cells(vector) if isinstance(vector, Mapping) else None))
+    new: dict[str, Cell] = {}
     if (
         known and not present
     ):  # where a row is put back, all its present_columns count, empty ones too
@@ -275,7 +335,9 @@ def written(
     own = _own_columns(table) | {"table", "embedding"}
     new.update(dict.fromkeys(_fillable(table) & present_columns))
     new.update(
-        (n, decoded(v)) for n, v in memory.extra.items() if n in present_columns and n not in own
+        (name, cell_from_json(value))
+        for name, value in memory.extra.items()
+        if name in present_columns - own
     )
     row = {
         name: value
@@ -287,8 +349,13 @@ def written(
     return made
 
 
-def _field(field: _Field, memory: Memory, table: RecallTable, known: list[Row]) -> dict[str, Value]:
-    """Returns the columns of one field, spelled as in a known row if the value is the same."""
+def _cells(saved: JsonObject) -> Row:
+    """Returns a row as `native` keeps it."""
+    return {name: cell_from_json(value) for name, value in saved.items()}
+
+
+def _field(field: _Field, memory: Memory, table: RecallTable, known: list[Row]) -> dict[str, Cell]:
+    """Returns the columns of one field: as a known row spells it, else anew."""
     wanted = getattr(memory, field.name)
     for row in known:
         if all(name in row for name in field.columns(table)) and field.read(table, row) == wanted:
@@ -299,7 +366,7 @@ def _field(field: _Field, memory: Memory, table: RecallTable, known: list[Row]) 
     return {name: made[name] for name in field.columns(table)}
 
 
-def _embedding(memory: Memory, known: list[tuple[Row, Row | None]]) -> dict[str, Value] | None:
+def _embedding(memory: Memory, known: list[tuple[Row, Row | None]]) -> dict[str, Cell] | None:
     """Returns the row of `embeddings`: a known one with the same vector, else a new one."""
     for _, embedding in known:
         vectors, state = _vectors(embedding)
@@ -341,14 +408,14 @@ def _refuse(memory: Memory, name: str) -> NoReturn:
 # ------------------------------------------------------------------ statements
 
 
-def insert(db: sqlite3.Connection, table: str, row: Mapping[str, Value]) -> None:
+def insert(db: sqlite3.Connection, table: str, row: Mapping[str, Cell]) -> None:
     """Adds a row; columns left out take their defaults."""
     marks, values = _bound(row)
     names = ", ".join(quoted(name) for name in row)
     db.execute(f"INSERT INTO {table} ({names}) VALUES ({', '.join(marks)})", values)
 
 
-def update(db: sqlite3.Connection, table: str, number: int, row: Mapping[str, Value]) -> None:
+def update(db: sqlite3.Connection, table: str, number: int, row: Mapping[str, Cell]) -> None:
     """Changes some columns of a row."""
     if not row:
         return
@@ -357,10 +424,10 @@ def update(db: sqlite3.Connection, table: str, number: int, row: Mapping[str, Va
     db.execute(f"UPDATE {table} SET {pairs} WHERE id = ?", (*values, number))
 
 
-def _bound(row: Mapping[str, Value]) -> tuple[list[str], list[Value]]:
+def _bound(row: Mapping[str, Cell]) -> tuple[list[str], list[Cell]]:
     """Returns placeholders and values; a text that is not UTF-8 is written as its bytes."""
     marks: list[str] = []
-    values: list[Value] = []
+    values: list[Cell] = []
     for value in row.values():
         if isinstance(value, str) and not value.isascii():
             marks.append("CAST(? AS TEXT)")
@@ -372,7 +439,7 @@ def _bound(row: Mapping[str, Value]) -> tuple[list[str], list[Value]]:
 
 
 def exchange_embedding(
-    db: sqlite3.Connection, table: str, number: int, new: Mapping[str, Value] | None
+    db: sqlite3.Connection, table: str, number: int, new: Mapping[str, Cell] | None
 ) -> None:
     """Replaces the vector of a row, under its old number if that is free, or removes it."""
     forget_embeddings(db, table, [number])
