@@ -322,9 +322,9 @@ class Ledger:
             places = ",".join("?" * len(batch))
             for column in ("a", "b"):
                 for row in self._chosen("kept", f"{column} IN ({places})", batch):
-                    kept = kept_of(row, self._place)
-                    pairs[kept.ids] = kept
-        return [pairs[pair] for pair in sorted(pairs)]
+                    pair = kept_of(row, self._place)
+                    pairs[pair.ids] = pair
+        return [pairs[both] for both in sorted(pairs)]
 
     def own_kept(self) -> list[Kept]:
         """Returns the pairs that were recorded through this ledger; only they can be taken back."""

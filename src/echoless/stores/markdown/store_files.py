@@ -246,8 +246,8 @@ def readers(session: Session) -> dict[str, frozenset[str] | None]:
     if not any(agents.values()):
         return dict.fromkeys(tree.paths)
     begins = [path for path in tree.paths if any(e.startswith(FOLLOWING) for e in agents[path])]
-    found = _imports(session, begins)
-    imported = [(path, _relative(tree.root, real)) for path, _, real in found]
+    matches = _imports(session, begins)
+    imported = [(path, _relative(tree.root, real)) for path, _, real in matches]
     for path, name in imported * _HOPS:
         own = {each for each in agents.get(path, ()) if each.startswith(FOLLOWING)}
         agents[name] = agents.get(name, frozenset()) | own

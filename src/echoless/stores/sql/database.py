@@ -63,7 +63,7 @@ def dependents(
     references: Sequence[Reference], connection: sa.Connection, row: Row
 ) -> dict[str, Json]:
     """Returns the rows that go with one, by the foreign key, as JSON."""
-    found: dict[str, Json] = {}
+    rows_by_name: dict[str, Json] = {}
     for each in references:
         if not each.cascades:
             continue
@@ -75,8 +75,8 @@ def dependents(
             for one in each.rows(connection, row)
         ]
         if rows:
-            found[each.name] = rows
-    return found
+            rows_by_name[each.name] = rows
+    return rows_by_name
 
 
 def put_back(references: Sequence[Reference], connection: sa.Connection, saved: Json) -> None:
@@ -93,10 +93,10 @@ def put_back(references: Sequence[Reference], connection: sa.Connection, saved: 
             }
             known = {name: cells[name] for name in each.table.key or each.columns}
             if one["place"] is not None:
-                there = connection.execute(each.table.place_is_taken(one["place"])).first()
+                present = connection.execute(each.table.place_is_taken(one["place"])).first()
             else:
-                there = connection.execute(each.table.select_where(known)).first()
-            if there is None:  # else it came back with another row that it refers to
+                present = connection.execute(each.table.select_where(known)).first()
+            if present is None:  # else it came back with another row that it refers to
                 connection.execute(each.table.insert(cells, one["place"]))
 
 

@@ -164,7 +164,7 @@ class Codec:
 
     def namespace_of(self, parts: Sequence[Json]) -> str:
         """Returns the namespace of the values at its places; unreadable ones count as empty."""
-        found = []
+        labels = []
         for (label, _), part in zip(self.layout.scope, parts, strict=True):
             try:
                 value = str(values.read("namespace", part))
@@ -172,8 +172,8 @@ class Codec:
                 value = ""
             if not label:
                 return value
-            found.append((label, value))
-        return namespace_of_labels(found)
+            labels.append((label, value))
+        return namespace_of_labels(labels)
 
     def created(self, reading: RowReading) -> str | None:
         """Returns the time of creation of a row."""

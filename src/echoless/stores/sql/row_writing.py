@@ -204,12 +204,12 @@ class _RowWriting:
         if value is not None and not isinstance(value, Mapping):
             raise self._refused("metadata", f"{layout.rest} holds no object")
         if layout.rest.path:
-            kept = {k: v for k, v in (value or {}).items() if k in inner}
-            self._set_inside(layout.rest, {**kept, **new})
+            others = {k: v for k, v in (value or {}).items() if k in inner}
+            self._set_inside(layout.rest, {**others, **new})
             return
         whole = self._objects.get(layout.rest.column, value or {})
-        kept = {k: v for k, v in whole.items() if k in inner or k in new}
-        self._objects[layout.rest.column] = kept | new
+        others = {k: v for k, v in whole.items() if k in inner or k in new}
+        self._objects[layout.rest.column] = others | new
 
     def _refuse_the_rest(self) -> None:
         """Refuses fields that have no place, where they changed."""
