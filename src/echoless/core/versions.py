@@ -13,7 +13,7 @@ import unicodedata
 from functools import cache
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 """The release; the build takes it from here."""
 
 StageName: TypeAlias = Literal["matching", "noise", "blocking", "audit"]
