@@ -7,7 +7,7 @@ from importlib import import_module
 
 NAMES = (
     "join", "dense", "road", "incremental", "first_run", "peers", "spilled", "limits",
-    "compiling",
+    "compiling", "against",
 )  # fmt: skip
 
 
