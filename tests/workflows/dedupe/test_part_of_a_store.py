@@ -17,8 +17,8 @@ from echoless.core.text import content_key
 from echoless.stores import ledger_schema
 from echoless.stores.base import Scope, Store
 from echoless.stores.ledger import Kept, Ledger, Mark
-from echoless.stores.mcp_memory.view import HidingLedger
 from echoless.stores.recall.lineage import RecallLedger
+from echoless.stores.sidecar import JoinedLedger
 from echoless.stores.sqlite import SqliteStore
 from echoless.testing.stores import fill
 from echoless.workflows.dedupe import pipeline
@@ -166,7 +166,7 @@ def ledgers() -> Iterator[Ledger]:
     """Ledgers of all kinds that hold the same, and two more marks of their store."""
     for kind in (
         Ledger,
-        lambda database: HidingLedger(database, lambda: {"z": mark("z", "a")}),
+        lambda database: JoinedLedger(database, lambda own: {"z": mark("z", "a"), **own}),
         lambda database: RecallLedger(database, list, lambda: [Kept("a", "z", "7", "8")]),
     ):
         database = in_memory()
@@ -200,7 +200,7 @@ def test_a_pair_that_only_the_program_of_the_store_keeps_apart_is_a_decision() -
     assert not Ledger(database).has_decisions()
     assert not RecallLedger(database, list, list).has_decisions()
     assert RecallLedger(database, list, lambda: [Kept("a", "z", "7", "8")]).has_decisions()
-    assert HidingLedger(database, lambda: {"z": mark("z", "a")}).has_decisions()
+    assert JoinedLedger(database, lambda own: {"z": mark("z", "a"), **own}).has_decisions()
     database.close()
 
 
