@@ -9,19 +9,15 @@ of the machine is the same for both. A ratio is that of the fastest runs.
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import resource
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from benchmarks.data import stream
-from benchmarks.measure import compiled_in, keep
+from benchmarks.measure import compiled_in, echoless, keep
 from benchmarks.speed.filling import fill
+from benchmarks.speed.road import OPTIONS
 
 HERE: Final = Path(__file__).parents[2] / "src"
 COMMANDS: Final[Mapping[str, str]] = {
@@ -44,7 +40,8 @@ def main(argv: Sequence[str]) -> None:
             lines.append(row)
             print(row, flush=True)
     body = "Seconds of processor time, the least of the runs.\n\n" + "\n".join(lines) + "\n"
-    command = f"python -m benchmarks.speed against --sizes {chosen.sizes} --runs {chosen.runs}"
+    options = f"--before OTHER/src --sizes {chosen.sizes} --runs {chosen.runs}"
+    command = f"python -m benchmarks.speed against {options}"
     keep("speed_against", "The road against an earlier checkout", command, body)
 
 
@@ -53,33 +50,19 @@ def _compared(size: int, before: Path, runs: int) -> dict[str, tuple[float, floa
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "store.db"
         fill(store, stream(size), 384)
-        kernels = {
-            source: compiled_in(Path(folder) / f"kernels-{at}")
+        environments = {
+            source: {**compiled_in(Path(folder) / f"kernels-{at}"), "PYTHONPATH": str(source)}
             for at, source in enumerate((before, HERE))
         }
-        for source, environment in kernels.items():  # compiles once, and is not counted
-            _seconds(source, "audit", store, {**environment, "ECHOLESS_CACHE_DIR": folder})
+        for environment in environments.values():  # compiles once, and is not counted
+            unmeasured = {**environment, "ECHOLESS_CACHE_DIR": folder}
+            echoless("audit", str(store), *OPTIONS, environment=unmeasured)
         spent: dict[tuple[str, Path], list[float]] = {}
         for run in range(runs):
             for source in (before, HERE) if run % 2 else (HERE, before):
                 with tempfile.TemporaryDirectory() as cache:
-                    environment = {**kernels[source], "ECHOLESS_CACHE_DIR": cache}
+                    environment = {**environments[source], "ECHOLESS_CACHE_DIR": cache}
                     for name, command in COMMANDS.items():
-                        seconds = _seconds(source, command, store, environment)
-                        spent.setdefault((name, source), []).append(seconds)
+                        cost = echoless(command, str(store), *OPTIONS, environment=environment)
+                        spent.setdefault((name, source), []).append(cost.cpu)
         return {name: (min(spent[name, before]), min(spent[name, HERE])) for name in COMMANDS}
-
-
-def _seconds(source: Path, command: str, store: Path, environment: Mapping[str, str]) -> float:
-    """Returns the processor seconds of a command, children included."""
-    start = resource.getrusage(resource.RUSAGE_CHILDREN)
-    answer = subprocess.run(
-        [sys.executable, "-m", "echoless", command, str(store), "--json", "--encoder", "stored"],
-        env={**os.environ, **environment, "PYTHONPATH": str(source)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    end = resource.getrusage(resource.RUSAGE_CHILDREN)
-    json.loads(answer.stdout)
-    return end.ru_utime - start.ru_utime + end.ru_stime - start.ru_stime

@@ -80,7 +80,7 @@ CLASSES: Final[Mapping[GroupClass, str]] = {
 """Classes of groups with their titles, surest first. A group is of the class of its least sure
 member."""
 
-ADVICE: Final[tuple[Advice, ...]] = ("merge", "look", "keep_both")
+ADVICE: Final[tuple[Advice, ...]] = get_args(Advice)
 
 SAMPLE: Final = 5
 """Groups of a class that a person decides one by one before the rest can be accepted at once."""
