@@ -98,6 +98,8 @@ _STATED: Final = 3
 _PART: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]|[^\W_](?:[\w'’-]*\w)?")
 """Words, and characters of scripts that do not part them."""
 _COUNTED: Final = frozenset({DifferenceKind.NUMBER, DifferenceKind.UNIT, DifferenceKind.VERSION})
+COUNTED: Final = _COUNTED | {DifferenceKind.DATE}
+"""Kinds of difference between figures and days."""
 _STATES: Final = frozenset({DifferenceKind.NEGATION, DifferenceKind.POLARITY})
 """Kinds that need no more of a subject than what the texts share anyway."""
 
@@ -273,6 +275,12 @@ def may_conflict(pair: Pair, differences: Sequence[Difference], *, sure: bool = 
         (n for n in range(least - before) if one[-1 - n] != other[-1 - n]), least - before
     )
     return not (before < behind >= _STATED and before + behind < least)
+
+
+def tells_change(pair: Pair) -> bool:
+    """Returns whether one text alone tells of a change (`now`, `since May`, `no longer`)."""
+    a, b = _facts(pair.a, pair.b)
+    return a.update != b.update or a.outdated != b.outdated
 
 
 def exchanged_subjects(pair: Pair) -> bool:

@@ -41,6 +41,9 @@ KERNELS: Final = "echoless.blocking.vector_join.bit_kernels"
 _BLOCK: Final = 4096
 """Rows compared at a time with those that are asked for, or whose lengths are computed."""
 
+_STEADY: Final = 5
+"""Decimals of a 32-bit product that hang on no order of summation."""
+
 _UNIT_ROUNDOFF: Final = 2.0**-24
 """Of float32."""
 
@@ -181,6 +184,26 @@ def renewed_pairs(join: Join, known: KnownHits, most: int | None, work: JoinWork
     work.crowded += crowded
     if len(wanted[0]):
         yield wanted
+
+
+def closest_below(join: Join, least: float) -> Hits:
+    """Returns for each row its closest other row, where that pair is no hit; each pair once.
+
+    It multiplies all rows at once: for some thousand rows.
+
+    Args:
+        join: Rows and threshold.
+        least: Cosine from which a pair is wanted, inclusive.
+    """
+    unit = join.unit(0, len(join.rows))
+    # rounded, so that the order of a sum does not choose between equals
+    product = np.round(unit @ unit.T, _STEADY)
+    np.fill_diagonal(product, -np.inf)
+    rows, other = np.arange(len(unit)), product.argmax(axis=1)
+    pairs = np.unique(np.minimum(rows, other) * len(unit) + np.maximum(rows, other))
+    i, j = pairs // len(unit), pairs % len(unit)
+    cosine = cosines(join.rows, join.norms, i, j)
+    return _where((i, j, cosine), (cosine >= least) & ~join.passes(cosine))
 
 
 def some_of(hits: Hits, most: int | None) -> tuple[Hits, int]:
