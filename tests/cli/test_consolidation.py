@@ -114,7 +114,7 @@ def test_as_data_pairs_have_whole_texts_and_what_can_be_done(consolidate: Call, 
 def test_a_pair_to_keep_apart_and_one_to_look_at_say_so(consolidate: Call, ports: str) -> None:
     shown = consolidate(store=ports).stdout
     assert "; if they are one, keep m-1 (says everything the other says, and more)" in shown
-    assert "newer value: 5432, not 5433" in shown or "newer value: 5433, not 5432" in shown
+    assert "was 5433, now 5432" in shown or "was 5432, now 5433" in shown
     assert "number: 5432 | 5433" in consolidate("--explain", store=ports).stdout
     assert "; if they are one, keep " in shown
 

@@ -93,6 +93,12 @@ def word_difference(old: str, new: str) -> tuple[DifferencePart, ...]:
     return tuple(parts)
 
 
+def alike(old: str, new: str) -> bool:
+    """Returns whether two texts share at least half of their words, so that a difference reads."""
+    one, other = (Counter(word.text for word in _words(text)) for text in (old, new))
+    return 4 * (one & other).total() >= one.total() + other.total()
+
+
 def changed_ranges(old: str, new: str) -> ChangedRanges:
     """Returns where two texts differ, word by word, as offsets into each text as it is."""
     before, after = _words(old), _words(new)

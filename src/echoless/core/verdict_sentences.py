@@ -1,6 +1,6 @@
 """Verdicts as clauses of plain English for a person, made from their structured evidence.
 
-A clause names the verdict first and then the words that decide it: `newer value: May, not March`.
+A clause names the verdict first and then the words that decide it: `was March, now May`.
 It quotes words of memories, so whoever prints it masks secrets as in any other reason.
 """
 
@@ -152,7 +152,8 @@ def _newer(differences: Sequence[Difference], names: tuple[str, str], side: Side
     first = differences[0] if differences else Difference(DifferenceKind.DETAIL)
     if first.a and first.b:
         new, old = (first.a, first.b) if side == "a" else (first.b, first.a)
-        return f"newer value: {_not(new, old)}"
+        was, now = _apart(old, new)
+        return f"was {_series(was)}, now {_series(now)}"
     if added := _only(differences, side):
         return f"newer: {name} adds {_list(added, quote=True)}"
     if left_out := _only(differences, "b" if side == "a" else "a"):
@@ -164,8 +165,8 @@ def _against(differences: Sequence[Difference], names: tuple[str, str]) -> str:
     first = differences[0] if differences else Difference(DifferenceKind.DETAIL)
     if first.a and first.b and first.kind is not DifferenceKind.ORDER:
         one, other = _apart(first.a, first.b)
-        return f"not both can hold: {_series(one)} or {_series(other)}"
-    return _with("not both can hold", differences, names)
+        return f"may not both be true: {_series(one)} or {_series(other)}"
+    return _with("may not both be true", differences, names)
 
 
 def _other_thing(rule: str, differences: Sequence[Difference], names: tuple[str, str]) -> str:

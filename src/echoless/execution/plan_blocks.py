@@ -29,7 +29,7 @@ from echoless.core.run_notes import Tally
 from echoless.core.secret_masking import learn
 from echoless.execution.actions import BY_CHAIN, Action, Rewrite
 
-LEGEND: Final = legend("only in the memory that stays", "only in the other one")
+LEGEND: Final = legend("only in the memory that goes", "only in the one that stays")
 _SIGNS: Final[Mapping[str | None, str]] = {"duplicate": "=", "subsumes": "<"}
 """What stands before the verdict on a member: it says the same, or less than the survivor."""
 
@@ -142,7 +142,7 @@ def _member(
     yield say(strong(member.id), verdict_clause(member.verdict, member.sentence), level=1)
     if explained:
         yield evidence_line(member.verdict, member.similarity, member.evidence, level=2)
-    yield TextPair(quote(survivor, memories), quote(member.id, memories))
+    yield TextPair(quote(member.id, memories), quote(survivor, memories), new_above=True)
 
 
 def quote(id_: str, memories: Mapping[str, Memory], *, level: int = 1) -> Quote:

@@ -85,8 +85,9 @@ stopped two wrong ones."""
 SURE_OF_CONFLICT: Final = 0.9
 """Probability of a conflict from which texts with little but a subject in common conflict."""
 CHANGED: Final = 0.6
-"""Probability of a conflict, inclusive, from which a text that tells a change is an update. Of 7,700
-labelled pairs, this and `NEWER_VALUE` name 19 more; 17 of them are a conflict."""
+"""Probability of a conflict, inclusive, from which a text that tells a change is an update. In
+7,700
+labelled pairs this and `NEWER_VALUE` name 19 more; 17 of them are a conflict."""
 NEWER_VALUE: Final = 0.3
 """The same where the rules, too, call the pair an update with another figure or day."""
 SURE_OF_ROLES: Final = 0.85
