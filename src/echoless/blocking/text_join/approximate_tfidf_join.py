@@ -28,11 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.blocking.detector import Gate
+from echoless.blocking.similarities import DENSE
 from echoless.blocking.text_join.shingling import in_order, loops_loaded, ranges, starts_of
 from echoless.blocking.text_join.tfidf_join import cosines_of
 from echoless.blocking.text_join.tfidf_rows import Clues, TermRows, lengths_of, smooth_idf
 from echoless.blocking.top_k import Pairs, closest_before, made_of, together
-from echoless.blocking.vector_join.dense_limits import DENSE
 from echoless.core.optional import lazy_module
 
 if TYPE_CHECKING:
