@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.blocking.equal_values import pairs_between, pairs_within
-from echoless.blocking.vector_join.dense_limits import DENSE, SEEN_ENOUGH
+from echoless.blocking.similarities import DENSE, SEEN_ENOUGH
 from echoless.core.model import Candidate, Memory
 
 Ints = NDArray[np.int64]

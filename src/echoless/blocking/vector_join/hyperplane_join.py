@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.blocking.vector_join.dense_limits import SEEN_ENOUGH
+from echoless.blocking.similarities import SEEN_ENOUGH
 from echoless.blocking.vector_join.exact_join import (
     Hits,
     Join,
