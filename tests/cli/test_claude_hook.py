@@ -220,6 +220,17 @@ def test_little_repetition_gets_no_line(project: Path, copies: int) -> None:
         assert hook(event(project, name), "--memory", "first.jsonl").output == ""
 
 
+def test_of_a_large_memory_a_session_compares_words_alone_and_says_so(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("echoless.integrations.agents.claude_memory.BY_MEANING", 5)
+    reworded = [f"In the morning {a} green tea" for a in ("Anna drinks", "Anna has", "Anna takes")]
+    write(project / "first.jsonl", *FIRST, *((f"d{n}", text) for n, text in enumerate(reworded)))
+    done = hook(event(project, "SessionStart"), "--memory", "first.jsonl")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "first.jsonl: of more than 5 memories only words are compared." in done.stderr
+
+
 # ------------------------------------------------------------------ trouble
 
 

@@ -24,6 +24,9 @@ from echoless.workflows.dedupe.pipeline import find
 MOST: Final = 2_000
 """Largest store, in memories, that a hook reads within its second; it leaves out larger ones."""
 
+BY_MEANING: Final = 500
+"""Largest store that the start of a session compares by meaning: 5 s of a processor, once."""
+
 WORTH_SAYING: Final = 3
 WORTH_SHARE: Final = 0.05
 """Fewest redundant memories, and least share of a memory, that a person is told of."""
@@ -209,7 +212,13 @@ def shares(paths: Iterable[Path], choices: Choices) -> tuple[list[MemoryShare], 
             with open_store(path) as store:
                 if _is_too_large(store, path, troubles):
                     continue
-                dedup = find(store, resolve(layered(choices), proposed=store.profile))
+                chosen = layered(choices)
+                if store.count() > BY_MEANING and choices.encoder is None:
+                    chosen = replace(chosen, encoder="none")
+                    troubles.append(
+                        f"{path}: of more than {BY_MEANING} memories only words are compared."
+                    )
+                dedup = find(store, resolve(chosen, proposed=store.profile))
         except EcholessError as problem:
             troubles.append(f"{path} was left out: {problem}")
             continue
