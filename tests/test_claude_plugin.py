@@ -285,16 +285,30 @@ def test_a_memory_that_stands_in_claude_md_is_told_to_the_agent(project: Path) -
     answer = json.loads(done.stdout)
     jsonschema.validate(answer, ANSWER)
     told = answer["hookSpecificOutput"]["additionalContext"]
-    assert "repeats CLAUDE.md:3: The gateway listens on port 8443" in told
+    assert "gateway.md: said already in CLAUDE.md:3: The gateway listens on port 8443" in told
     after = {p: p.read_bytes() for p in project.parent.rglob("*") if p.is_file()}
     assert {p: d for p, d in after.items() if "cache" not in p.parts} == before
 
 
+def test_a_newer_value_is_told_with_the_notes_it_replaces(project: Path) -> None:
+    memory = project.parent / ".claude" / "projects" / "-p" / "memory"
+    (memory / "MEMORY.md").write_text("- [Postgres](project_postgres.md) - version\n")
+    old = memory / "project_postgres.md"
+    old.write_text("---\ntype: project\n---\n\nProduction runs Postgres 14.9 on RDS.\n")
+    new = memory / "project_db.md"
+    new.write_text("---\ntype: project\n---\n\nProduction runs Postgres 17.1 on RDS.\n")
+    done = run(project, "PostToolUse", **wrote(new))
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
+    assert "- project_db.md: this replaces project_postgres.md: Production runs Postgres 14" in told
+
+
 def test_repetition_in_claude_md_is_told_at_the_start_of_a_session(project: Path) -> None:
     rule = "Deploys run on Tuesdays only."
-    (project / "CLAUDE.md").write_text(f"# Rules\n\n- {rule}\n- Use uv.\n- {rule}\n")
+    rules = "".join(f"- {rule}\n" for _ in range(4))
+    (project / "CLAUDE.md").write_text(f"# Rules\n\n- Use uv.\n{rules}")
     done = run(project, "SessionStart", source="startup", model="claude")
     assert (done.returncode, done.stderr) == (0, "")
     answer = json.loads(done.stdout)
     jsonschema.validate(answer, ANSWER)
-    assert "repetition: 1 of 3 memories in CLAUDE.md (33.3%)." in answer["systemMessage"]
+    assert "echoless: 3 of 5 memories in CLAUDE.md (60.0%) repeat" in answer["systemMessage"]

@@ -87,7 +87,7 @@ def test_a_write_that_another_memory_says_already_is_told_with_its_place(project
     names = ("--memory", "first.jsonl", "--memory", "second.jsonl")
     before = {p.name: p.read_bytes() for p in project.iterdir() if p.is_file()}
     done = hook(event(project, "PostToolUse", **wrote(second, content=second.read_text())), *names)
-    assert f"- second.jsonl:2 repeats first.jsonl:1: {PORT} (same facts)" in context(done)
+    assert f"- second.jsonl:2: said already in first.jsonl:1: {PORT} (" in context(done)
     assert done.stderr == ""
     assert {p.name: p.read_bytes() for p in project.iterdir() if p.is_file()} == before
 
@@ -99,7 +99,7 @@ def test_a_write_within_one_memory_is_told_too(project: Path) -> None:
     done = hook(
         event(project, "PostToolUse", **wrote(first, "Edit", **given)), "--memory", "first.jsonl"
     )
-    assert "- first.jsonl:4 repeats first.jsonl:2: " in context(done)
+    assert "- first.jsonl:4: said already in first.jsonl:2: " in context(done)
 
 
 def test_only_what_was_written_is_looked_at(project: Path) -> None:
@@ -112,12 +112,52 @@ def test_only_what_was_written_is_looked_at(project: Path) -> None:
     assert (done.exit_code, done.output) == (0, "")
 
 
-def test_what_another_value_says_is_no_repetition(project: Path) -> None:
+@pytest.mark.parametrize("words", [(), ("--encoder", "none")])
+def test_what_another_value_says_replaces_the_older_one(
+    project: Path, words: tuple[str, ...]
+) -> None:
     second = project / "second.jsonl"
     write(second, ("x", "The gateway listens on port 8444."))
+    names = ("--memory", "first.jsonl", "--memory", "second.jsonl", *words)
+    told = context(hook(event(project, "PostToolUse", **wrote(second)), *names))
+    assert f"- second.jsonl:1: this replaces first.jsonl:1: {PORT} (" in told
+    assert "correct or remove the old one" in told
+    assert "said already" not in told
+
+
+def test_what_says_more_than_another_is_told_as_that(project: Path) -> None:
+    second = project / "second.jsonl"
+    write(second, ("x", "Anna drinks green tea in the morning and black coffee at noon."))
+    names = ("--memory", "first.jsonl", "--memory", "second.jsonl")
+    told = context(hook(event(project, "PostToolUse", **wrote(second)), *names))
+    assert f"- second.jsonl:1: this says more than first.jsonl:2: {TEA} (" in told
+
+
+def test_a_note_in_other_words_is_recognised_and_named_by_its_file(project: Path) -> None:
+    folder = project / ".claude" / "memory"
+    folder.mkdir(parents=True)
+    (folder / "MEMORY.md").write_text("- [Tests](feedback_tests.md) - before a commit\n")
+    (folder / "feedback_tests.md").write_text("Run the tests before every commit.\n")
+    note = folder / "feedback_commits.md"
+    note.write_text("Before each commit, all tests must be run.\n")
+    told = context(hook(event(project, "PostToolUse", **wrote(note))))
+    place = ".claude/memory/feedback_commits.md: said already in .claude/memory/feedback_tests.md: "
+    assert f"- {place}Run the tests" in told
+    note.write_text("Deploys run on Tuesdays.\n")
+    assert hook(event(project, "PostToolUse", **wrote(note))).output == ""
+
+
+def test_where_no_encoder_is_at_hand_words_are_compared_and_it_is_said(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("echoless.models.encoders.registry.has_default_encoder", lambda: False)
+    second = project / "second.jsonl"
+    write(second, ("x", PORT))
     names = ("--memory", "first.jsonl", "--memory", "second.jsonl")
     done = hook(event(project, "PostToolUse", **wrote(second)), *names)
-    assert (done.exit_code, done.output) == (0, "")
+    assert "said already in first.jsonl:1" in context(done)
+    assert done.stderr.startswith("echoless: ")
+    assert "encoder" in done.stderr
 
 
 def test_hidden_memories_and_pairs_to_keep_are_not_told_of(project: Path, echoless: Hook) -> None:
@@ -142,7 +182,7 @@ def test_many_repetitions_are_counted_and_secrets_masked(project: Path) -> None:
     told = context(hook(event(project, "PostToolUse", **wrote(second)), *names))
     assert key not in told
     assert re.search(r"\[secret \d+, 20 characters\]", told)  # numbers go on within a process
-    assert "- and 2 more repetitions" in told
+    assert "- and 2 more" in told
     assert len(told.splitlines()) == 8
 
 
@@ -159,18 +199,36 @@ def test_other_tools_and_other_files_get_no_answer(project: Path, tool: str) -> 
 
 
 def test_the_user_is_told_at_the_start_and_standard_error_at_the_end(project: Path) -> None:
-    write(project / "first.jsonl", *FIRST, ("d", "anna drinks green tea in the morning"))
-    line = "repetition: 1 of 4 memories in first.jsonl (25.0%)."
+    copies = [(f"d{n}", "anna drinks green tea in the morning" + " " * n) for n in range(3)]
+    write(project / "first.jsonl", *FIRST, *copies)
+    line = "3 of 6 memories in first.jsonl (50.0%) repeat others."
     start = hook(event(project, "SessionStart", source="startup"), "--memory", "first.jsonl")
     assert json.loads(start.stdout)["systemMessage"].startswith(f"echoless: {line}")
     end = hook(event(project, "SessionEnd", reason="other"), "--memory", "first.jsonl")
     assert (end.exit_code, end.stdout) == (0, "")
-    assert end.stderr.startswith(f"echoless: {line} Look, with no change: echoless dedup ")
+    command = f"type (it changes nothing): echoless dedup {project}/first.jsonl\n"
+    assert end.stderr == f"echoless: {line} To look at them, {command}"
 
 
-def test_a_memory_without_repetition_gets_no_line(project: Path) -> None:
+@pytest.mark.parametrize("copies", [0, 2, 5])
+def test_little_repetition_gets_no_line(project: Path, copies: int) -> None:
+    """Two copies are few; five of a hundred and more are a small share."""
+    others = [(f"o{n}", f"Room {n} has a lamp.") for n in range(120 if copies == 5 else 0)]
+    more = [(f"d{n}", "anna drinks green tea in the morning" + " " * n) for n in range(copies)]
+    write(project / "first.jsonl", *FIRST, *others, *more)
     for name in ("SessionStart", "SessionEnd"):
         assert hook(event(project, name), "--memory", "first.jsonl").output == ""
+
+
+def test_of_a_large_memory_a_session_compares_words_alone_and_says_so(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("echoless.integrations.agents.claude_memory.BY_MEANING", 5)
+    reworded = [f"In the morning {a} green tea" for a in ("Anna drinks", "Anna has", "Anna takes")]
+    write(project / "first.jsonl", *FIRST, *((f"d{n}", text) for n, text in enumerate(reworded)))
+    done = hook(event(project, "SessionStart"), "--memory", "first.jsonl")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "first.jsonl: of more than 5 memories only words are compared." in done.stderr
 
 
 # ------------------------------------------------------------------ trouble
@@ -192,7 +250,7 @@ def test_a_memory_that_cannot_be_read_is_told_and_the_others_go_on(project: Path
     (project / "broken.jsonl").write_text('{"id": \n')
     names = [w for n in ("first", "broken", "second") for w in ("--memory", f"{n}.jsonl")]
     done = hook(event(project, "PostToolUse", **wrote(second)), *names)
-    assert "second.jsonl:1 repeats first.jsonl:1" in context(done)
+    assert "second.jsonl:1: said already in first.jsonl:1" in context(done)
     assert "broken.jsonl was left out" in done.stderr
 
 

@@ -46,7 +46,10 @@ WRONG = [
     (("import", "{}", "thing.xyz"), 2, "What kind of store"),
     (("export", "{}", "thing"), 2, "What format"),
     (("export", "{}", "a.txt", "--format", "pdf"), 2, "'pdf' is not one of"),
-    (("fly", "{}"), 2, "No such command 'fly'"),
+    (("fly", "{}"), 2, "No such command 'fly'."),
+    (("adit", "{}"), 2, "No such command 'adit'. Did you mean 'audit'?"),
+    (("help",), 2, "No such command 'help'. Did you mean '--help'?"),
+    (("version",), 2, "No such command 'version'. Did you mean '--version'?"),
 ]
 
 

@@ -83,6 +83,53 @@ def test_dedup_apply_hides_and_undo_brings_back_every_field(echoless: Call, data
     assert records(database) == before
 
 
+EXACT = "Each record was read back: it is exactly as it was before the run."
+
+
+@pytest.mark.parametrize(
+    ("action", "did"),
+    [
+        ("mark", "3 memories are visible again."),
+        ("merge", "3 memories are visible again, 2 records put back."),
+        ("delete", "5 records put back."),
+    ],
+)
+def test_undo_takes_back_the_last_run_and_says_what_it_compared(
+    echoless: Call, database: str, action: str, did: str
+) -> None:
+    before = records(database)
+    done = echoless("dedup", database, "--no-semantic", "--apply", "--action", action)
+    run = re.search(r"run-[\w-]+", done.stdout)
+    assert run is not None
+    assert echoless("undo", database).stdout == f"Undone: {run[0]}. {did}\n{EXACT}\n"
+    assert records(database) == before
+
+
+def test_undo_of_a_memory_that_was_edited_since_names_it_and_claims_nothing(
+    echoless: Call, notes: str, place: Path
+) -> None:
+    assert echoless("dedup", notes, "--no-semantic", "--apply").exit_code == 0
+    text = (place / notes).read_text("utf-8")
+    (place / notes).write_text(text.replace("morning!", "evening!"), "utf-8")
+    said = echoless("undo", notes).stdout
+    assert "Not as before the run, as edited since: m-6." in said
+    assert EXACT not in said
+
+
+@pytest.mark.parametrize("git", [True, False])
+def test_the_first_write_names_the_files_it_made_beside_a_memory(
+    echoless: Call, notes: str, place: Path, git: bool
+) -> None:
+    if git:
+        (place / ".git").mkdir()
+    said = echoless("dedup", notes, "--no-semantic", "--apply").stderr
+    kept = "Beside notes.jsonl echoless keeps what undo needs: notes.jsonl.echoless, .notes.jsonl"
+    assert kept in said
+    assert (".gitignore" in said) is git
+    assert kept not in echoless("undo", notes).stderr
+    assert kept not in echoless("dedup", notes, "--no-semantic", "--apply").stderr
+
+
 @pytest.mark.parametrize("action", ["merge", "delete"])
 def test_stronger_actions_are_asked_for_and_undone(
     echoless: Call, database: str, action: str

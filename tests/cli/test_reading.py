@@ -168,6 +168,18 @@ def test_search_folds_hidden_duplicates_and_says_how_many(echoless: Call, notes:
     assert {hit["survivor"] for hit in every["hits"]} == {None, "m-1"}
 
 
+def test_a_score_that_tells_nothing_is_not_shown(echoless: Call, write_store: Call) -> None:
+    store = write_store(
+        ("m-1", "Deploys run on Tuesdays.", "", 0.5), ("m-2", "Deploys run at night.", "", 0.5)
+    )
+    said = echoless("search", store, "deploys", "--mode", "text").stdout
+    assert "2 hits.\n" in said
+    assert "score" not in said
+    near = echoless("search", store, "when do we deploy").stdout
+    assert re.search(r"score \d\.\d{3}\n", near)
+    assert "\n\nSkipped and noted\n" in near
+
+
 def test_search_without_a_hit_says_so_and_succeeds(echoless: Call, notes: str) -> None:
     result = echoless("search", notes, "zeppelin")
     assert result.exit_code == 0

@@ -74,7 +74,7 @@ class Refused(Exception):
 
 @dataclass(slots=True)
 class Agent:
-    """Calls tools, and checks every answer against the schema the server published.
+    """Calls tools, and checks every answer against the schema the server published, if any.
 
     Attributes:
         client: The session.
@@ -108,8 +108,10 @@ class Agent:
             assert result.structured_content is None
             raise Refused(told.text)
         given, answered = self.schemas[name]
-        Draft202012Validator(given).validate(arguments)
-        Draft202012Validator(answered).validate(result.structured_content)
+        present = {key: value for key, value in arguments.items() if value is not None}
+        Draft202012Validator(given).validate(present)
+        if answered is not None:
+            Draft202012Validator(answered).validate(result.structured_content)
         assert json.loads(told.text) == result.structured_content
         self.called.add(name)
         assert result.structured_content is not None
@@ -127,6 +129,7 @@ class Agent:
 def served_store(store: Path | str, **options: object) -> ServedStore:
     plans = options.pop("plans", Plans())
     choices = options.pop("choices", Choices(encoder="none"))
+    options.setdefault("output_schemas", True)
     return ServedStore(
         str(store),
         choices=choices,  # type: ignore[arg-type]

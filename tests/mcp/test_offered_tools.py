@@ -1,7 +1,8 @@
-"""Only some tools: each takes room in the context of an agent."""
+"""What the list of tools takes in the context of an agent, and how to have less or more of it."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import anyio
@@ -12,7 +13,10 @@ from mcp import Client
 from echoless.cli.main import main
 from echoless.core.errors import UsageError
 from echoless.mcp.server import make_server, tools_named
-from tests.mcp.clients import served_store
+from tests.mcp.clients import Agent, on_stdio, served_store
+
+LARGEST = 12_000
+"""Characters of the whole list; that of the reference server for memories has 11,500."""
 
 
 def offered(notes: Path, names: str | None) -> tuple[set[str], str, int]:
@@ -69,3 +73,46 @@ def test_the_command_says_it_before_it_serves(notes: Path) -> None:
     done = CliRunner().invoke(main, ["mcp", str(notes), "--tools", "serch", "--encoder", "none"])
     assert done.exit_code == 2
     assert "has no tool 'serch'" in done.stderr
+
+
+def test_the_list_of_a_real_server_is_short_and_answers_are_structured_all_the_same(
+    notes: Path,
+) -> None:
+    async def story() -> None:
+        async with on_stdio(notes) as client:
+            tools = (await client.list_tools()).tools
+            listed = [
+                tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools
+            ]
+            assert len(tools) == 12
+            assert len(json.dumps(listed)) <= LARGEST
+            assert all(tool.output_schema is None for tool in tools)
+            agent = Agent(client)
+            text = "Deploys run on Tuesdays."
+            assert (await agent.call("memory_remember", text=text))["answer"] == "admitted"
+            found = await agent.call("memory_search", query="when do we deploy")
+            assert (found["mode"], found["hits"][0]["content"]) == ("vector", text)
+
+    anyio.run(story)
+
+
+def test_a_program_that_asks_gets_the_shape_of_each_answer(notes: Path) -> None:
+    async def story() -> None:
+        async with on_stdio(notes, "--output-schemas", "--encoder", "none") as client:
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            assert all(tool.output_schema for tool in tools.values())
+            shown = tools["memory_audit"].output_schema["properties"]
+            assert "survivor, why, members" in shown["groups"]["description"]
+            assert "masked" in shown
+            await Agent(client).call("memory_audit")
+
+    anyio.run(story)
+
+
+def test_a_parameter_that_may_be_left_out_takes_null_too(notes: Path) -> None:
+    async def story() -> None:
+        async with on_stdio(notes, "--encoder", "none") as client:
+            given = {"query": "toner", "namespace": None}
+            assert not (await client.call_tool("memory_search", given)).is_error
+
+    anyio.run(story)

@@ -377,7 +377,7 @@ def test_what_is_remembered_lies_in_the_file_that_is_there_now(place: Path) -> N
         ("memory_undo", {"run": "run-1"}, "no run 'run-1'"),
         ("memory_merge", {"keep": "m-1", "remove": "m-1"}, "named twice"),
         ("memory_merge", {"keep": "m-1", "remove": "m-5"}, "two scopes"),
-        ("memory_deduplicate", {"guards": False}, "Leave it out"),
+        ("memory_deduplicate", {"guards": False}, "no parameter 'guards'"),
         ("memory_remember", {"text": "   "}, "The text is empty"),
         ("memory_consolidate", {"window": 0}, "window: input should be greater than 0"),
     ],

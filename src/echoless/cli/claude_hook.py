@@ -65,19 +65,19 @@ def claude_hook_command(*, named: tuple[Path, ...], choices: Choices) -> int:
     """Answer a hook of Claude Code: what its memory repeats. Reads only.
 
     The event is read from standard input, as Claude Code hands it over. After a write to a memory
-    the agent is told which memory says the same already; at the start of a session the user is told
-    in one line how much of the memory is repetition, and at its end standard error is. Other events
-    and other files get no answer.
+    the agent is told which memory says the same already, and which one it replaces. At the start of
+    a session the user is told in one line how much of the memory is repetition, if it is 3 memories
+    and 5 % or more; at its end standard error is. Other events and other files get no answer.
 
-    Only words are compared unless --encoder names a source of vectors. Whatever goes wrong is said
-    on standard error, and the exit code is 0: a hook never stops the agent.
+    Whatever goes wrong is said on standard error, and the exit code is 0: a hook never stops the
+    agent.
     """
     try:
         if sys.stdin.isatty():
             raise UsageError("claude-hook reads an event of Claude Code from standard input.")
         event = read_event(sys.stdin.buffer.read())
         paths = [path.expanduser().absolute() for path in named]
-        answer = _answer(event, paths, _by_words(choices))
+        answer = _answer(event, paths, choices)
         if answer:
             click.echo(json.dumps(answer))
     except EcholessError as problem:
@@ -85,11 +85,6 @@ def claude_hook_command(*, named: tuple[Path, ...], choices: Choices) -> int:
     except Exception as problem:  # noqa: BLE001 - the outermost edge: the agent goes on
         _say([f"{type(problem).__name__}: {problem}. Nothing was compared."])
     return 0
-
-
-def _by_words(choices: Choices) -> Choices:
-    """Returns settings without vectors, unless a source of them was named: there is little time."""
-    return choices if choices.encoder else Choices(encoder="none", cache=choices.cache)
 
 
 def _answer(event: HookEvent, named: Sequence[Path], choices: Choices) -> dict[str, Json]:
@@ -119,10 +114,10 @@ def _share_line(event: HookEvent, named: Sequence[Path], choices: Choices) -> st
     _say(troubles)
     if not made:
         return ""
-    parts = [_share(share, event) for share in made]
+    parts = ", ".join(_share(share, event) for share in made)
     look = shlex.join(["echoless", "dedup", str(made[0].path)])
     start = "" if event.name == END else "echoless: "
-    return f"{start}repetition: {', '.join(parts)}. Look, with no change: {look}"
+    return f"{start}{parts} repeat others. To look at them, type (it changes nothing): {look}"
 
 
 def _share(share: MemoryShare, event: HookEvent) -> str:
@@ -156,25 +151,35 @@ def _context(made: Sequence[Repeat], event: HookEvent) -> str:
     """Returns the text an agent reads, with secrets masked."""
     learn(each.memory for repeat in made for each in (repeat.written, repeat.earlier))
     lines = [
-        "What was just written stands in the memory already:",
+        "What was just written, beside what the memory said before:",
         *(
-            f"- {_standing(each.written, event)} repeats {_standing(each.earlier, event)}: "
-            f"{flat(each.earlier.memory.content, _PREVIEW)} ({quoted(each.evidence)})"
+            f"- {_standing(each.written, event)}: {each.relation} "
+            f"{_standing(each.earlier, event)}: {flat(each.earlier.memory.content, _PREVIEW)} "
+            f"({quoted(each.evidence)})"
             for each in made[:_SHOWN]
         ),
     ]
     if len(made) > _SHOWN:
-        lines.append(f"- and {count(len(made) - _SHOWN, 'more repetition')}")
-    lines.append("Keep one of each. If the new one says more, put that into the old one.")
+        lines.append(f"- and {len(made) - _SHOWN:,} more")
+    replaces = [each.relation == "this replaces" for each in made]
+    if not all(replaces):
+        lines.append("Of what is said twice keep one; put what only the other says into it.")
+    if any(replaces):
+        lines.append("Of what is replaced correct or remove the old one, if you agree.")
     return visible(OUTPUT.reason("\n".join(lines)))
 
 
 def _standing(standing: StandingMemory, event: HookEvent) -> str:
-    """Returns where a memory stands."""
-    where = _short(standing.path, event)
-    return f"{where}:{standing.line}" if standing.line else f"{where} ({standing.memory.id})"
+    """Returns where a memory stands: a note of its own, a line, or an id."""
+    where, id_ = _short(standing.path, event), standing.memory.id
+    if standing.path.as_posix().endswith(f"/{id_}"):
+        return where
+    return f"{where}:{standing.line}" if standing.line else f"{where} ({id_})"
 
 
 def _short(path: Path, event: HookEvent) -> str:
-    """Returns a path as seen from the current folder of the session, where it lies below it."""
-    return str(path.relative_to(event.folder) if path.is_relative_to(event.folder) else path)
+    """Returns a path as seen from the folder of the session, or beside the file just written."""
+    for folder in (event.folder, *((event.file.parent,) if event.file else ())):
+        if path.is_relative_to(folder):
+            return str(path.relative_to(folder))
+    return str(path)

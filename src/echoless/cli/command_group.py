@@ -11,7 +11,7 @@ import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Final, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
 
 import click
 
@@ -21,7 +21,13 @@ from echoless.core.destination import without_password
 from echoless.core.errors import INTERRUPTED, EcholessError, UsageError
 from echoless.core.failures import DISK, of_system
 from echoless.core.masking import OPTION, OUTPUT, VARIABLE, notice
+from echoless.core.optional import lazy_module
 from echoless.core.visible import on_one_line, visible
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = lazy_module("difflib")  # only where a command is mistyped
 
 Families = Mapping[str, Mapping[str, tuple[str, str]]]
 """Module and short help of each command, by the title of its family."""
@@ -43,6 +49,23 @@ class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Returns the names of all commands, in the order of the families."""
         return [name for family in self.families.values() for name in family]
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Returns the command that was named; of an unknown one the error names one like it.
+
+        Raises:
+            click.UsageError: There is none of that name.
+        """
+        name, known = args[0], self.list_commands(ctx)
+        if name in known or name.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        alike = difflib.get_close_matches(name, known, 1)
+        if f"--{name}" in {option for each in self.get_params(ctx) for option in each.opts}:
+            alike = [f"--{name}"]
+        hint = "".join(f" Did you mean {each!r}?" for each in alike)
+        raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Returns a command, imported now; None if there is none of that name."""

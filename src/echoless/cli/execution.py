@@ -76,12 +76,12 @@ def apply_command(*, store: str, plan_file: Path, as_json: bool) -> int:
 @click.command(
     "undo",
     epilog=examples(
-        "echoless undo agent.db last",
+        "echoless undo agent.db",
         "echoless undo agent.db run-20260131-101500-1a2b3c --keep-both",
     ),
 )
 @store_argument
-@click.argument("run", metavar="RUN")
+@click.argument("run", metavar="[RUN]", default="last")
 @click.option(
     "--keep-both/--no-keep-both",
     default=None,
@@ -90,9 +90,11 @@ def apply_command(*, store: str, plan_file: Path, as_json: bool) -> int:
 )
 @json_option
 def undo_command(*, store: str, run: str, keep_both: bool | None, as_json: bool) -> None:
-    """Undo a RUN of STORE (its id, or `last`): every record as it was, byte for byte.
+    """Undo a RUN of STORE: every record as it was, byte for byte.
 
-    Refused, with the names of the records, where one was edited since.
+    RUN is an id. By default, and for `last`, it is the latest run that did more than add memories.
+    Each record is read back and compared. Refused, with the names of the records, where one was
+    edited since.
     """
     with open_store(store) as opened, writing(store):
         done = undo(opened, run, keep_both=keep_both)
@@ -105,15 +107,23 @@ def undo_command(*, store: str, run: str, keep_both: bool | None, as_json: bool)
                 "restored": list(done.restored),
                 "removed": list(done.removed),
                 "kept": done.kept,
+                "exact": done.exact,
                 **({"unrestored": done.unrestored} if done.unrestored else {}),
             }
         )
         return
-    shown = count(len(done.shown), "memory is", "memories are")
-    restored = count(len(done.restored), "record")
-    taken = f" {count(len(done.removed), 'addition')} taken out again." if done.removed else ""
-    sentence = f"Undone: {done.run}. {shown} visible again, {restored} put back.{taken}"
-    render.show([say(strong(sentence))])
+    counts = (
+        (len(done.shown), "memory is visible again", "memories are visible again"),
+        (len(done.restored), "record put back", "records put back"),
+        (len(done.removed), "addition taken out again", "additions taken out again"),
+    )
+    parts = ", ".join(count(*each) for each in counts if each[0])
+    render.show([say(strong(f"Undone: {done.run}." + (f" {parts}." if parts else "")))])
+    if done.exact:
+        exact = "Each record was read back: it is exactly as it was before the run."
+        render.show([say(exact)])
+    elif done.differing:
+        render.show([say(f"Not as before the run, as edited since: {names(done.differing)}.")])
     if done.unrestored:
         render.show([say(done.unrestored)])
     if done.kept:

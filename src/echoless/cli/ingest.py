@@ -25,6 +25,7 @@ from echoless.cli.options import (
     with_options,
     writing,
 )
+from echoless.cli.outcome import say_notes
 from echoless.cli.progress import Bar
 from echoless.core.commands import command_line
 from echoless.core.document import Block, command, dim, flat, quoted, say, strong
@@ -157,6 +158,7 @@ def remember_command(
             missed: tuple[Memory, ...] = ()
             if isinstance(answer, Admitted) and not details.get("namespace"):
                 missed = guard.elsewhere(text)
+            say_notes(opened)
     OUTPUT.learn((text,))
     if as_json:
         where = [{"id": each.id, "namespace": each.namespace} for each in missed]

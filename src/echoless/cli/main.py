@@ -85,7 +85,7 @@ Examples:
   echoless dedup agent.db                      what would happen, and why
   echoless dedup agent.db --interactive        decide by single keys
   echoless dedup agent.db --apply              hide duplicates; every record stays
-  echoless undo agent.db last                  as it was
+  echoless undo agent.db                       as it was
   echoless audit agent.db --fail-over 5%       for a nightly job
 
 Exit codes:
@@ -136,7 +136,12 @@ class _Main(LazyGroup):
     "terminal, with lines of progress; else warning, as there is a progress bar.",
 )
 @click.version_option(
-    package_name="echoless", message="echoless %(version)s", help="Print the version."
+    None,
+    "-V",
+    "--version",
+    package_name="echoless",
+    message="echoless %(version)s",
+    help="Print the version.",
 )
 @click.pass_context
 def main(ctx: click.Context, debug: bool, log_level: str | None) -> None:

@@ -167,12 +167,16 @@ def _record(memory: Memory) -> dict[str, Json]:
     return {**memory_to_json(memory), "vectors": {v.model: v.dimensions for v in memory.vectors}}
 
 
+_LEAST_SCORE: Final = 0.001
+"""Score from which one is shown. Of words that are in most memories it tells nothing."""
+
+
 def _answer_blocks(answer: Answer, store: str) -> Iterator[Block]:
     """Yields the hits in their order, then how many there are."""
     for place, hit in enumerate(answer.hits, 1):
         memory = hit.memory
         made = short_time(memory.created_at or "")
-        score = f"score {hit.score:.4g}"
+        score = f"score {hit.score:.3f}" if hit.score >= _LEAST_SCORE else ""
         facts = " · ".join(filter(None, (memory.namespace, memory.type, made, score)))
         yield say(f"{place}. ", strong(memory.id), f"  {facts}")
         yield say(flat(memory.content), level=1)
@@ -181,14 +185,15 @@ def _answer_blocks(answer: Answer, store: str) -> Iterator[Block]:
             yield say(dim(hidden), level=1)
         if hit.survivor:
             yield say(dim(f"duplicate of {hit.survivor}"), level=1)
-    if not answer.hits:
-        yield say(f"Nothing found for {answer.query!r}.")
-    total = f"{count(len(answer.hits), 'hit')}, {count(answer.hidden, 'duplicate')} hidden."
-    yield say(strong(total))
+    hidden = f", {count(answer.hidden, 'duplicate')} hidden" if answer.hidden else ""
+    nothing = f"Nothing found for {answer.query!r}."
+    yield say(strong(f"{count(len(answer.hits), 'hit')}{hidden}." if answer.hits else nothing))
     if answer.hidden:
         line = command_line("search", store, answer.query, "--include-duplicates")
         yield say("To see the duplicates, too:")
         yield command(again("--include-duplicates") or line)
+    if answer.tally.skipped or answer.tally.notes:
+        yield Gap()
     yield from skipped_blocks(answer.tally)
 
 

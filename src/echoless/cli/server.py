@@ -124,6 +124,12 @@ else:
     help="Offer only these tools, such as remember,search: each takes room in the context of an "
     "agent. All by default.",
 )
+@click.option(
+    "--output-schemas",
+    is_flag=True,
+    help="List the schema of each tool's answer, too, for programs. They take twice the room of "
+    "the rest.",
+)
 @click.option("--read-only", is_flag=True, help="Offer only what reads, and previews.")
 @click.option("--create", is_flag=True, help="Make an empty STORE where there is none.")
 @click.option(
@@ -144,6 +150,7 @@ def mcp_command(
     address: str | None,
     token_env: str | None,
     tools: str | None,
+    output_schemas: bool,
     read_only: bool,
     create: bool,
     boot: tuple[Path, ...],
@@ -163,7 +170,9 @@ def mcp_command(
     open_encoder(settings.encoder)
     read_boot_files(boot)
 
-    served = ServedStore(store, choices=choices, boot=boot, read_only=read_only)
+    served = ServedStore(
+        store, choices=choices, boot=boot, read_only=read_only, output_schemas=output_schemas
+    )
     if tools is not None:
         served.tools = server.tools_named(served, tools)
     for sentence in served.destinations:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 
 from echoless.core.errors import MissingExtra
+
+# From 1.29 on ONNX Runtime writes an id of the machine and tells its maker how it is used, unless
+# this is set before it is imported (Privacy.md in its package).
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 
 class _LazyModule(ModuleType):

@@ -246,6 +246,7 @@ def plan_blocks(
     yield from remarks
     if not actions:
         yield say("Nothing is said twice; there is nothing to do.")
+        yield Gap()
         return
     shown = actions[:top]
     if shown:

@@ -197,7 +197,8 @@ def _event(
 ) -> dict[str, Json]:
     """Returns what the ledger is told of an action before anything changes.
 
-    Each mark remembers its two texts, the survivor's as the action leaves it.
+    Each mark remembers its two texts, the survivor's as the action leaves it, and how the hidden
+    record is, so that an undo can compare it.
     """
     released: dict[str, Json] = {"marked": [asdict(mark) for mark in hidden]} if hidden else {}
     return {
@@ -213,6 +214,7 @@ def _event(
                 "similarity": m.similarity,
                 "evidence": m.evidence,
                 "texts": texts_key(survivor, working[m.id]),
+                "fingerprint": fingerprint(working[m.id]),
             }
             for m in action.members
         ],

@@ -11,7 +11,7 @@ from typing import Final, Literal
 from echoless.core.cache import remove_quoting_caches
 from echoless.core.commands import command_line
 from echoless.core.errors import InputError, LedgerDamaged, UndoConflict, UsageError
-from echoless.core.model import Json, Memory, same
+from echoless.core.model import Json, Memory, fingerprint, same
 from echoless.core.profiles import APART_WHEN_UNDONE
 from echoless.core.text import content_key
 from echoless.core.timestamps import instant
@@ -40,6 +40,9 @@ Status = Literal["done", "partly done", "nothing done", "undone", "purged", "int
 and neither `check` nor the next write has brought it to its end yet.
 """
 
+_AT_ONCE: Final = 10_000
+"""Records that are read back together after an undo."""
+
 STANDING: Final = frozenset({"done", "partly done"})
 """Status of a run of which something stands."""
 
@@ -56,6 +59,9 @@ class Undone:
         kept: Pairs remembered as different (`keep_both`).
         narrowed: Groups with too many memories to remember every pair (`WIDEST`).
         unrestored: What this kind of store could not bring back, in words; mostly nothing.
+        exact: Whether each record of the run was read back and is as it was before. False where
+            one is not, or where the ledger does not tell how one was.
+        differing: Records that are otherwise than before the run, as somebody edited them since.
     """
 
     run: str
@@ -65,6 +71,8 @@ class Undone:
     unrestored: str = ""
     removed: tuple[str, ...] = ()
     narrowed: int = 0
+    exact: bool = False
+    differing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +142,8 @@ def undo(store: Store, run: str, *, keep_both: bool | None = None) -> Undone:
         run = _resolve(store, run)
         images = done_images(store.ledger, run)
         old = _restoration(store, run, images)
-        return _carry_out(store, run, old, added_by(images), keep_both=keep_both)
+        done = _carry_out(store, run, old, added_by(images), keep_both=keep_both)
+        return _compared(store, done, images)
 
 
 def would_undo(store: Store, run: str) -> Undone:
@@ -277,6 +286,26 @@ def _carry_out(
     unrestored = store.unrestored if old else ""
     restored = tuple(sorted(m.id for m in old))
     return Undone(run, shown, restored, len(apart), unrestored, tuple(added), narrowed)
+
+
+def _compared(store: Store, done: Undone, images: Sequence[Image]) -> Undone:
+    """Returns what an undo did, with its records read back and compared with those before."""
+    before = {i: None if m is None else fingerprint(m) for i, m in first_images(images).items()}
+    carried_out = store.ledger.done_actions(done.run)
+    for event in store.ledger.events(done.run, "action_started"):
+        members = event.data["members"]
+        if event.data["action"] in carried_out and isinstance(members, list):
+            for each in members:
+                before.setdefault(str(each["id"]), str(each.get("fingerprint", "")))
+    told = sorted(id_ for id_, state in before.items() if state != "")
+    differing: list[str] = []
+    for at in range(0, len(told), _AT_ONCE):
+        some = told[at : at + _AT_ONCE]
+        now = store.get(some)
+        states = {id_: fingerprint(memory) for id_, memory in now.items()}
+        differing += [id_ for id_ in some if states.get(id_) != before[id_]]
+    exact = bool(told) and len(told) == len(before) and not differing
+    return replace(done, exact=exact, differing=tuple(differing))
 
 
 def _pairs_apart(

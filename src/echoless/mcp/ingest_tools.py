@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal, TypedDict, cast
+from typing import Final, Literal, TypedDict, cast
 from uuid import uuid4
-
-from pydantic import Field
 
 from echoless.core.errors import PlanRefused, UsageError
 from echoless.core.model import JsonObject
@@ -70,7 +68,7 @@ class SupersedeTools:
         return [
             make_tool(
                 self.memory_supersede,
-                "Store in place of an older memory",
+                "Replace a memory",
                 reads=self._served.read_only,
                 destroys=True,
                 open_world=self._served.open_world,
@@ -79,25 +77,27 @@ class SupersedeTools:
 
     async def memory_supersede(
         self,
-        text: Annotated[
-            str | None, Field(description="The new fact, in a sentence that stands alone.")
-        ] = None,
-        namespace: Annotated[str, Field(description="Scope of the older memory.")] = "",
-        type: Annotated[str, Field(description="Your own word for its kind.")] = "",  # noqa: A002
-        tags: Annotated[list[str] | None, Field(description="Words to find it by.")] = None,
-        plan_id: Annotated[
-            str | None,
-            Field(description="From a preview by this tool: carry it out. Give nothing else."),
-        ] = None,
+        text: str | None = None,
+        namespace: str = "",
+        type: str = "",  # noqa: A002
+        tags: list[str] | None = None,
+        plan_id: str | None = None,
         *,
         ctx: Context,
     ) -> SupersedeAnswer:
         """Store a text and hide the older memories whose value it updates.
 
-        Call it with text for a preview: it names the older memories that would be hidden and
-        returns a plan_id. Call it with that plan_id alone to do it. Where the text updates nothing
-        there is no plan_id; memory_remember stores it. memory_undo takes back both runs: hidden,
-        then run.
+        Two calls: text gives a preview of what would be hidden, and a plan_id; that plan_id alone
+        does it. Where the text updates nothing there is no plan_id: use memory_remember.
+        memory_undo takes both runs back: hidden, then run.
+
+        Args:
+            text: The new fact, in a sentence that stands alone.
+            namespace: Scope of the older memory.
+            type: Your own word for its kind.
+            tags: Words to find it by.
+            plan_id: From the preview; give it alone.
+            ctx: The call.
         """
         if plan_id is not None:
             if text is not None:
@@ -166,41 +166,41 @@ class IngestTools:
 
     async def memory_remember(
         self,
-        text: Annotated[str, Field(description="One fact, in a sentence that stands alone.")],
-        namespace: Annotated[str, Field(description="Scope; memories of two never mix.")] = "",
-        type: Annotated[str, Field(description="Your own word for its kind.")] = "",  # noqa: A002
-        tags: Annotated[list[str] | None, Field(description="Words to find it by.")] = None,
-        importance: Annotated[float | None, Field(description="In the store's own unit.")] = None,
-        metadata: Annotated[
-            dict[str, object] | None, Field(description="Anything else to keep with it.")
-        ] = None,
-        id: Annotated[  # noqa: A002 - the word of the store
-            str | None, Field(description="An id of your own; one is made by default.")
-        ] = None,
-        key: Annotated[
-            str | None,
-            Field(description="The same key on a retry gives the same answer, and writes once."),
-        ] = None,
-        origin: Annotated[
-            Literal["said", "derived", "recalled"],
-            Field(description="Somebody said it, you concluded it, or you read it in memory."),
-        ] = "said",
-        force: Annotated[bool, Field(description="Store it although it is known.")] = False,
-        unsure: Annotated[
-            Literal["review", "admit"],
-            Field(description="Where it is unclear whether it is new: do not store, or store."),
-        ] = "review",
-        dry_run: Annotated[bool, Field(description="Only say what would happen.")] = False,
+        text: str,
+        namespace: str = "",
+        type: str = "",  # noqa: A002
+        tags: list[str] | None = None,
+        importance: float | None = None,
+        metadata: dict[str, object] | None = None,
+        id: str | None = None,  # noqa: A002 - the word of the store
+        key: str | None = None,
+        origin: Literal["said", "derived", "recalled"] = "said",
+        force: bool = False,
+        unsure: Literal["review", "admit"] = "review",
+        dry_run: bool = False,
         *,
         ctx: Context,
     ) -> RememberAnswer:
         """Store one memory, unless the store says it already.
 
-        The answer is admitted (stored), already_known (nothing new; the survivor says it), updates
-        (stored beside an older memory that says another value) or needs_review (not stored: read
-        the matches, then call again with force=true, or let it be). Nothing that was there changes;
-        memory_supersede hides the older value. What you read from this memory is not news: set
-        origin="recalled". After a timeout repeat the call with the same key.
+        Answers admitted (stored), already_known, updates (stored beside an older
+        value, which memory_supersede would hide) or needs_review (not stored: read the matches,
+        then repeat with force=true or let it be). After a timeout repeat it with the same key.
+
+        Args:
+            text: One fact, in a sentence that stands alone.
+            namespace: Scope; memories of two never mix.
+            type: Your own word for its kind.
+            tags: Words to find it by.
+            importance: In the store's own unit.
+            metadata: Anything else to keep with it.
+            id: An id of your own.
+            key: Calls with the same key write once.
+            origin: Said by somebody, concluded by you, or read in this memory.
+            force: Store it although it is known.
+            unsure: review does not store what may be known, admit does.
+            dry_run: Only say what would happen.
+            ctx: The call.
         """
         self._served.must_write()
 
@@ -224,17 +224,15 @@ class IngestTools:
         async with self._served.writer:
             return await in_thread(work, ctx)
 
-    async def memory_keep_both(
-        self,
-        a: Annotated[str, Field(description="Id of a memory.")],
-        b: Annotated[str, Field(description="Id of the other one.")],
-        *,
-        ctx: Context,
-    ) -> KeepBothAnswer:
+    async def memory_keep_both(self, a: str, b: str, *, ctx: Context) -> KeepBothAnswer:
         """Remember that two memories say different things.
 
-        The pair is not offered again, and never merged, as long as neither text changes. No memory
-        changes.
+        The pair is not offered again, and never merged, as long as neither text changes.
+
+        Args:
+            a: Id of a memory.
+            b: Id of the other one.
+            ctx: The call.
         """
 
         def work(store: Store, _progress: ProgressReporter) -> KeepBothAnswer:

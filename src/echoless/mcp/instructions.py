@@ -30,7 +30,10 @@ _TITLE: Final = "The long-term memory of an agent, kept free of repetition."
 
 _BULLETS: Final[tuple[tuple[tuple[str, str], ...], ...]] = (
     (
-        ("memory_search", "memory_search before you answer from memory."),
+        (
+            "memory_search",
+            "memory_search before you answer from memory: ask in words or in a question.",
+        ),
         (
             "memory_remember",
             (

@@ -43,10 +43,6 @@ from echoless.workflows.review.items import ADVICE
 from echoless.workflows.review.pairs import consolidate
 from echoless.workflows.tool_answers import similar_answer
 
-Namespace = Annotated[
-    str | None, Field(description="Only this namespace; all of the store by default.")
-]
-
 
 class ReadTools:
     """Tools that read the store and change not one byte of it."""
@@ -75,23 +71,26 @@ class ReadTools:
 
     async def memory_search(
         self,
-        query: Annotated[str, Field(description="Words, or any text.")],
-        mode: Annotated[
-            Literal["text", "vector", "hybrid"],
-            Field(description="By words, by meaning (needs an encoder), or both."),
-        ] = "text",
-        limit: Annotated[int, Field(ge=1, le=100, description="At most so many hits.")] = 10,
-        namespace: Namespace = None,
-        include_duplicates: Annotated[
-            bool, Field(description="Show hidden duplicates as hits of their own.")
-        ] = False,
+        query: str,
+        mode: Literal["auto", "text", "vector", "hybrid"] = "auto",
+        limit: Annotated[int, Field(ge=1, le=100)] = 10,
+        namespace: str | None = None,
+        include_duplicates: bool = False,
         *,
         ctx: Context,
     ) -> SearchAnswer:
-        """Search the memory.
+        """Search the memory by words, and by meaning where no memory has them.
 
-        A duplicate that was hidden folds under the memory that stands for it. What you read here is
-        remembered for a while, so that storing it again with memory_remember is recognised.
+        Call it before you answer from memory; a question will do. A hidden duplicate folds under
+        the memory that stands for it.
+
+        Args:
+            query: Words, or a question.
+            mode: auto is words, then meaning; text words; vector meaning; hybrid both.
+            limit: Most hits.
+            namespace: Only this one.
+            include_duplicates: Show hidden duplicates as hits of their own.
+            ctx: The call.
         """
 
         def work(progress: ProgressReporter) -> SearchAnswer:
@@ -117,34 +116,32 @@ class ReadTools:
 
     async def memory_similar(
         self,
-        memory_id: Annotated[str | None, Field(description="The memory to start from.")] = None,
-        namespace: Annotated[
-            str | None, Field(description="Of the search; the memory's own by default.")
-        ] = None,
-        search_scope: Annotated[
-            Literal["current", "shared", "all"],
-            Field(description="That namespace, that and `shared`, or all."),
-        ] = "current",
-        top_k: Annotated[int, Field(ge=1, le=1000, description="At most so many.")] = 10,
-        min_similarity: Annotated[
-            float, Field(ge=0, le=1, description="Cosine from which one counts, inclusive.")
-        ] = 0.85,
-        exclude_linked: Annotated[
-            bool, Field(description="Leave out memories linked with it.")
-        ] = True,
-        id: Annotated[  # noqa: A002 - the tool's own other name
-            str | None, Field(description="Another name of memory_id.")
-        ] = None,
-        text: Annotated[
-            str | None, Field(description="A text to start from, in place of a memory.")
-        ] = None,
+        memory_id: str | None = None,
+        namespace: str | None = None,
+        search_scope: Literal["current", "shared", "all"] = "current",
+        top_k: Annotated[int, Field(ge=1, le=1000)] = 10,
+        min_similarity: Annotated[float, Field(ge=0, le=1)] = 0.85,
+        exclude_linked: bool = True,
+        id: str | None = None,  # noqa: A002 - the tool's own other name
+        text: str | None = None,
         *,
         ctx: Context,
     ) -> SimilarAnswer:
-        """List the memories closest in meaning to one of them, or to a text, closest first.
+        """List the memories closest in meaning to a memory or a text.
 
-        Ask before storing something new, or to see what a memory might be merged with. Give
-        memory_id (or id), or text.
+        Shows what a memory might be merged with; to search, take memory_search. Give memory_id or
+        text.
+
+        Args:
+            memory_id: The memory to start from.
+            namespace: Where to look; the memory's own by default.
+            search_scope: That namespace, that and `shared`, or all.
+            top_k: Most memories.
+            min_similarity: Least cosine, inclusive.
+            exclude_linked: Leave out memories linked with it.
+            id: The same as memory_id.
+            text: A text to start from instead.
+            ctx: The call.
         """
 
         def work(progress: ProgressReporter) -> SimilarAnswer:
@@ -183,16 +180,21 @@ class ReadTools:
 
     async def memory_audit(
         self,
-        namespace: Namespace = None,
-        top: Annotated[int, Field(ge=0, le=200, description="Groups to show.")] = 10,
-        pairs: Annotated[int, Field(ge=0, le=200, description="Held pairs to show.")] = 10,
+        namespace: str | None = None,
+        top: Annotated[int, Field(ge=0, le=200)] = 10,
+        pairs: Annotated[int, Field(ge=0, le=200)] = 10,
         *,
         ctx: Context,
     ) -> AuditAnswer:
         """Report how much of the memory is repetition, where, since when, and what it costs.
 
-        Also lists what only looks like a duplicate: updates, contradictions, siblings, and pairs
-        somebody should look at. May take a while on a large store; progress is reported.
+        Also lists updates, contradictions, and pairs somebody should look at.
+
+        Args:
+            namespace: Only this one.
+            top: Groups to show.
+            pairs: Pairs kept apart to show.
+            ctx: The call.
         """
 
         def work(progress: ProgressReporter) -> AuditAnswer:
@@ -212,24 +214,24 @@ class ReadTools:
 
     async def memory_consolidate(
         self,
-        window: Annotated[
-            float | None,
-            Field(gt=0, description="Hours: only pairs with a memory made in them. All if null."),
-        ] = None,
-        limit: Annotated[int, Field(ge=1, le=200, description="At most so many pairs.")] = 10,
-        advice: Annotated[
-            list[Literal["merge", "look", "keep_both"]] | None,
-            Field(description="Only pairs that come to such an advice."),
-        ] = None,
-        namespace: Namespace = None,
+        window: Annotated[float | None, Field(gt=0)] = None,
+        limit: Annotated[int, Field(ge=1, le=200)] = 10,
+        advice: list[Literal["merge", "look", "keep_both"]] | None = None,
+        namespace: str | None = None,
         *,
         ctx: Context,
     ) -> ConsolidateAnswer:
-        """List pairs of memories that may say the same, those to merge first, with both texts.
+        """List pairs of memories that may say the same, with both texts and an advice.
 
-        Each pair comes with the verdict, the named difference and an advice. Read both texts, then
-        answer each pair with memory_merge or memory_keep_both; an answered pair is not offered
-        again. Changes nothing itself.
+        Read both texts, then answer with memory_merge or memory_keep_both; an answered pair is not
+        offered again.
+
+        Args:
+            window: Only pairs with a memory made in so many hours.
+            limit: Most pairs.
+            advice: Only pairs with such an advice.
+            namespace: Only this one.
+            ctx: The call.
         """
 
         def work(progress: ProgressReporter) -> ConsolidateAnswer:
@@ -249,16 +251,22 @@ class ReadTools:
 
     async def memory_explain(
         self,
-        a: Annotated[str, Field(description="Id of a memory, or a text.")],
-        b: Annotated[str, Field(description="The other one.")],
-        given: Annotated[Literal["ids", "texts"], Field(description="What a and b are.")] = "ids",
+        a: str,
+        b: str,
+        given: Literal["ids", "texts"] = "ids",
         *,
         ctx: Context,
     ) -> ExplainAnswer:
         """Explain what two memories, or two texts, are to each other.
 
-        Says the verdict, which words were taken as the same, which differ, what forbids a merge,
-        and what would change the verdict.
+        Says the verdict, what is the same, what differs, what forbids a merge, and what would
+        change the verdict.
+
+        Args:
+            a: Id of a memory, or a text.
+            b: The other one.
+            given: What a and b are.
+            ctx: The call.
         """
 
         def work(_progress: ProgressReporter) -> ExplainAnswer:
@@ -277,14 +285,18 @@ class ReadTools:
 
     async def memory_history(
         self,
-        run: Annotated[
-            str | None, Field(description="Id of one run: also tell all it did and why.")
-        ] = None,
-        limit: Annotated[int, Field(ge=1, le=1000, description="The latest N runs.")] = 20,
+        run: str | None = None,
+        limit: Annotated[int, Field(ge=1, le=1000)] = 20,
         *,
         ctx: Context,
     ) -> HistoryAnswer:
-        """List what was done to this memory, oldest first: each run can be undone by its id."""
+        """List what was done to this memory, oldest first. Each run can be undone by its id.
+
+        Args:
+            run: Id of one run, to see all it did and why.
+            limit: Latest runs to list.
+            ctx: The call.
+        """
 
         def work(_progress: ProgressReporter) -> HistoryAnswer:
             with self._served.opened() as store:

@@ -20,6 +20,7 @@ import anyio
 import uvicorn
 from mcp.server import MCPServer
 from mcp.server.auth.settings import AuthSettings
+from mcp.server.mcpserver.tools import Tool
 from pydantic import AnyHttpUrl
 from starlette.types import ASGIApp
 
@@ -121,13 +122,16 @@ def make_server(
         token: The token clients over HTTP have to send; None asks for none.
         issuer: Its own address, told to clients that ask who gives out tokens.
     """
+    tools: list[Tool] = [tool for tool in _tools(served) if served.offers(tool.name)]
+    for tool in () if served.output_schemas else tools:
+        tool.output_schema = None  # answers are held to it all the same
     server: MCPServer = MCPServer(
         name="echoless",
         title="echoless memory",
         description="The memory of an agent, kept free of repetition.",
         instructions=instructions(served),
         version=version("echoless"),
-        tools=[tool for tool in _tools(served) if served.offers(tool.name)],
+        tools=tools,
         resources=resources(served),
         log_level="WARNING",
         token_verifier=None if token is None else SingleTokenVerifier(token),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, TypeVar
 
@@ -11,7 +13,7 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, ToolAnnotations
-from pydantic import ValidationError
+from pydantic import ConfigDict, ValidationError, with_config
 
 from echoless.core.errors import EcholessError
 from echoless.core.masking import MARKED, OUTPUT
@@ -112,22 +114,25 @@ def make_tool(
     repeats: bool = False,
     open_world: bool = False,
 ) -> MemoryTool:
-    """Makes a tool from a method; its docstring is the description.
+    """Makes a tool from a method; its docstring describes the tool and each parameter.
 
     Args:
-        function: The method, with a typed answer.
+        function: The method, with a typed answer whose fields have descriptions below them.
         title: For people.
         reads: It changes nothing.
         destroys: It may change or hide what is there, rather than only add.
         repeats: Calling it again with the same arguments changes nothing more.
         open_world: It may hand texts to a server elsewhere.
     """
+    described, _, listed = inspect.cleandoc(function.__doc__ or "").partition("\n\nArgs:\n")
+    texts = {name: " ".join(text.split()) for name, text in _ARGUMENT.findall(listed)}
+    answer = inspect.signature(function, eval_str=True).return_annotation
+    with_config(ConfigDict(use_attribute_docstrings=True))(answer)
     tool = MemoryTool.from_function(
         function,
+        description=" ".join(described.split()),
         title=title,
-        description=" ".join((function.__doc__ or "").split()),
         annotations=ToolAnnotations(
-            title=title,
             read_only_hint=reads,
             destructive_hint=destroys and not reads,
             idempotent_hint=reads or repeats,
@@ -136,10 +141,28 @@ def make_tool(
         structured_output=True,
     )
     assert isinstance(tool, MemoryTool)
+    shown = tool.parameters["properties"]
+    shown.update({name: {**_short(shown[name]), "description": texts[name]} for name in shown})
     tool.parameters["additionalProperties"] = False
+    del tool.parameters["title"]
     if tool.output_schema is not None:
         tool.output_schema.setdefault("properties", {})["masked"] = dict(_MASKED)
     return tool
+
+
+_ARGUMENT: Final = re.compile(r"^    (\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
+"""An argument in a docstring, with what is said of it."""
+
+
+def _short(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the schema of a parameter without what an agent does not need to call the tool.
+
+    That are titles, null for what may be left out (it is taken all the same), and defaults that
+    say no or nothing.
+    """
+    kind, *_ = (each for each in schema.get("anyOf", ({},)) if each.get("type") != "null")
+    left_out = {"anyOf", "title"} | ({"default"} if not schema.get("default") else set())
+    return {name: value for name, value in {**schema, **kind}.items() if name not in left_out}
 
 
 def shaped(shape: Callable[..., T], answer: Mapping[str, object]) -> T:

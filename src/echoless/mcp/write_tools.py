@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, TypeVar
+from typing import Annotated, Final, TypeVar
 from uuid import uuid4
 
 from pydantic import Field
@@ -18,12 +18,7 @@ from echoless.execution.plan import Plan
 from echoless.execution.rollback import Undone, undo, would_undo
 from echoless.mcp.access import client_of
 from echoless.mcp.background import ProgressReporter, in_thread
-from echoless.mcp.schemas import (
-    Deduplication,
-    MergeAnswer,
-    PlannedAction,
-    UndoAnswer,
-)
+from echoless.mcp.schemas import Deduplication, MergeAnswer, Records, UndoAnswer
 from echoless.mcp.served_store import ALONE, ServedStore
 from echoless.mcp.tool import Context, MemoryTool, make_tool, shaped
 from echoless.stores import Store
@@ -151,11 +146,6 @@ def _by_profile(
 ) -> PendingPreview:
     """Makes the preview by the profile of the server."""
     common = request.common
-    if not common.guards:
-        raise UsageError(
-            "guards=false is known on a store of llm-memory only; here every pair is judged by "
-            "what the two texts say. Leave it out."
-        )
     choices = Choices(
         namespace=common.namespace,
         threshold=None if common.threshold is None else (f"semantic={common.threshold}",),
@@ -201,11 +191,10 @@ def _described(judged: Judged) -> tuple[str, str, float, str]:
     return pair.a, pair.b, pair.similarity, f"{pair.verdict}: {pair.evidence}"
 
 
-PlanIdGiven = Annotated[
-    str | None,
-    Field(description="From a preview by this tool: carry it out. Give nothing else with it."),
-]
 T = TypeVar("T")
+
+_OF_LLM_MEMORY: Final = ("use_lsh", "guards")
+"""Parameters of memory_deduplicate that only a store of llm-memory has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,17 +223,22 @@ class WriteTools:
     def tools(self) -> list[MemoryTool]:
         """Returns all tools; a server that only reads still shows their previews."""
         reads, open_world = self._served.read_only, self._served.open_world
+        deduplicate = make_tool(
+            self.memory_deduplicate,
+            "Hide what is said twice",
+            reads=reads,
+            destroys=True,
+            open_world=open_world,
+        )
+        with self._served.opened() as store:
+            if owner_tools(store) is None:
+                for name in _OF_LLM_MEMORY:
+                    del deduplicate.parameters["properties"][name]
         return [
-            make_tool(
-                self.memory_deduplicate,
-                "Hide or merge what is said twice",
-                reads=reads,
-                destroys=True,
-                open_world=open_world,
-            ),
+            deduplicate,
             make_tool(
                 self.memory_merge,
-                "Make one memory of two",
+                "Merge two memories",
                 reads=reads,
                 destroys=True,
                 open_world=open_world,
@@ -254,47 +248,39 @@ class WriteTools:
 
     async def memory_deduplicate(
         self,
-        namespace: Annotated[
-            str | None,
-            Field(description="Only this one. A store of llm-memory detects its own if null."),
-        ] = None,
-        similarity_threshold: Annotated[
-            float | None,
-            Field(ge=0, le=1, description="Cosine from which a pair is looked at, inclusive."),
-        ] = None,
-        dry_run: Annotated[
-            bool | None, Field(description="True, or left out: a preview. False needs plan_id.")
-        ] = None,
-        merge_strategy: Annotated[
-            Strategy | None, Field(description="Which memory of a group stays.")
-        ] = None,
-        limit: Annotated[
-            int | None, Field(ge=1, le=10_000, description="Only the N most recent memories.")
-        ] = None,
-        use_lsh: Annotated[
-            bool, Field(description="llm-memory: compare very many by random hyperplanes.")
-        ] = True,
-        merge_metadata: Annotated[
-            bool, Field(description="False leaves tags and metadata of the one that stays alone.")
-        ] = True,
-        guards: Annotated[
-            bool, Field(description="llm-memory: keep apart what differs in a number or a not.")
-        ] = True,
-        action: Annotated[
-            ActionKind | None,
-            Field(description="mark hides, merge also unites metadata, delete also removes."),
-        ] = None,
-        top: Annotated[int, Field(ge=1, le=200, description="Groups to show in full.")] = 20,
-        plan_id: PlanIdGiven = None,
+        namespace: str | None = None,
+        similarity_threshold: Annotated[float | None, Field(ge=0, le=1)] = None,
+        dry_run: bool | None = None,
+        merge_strategy: Strategy | None = None,
+        limit: Annotated[int | None, Field(ge=1, le=10_000)] = None,
+        use_lsh: bool = True,
+        merge_metadata: bool = True,
+        guards: bool = True,
+        action: ActionKind | None = None,
+        top: Annotated[int, Field(ge=1, le=200)] = 20,
+        plan_id: str | None = None,
         *,
         ctx: Context,
     ) -> Deduplication:
         """Find memories that say the same, and hide or merge them.
 
-        Without plan_id this is a preview: it shows the groups, with the memory that would stay,
-        why, and the evidence for each other one, and returns a plan_id. Called with that plan_id
-        alone it carries out exactly what was shown; a group with a record that changed since is
-        left out. All of it can be taken back with memory_undo.
+        Two calls: without plan_id a preview of the groups (what would stay, why, the evidence) and
+        a plan_id; that plan_id alone does exactly what was shown. A group that changed since is
+        left out. memory_undo takes all of it back.
+
+        Args:
+            namespace: Only this one (llm-memory detects its own).
+            similarity_threshold: Least cosine of a pair, inclusive.
+            dry_run: False needs plan_id.
+            merge_strategy: Which memory of a group stays.
+            limit: Only the latest N memories.
+            use_lsh: Compare very many by random hyperplanes.
+            merge_metadata: The one that stays takes over tags and metadata.
+            guards: Numbers and negations keep a pair apart.
+            action: mark hides, merge also unites metadata, delete also removes.
+            top: Groups to show in full.
+            plan_id: From the preview; give it alone.
+            ctx: The call.
         """
         if plan_id is not None:
             given = (namespace, similarity_threshold, merge_strategy, limit, action)
@@ -320,29 +306,27 @@ class WriteTools:
 
     async def memory_merge(
         self,
-        keep: Annotated[str | None, Field(description="Id of the one that stays.")] = None,
-        remove: Annotated[str | None, Field(description="Id of the one that goes.")] = None,
-        content: Annotated[
-            str | None,
-            Field(
-                description="A text for the one that stays; its own by default. It has to keep the "
-                "numbers, names, paths, dates and negations of both."
-            ),
-        ] = None,
-        action: Annotated[
-            ActionKind,
-            Field(description="merge hides the other one; delete removes it; mark only hides it."),
-        ] = "merge",
-        plan_id: PlanIdGiven = None,
+        keep: str | None = None,
+        remove: str | None = None,
+        content: str | None = None,
+        action: ActionKind = "merge",
+        plan_id: str | None = None,
         *,
         ctx: Context,
     ) -> MergeAnswer:
         """Make one memory of two that say the same.
 
-        Call it with keep and remove (and a new text, if you like) for a preview; it shows what
-        would change and returns a plan_id. Call it with that plan_id alone to do it. The one that
-        stays takes over tags, links and counts of the other. A text that loses a fact of either is
-        refused. memory_undo takes it back.
+        Two calls: keep and remove give a preview and a plan_id; that plan_id alone does it. The one
+        that stays takes over tags, links and counts. memory_undo takes it back.
+
+        Args:
+            keep: Id of the one that stays.
+            remove: Id of the one that goes.
+            content: A new text for the one that stays; refused if it loses a number, name, path,
+                date or negation of either.
+            action: merge hides the other one, delete removes it, mark only hides it.
+            plan_id: From the preview; give it alone.
+            ctx: The call.
         """
         if plan_id is not None:
             if keep is not None or remove is not None or content is not None:
@@ -393,24 +377,22 @@ class WriteTools:
 
     async def memory_undo(
         self,
-        run: Annotated[
-            str | None,
-            Field(
-                description="Id of a run, from the tool that made it or memory_history; or last."
-            ),
-        ] = None,
-        keep_both: Annotated[
-            bool, Field(description="Also remember its pairs as different.")
-        ] = False,
-        plan_id: PlanIdGiven = None,
+        run: str | None = None,
+        keep_both: bool = False,
+        plan_id: str | None = None,
         *,
         ctx: Context,
     ) -> UndoAnswer:
         """Take a run back: every record as it was before it.
 
-        Call it with run for a preview of what would come back and what would go; call it with the
-        plan_id of that preview alone to do it. Refused, with the names of the records, where one
-        was edited since.
+        Two calls: run gives a preview and a plan_id; that plan_id alone does it. Refused, with the
+        ids, where a record was edited since.
+
+        Args:
+            run: Id of a run, or last.
+            keep_both: Also remember its pairs as different.
+            plan_id: From the preview; give it alone.
+            ctx: The call.
         """
         if plan_id is not None:
             if run is not None:
@@ -486,11 +468,10 @@ def _undo_answer(undone: Undone, plan_id: str | None, after: str) -> UndoAnswer:
     }
 
 
-def planned(plan: Plan, top: int | None = None) -> list[PlannedAction]:
+def planned(plan: Plan, top: int | None = None) -> Records:
     """Returns the actions of a plan for its reader; at most `top`."""
-    actions = []
-    for action in plan.actions[:top]:
-        shown: PlannedAction = {
+    return [
+        {
             "action": action.kind,
             "survivor": action.survivor,
             "text": action.preview,
@@ -506,11 +487,10 @@ def planned(plan: Plan, top: int | None = None) -> list[PlannedAction]:
                 for member in action.members
             ],
             "gains": {name: value for name, value in action.gains.items() if name != "vectors"},
+            **({} if action.rewrite is None else {"new_text": action.rewrite.content}),
         }
-        if action.rewrite is not None:
-            shown["new_text"] = action.rewrite.content
-        actions.append(shown)
-    return actions
+        for action in plan.actions[:top]
+    ]
 
 
 def left_behind(store: Store, run: Run | None = None) -> list[str]:

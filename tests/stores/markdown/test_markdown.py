@@ -22,11 +22,14 @@ from echoless.core.errors import (
 )
 from echoless.core.model import Memory
 from echoless.core.settings import Choices, resolve
+from echoless.ingest import Guard
+from echoless.ingest.request import Details
 from echoless.stores.files import Snapshot
 from echoless.stores.markdown import commit, tree
 from echoless.stores.markdown.store import MarkdownStore
 from echoless.testing.stores import contents, fill, plan_by_hand
 
+NO_VECTORS = resolve(Choices(encoder="none"))
 FACT = "Run `make test` before every commit, and fix what fails."
 
 
@@ -450,7 +453,49 @@ def test_memories_are_imported_where_markdown_holds_what_they_have(tmp_path: Pat
             import_into(source, tmp_path / "OTHER.md")
     assert not (tmp_path / "OTHER.md").read_bytes()
     assert list(read(url).values()) == [tagged]
-    assert (tmp_path / "memory/MEMORY.md").read_text() == f"- [a](a.md) \u2014 {FACT}\n"
+    title = " ".join(FACT.split()[:6])
+    assert (tmp_path / "memory/MEMORY.md").read_text() == f"- [{title}](a.md) \u2014 {FACT}\n"
+
+
+def test_a_note_is_named_by_its_kind_and_its_first_words(tmp_path: Path) -> None:
+    folder = write(tmp_path / "memory", MEMORY_md="")
+    with open_store(f"markdown:///{folder}?preset=claude-memory") as store:
+        with Guard(store, NO_VECTORS) as guard:
+            guard.remember("We use Node 24 now.")
+            guard.remember("Prices are [integer] cents.\n\nWhy: no floats.", type="feedback")
+            guard.remember("Call it so.", id="own.md")
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "MEMORY.md",
+        "feedback_prices_are_integer_cents.md",
+        "own.md",
+        "project_we_use_node_24_now.md",
+    ]
+    assert (folder / "MEMORY.md").read_text() == (
+        "- [We use Node 24 now.](project_we_use_node_24_now.md)\n"
+        "- [Prices are (integer) cents.](feedback_prices_are_integer_cents.md) \u2014 "
+        "Prices are [integer] cents.\n"
+        "- [Call it so.](own.md)\n"
+    )
+
+
+def test_a_new_note_takes_the_name_of_no_other_that_is_or_may_come_back(tmp_path: Path) -> None:
+    folder = write(tmp_path / "memory", MEMORY_md="")
+    url = f"markdown:///{folder}?preset=claude-memory"
+    fact = "The printer in the hallway has {} sheets."
+    with open_store(url) as store:
+        (folder / "project_the_printer_in_the_hallway_has.md").write_text("Mine.\n")
+        with Guard(store, NO_VECTORS) as guard:
+            answers = [guard.remember(fact.format(each), force=True) for each in (3, 4)]
+        first, second = (str(answer.to_json()["id"]) for answer in answers)
+        assert [first[-5:], second[-5:]] == ["_2.md", "_3.md"]
+        apply(store, plan_by_hand(store, [(second, first)], "mark"))
+    with open_store(url) as store, Guard(store, NO_VECTORS) as guard:
+        third = guard.remember(fact.format(5), force=True).to_json()
+        undo(store, str(third["run"]))
+        many = [(fact.format(each), Details(force=True)) for each in (6, 7)]
+        last = [answer.to_json()["id"] for answer in guard.remember_many(many)]
+        assert [third["id"][-5:], *(each[-5:] for each in last)] == ["_4.md", "_5.md", "_6.md"]
+        assert len(list(store.scan())) == 5
 
 
 def test_a_new_bullet_goes_to_the_end_of_its_section_and_leaves_without_trace(

@@ -39,6 +39,15 @@ def test_words_that_are_nowhere_are_searched_by_meaning_and_it_says_so(store: st
     assert NO_WORDS in answer.tally.notes
 
 
+@pytest.mark.parametrize("question", ["Where does the kitten rest?", "the kitten is on what?"])
+def test_words_that_are_in_every_text_are_no_find(store: str, question: str) -> None:
+    with open_store(store) as opened:
+        answer = search(opened, question, mode="auto")
+        only = search(opened, "the", mode="auto")
+    assert (answer.query, answer.mode, answer.hits[0].memory.id) == (question, "vector", "cat")
+    assert (only.mode, len(only.hits)) == ("text", 2)
+
+
 def test_without_an_encoder_there_is_nothing_more_to_find(store: str) -> None:
     with open_store(store) as opened:
         answer = search(opened, "zeppelin", mode="auto", encoder="none")

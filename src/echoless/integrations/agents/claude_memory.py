@@ -1,4 +1,4 @@
-"""What the memories of a project repeat, for the hooks of Claude Code; reads only.
+"""What the memories of a project repeat or replace, for the hooks of Claude Code; reads only.
 
 Several memories (a folder of notes, `CLAUDE.md`, `AGENTS.md`) are compared as one store that is
 made in memory and holds what is visible in each. Scopes stay apart, as everywhere.
@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from echoless.core.errors import EcholessError, StoreReadOnly
-from echoless.core.model import Judged, Memory
+from echoless.core.model import Contradiction, Judged, Memory, Subsumes, Update
 from echoless.core.settings import Choices, layered, resolve
+from echoless.matching.runner import left_off
 from echoless.stores import open_store
 from echoless.stores.base import Store, in_context
 from echoless.stores.ledger import Kept
@@ -22,6 +23,17 @@ from echoless.workflows.dedupe.pipeline import find
 
 MOST: Final = 2_000
 """Largest store, in memories, that a hook reads within its second; it leaves out larger ones."""
+
+BY_MEANING: Final = 500
+"""Largest store that the start of a session compares by meaning: 5 s of a processor, once."""
+
+WORTH_SAYING: Final = 3
+WORTH_SHARE: Final = 0.05
+"""Fewest redundant memories, and least share of a memory, that a person is told of."""
+
+
+Relation = Literal["said already in", "this says more than", "this replaces"]
+"""What was written replaces a memory with another value of the same: it was said later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +68,18 @@ class StandingMemory:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """Something that was written and stands somewhere else already.
+    """Something that was written, and a memory that says it already or says another value.
 
     Attributes:
         written: What was written.
-        earlier: What says the same.
+        earlier: The other memory.
+        relation: What the written one is to the other.
         evidence: Why, in one line.
     """
 
     written: StandingMemory
     earlier: StandingMemory
+    relation: Relation
     evidence: str
 
 
@@ -189,28 +203,41 @@ def shares(paths: Iterable[Path], choices: Choices) -> tuple[list[MemoryShare], 
         choices: Settings that were chosen.
 
     Returns:
-        Those with repetition, and why others were left out.
+        Those with repetition that is worth a word, and what was left out and why.
     """
     made: list[MemoryShare] = []
-    troubles: list[str] = []
+    troubles = _without_vectors(choices)
     for path in paths:
         try:
             with open_store(path) as store:
                 if _is_too_large(store, path, troubles):
                     continue
-                dedup = find(store, resolve(layered(choices), proposed=store.profile))
+                chosen = layered(choices)
+                if store.count() > BY_MEANING and choices.encoder is None:
+                    chosen = replace(chosen, encoder="none")
+                    troubles.append(
+                        f"{path}: of more than {BY_MEANING} memories only words are compared."
+                    )
+                dedup = find(store, resolve(chosen, proposed=store.profile))
         except EcholessError as problem:
             troubles.append(f"{path} was left out: {problem}")
             continue
-        if dedup.redundant:
-            made.append(MemoryShare(path, dedup.redundant, len(dedup.memories) - len(dedup.marked)))
-    return made, troubles
+        visible = len(dedup.memories) - len(dedup.marked)
+        if dedup.redundant >= max(WORTH_SAYING, WORTH_SHARE * visible):
+            made.append(MemoryShare(path, dedup.redundant, visible))
+    return sorted(made, key=lambda share: -share.redundant), troubles
+
+
+def _without_vectors(choices: Choices) -> list[str]:
+    """Returns that only words are compared, where a person did not choose so; else nothing."""
+    settings = resolve(layered(choices))
+    return [off] if settings.encoder != "none" and (off := left_off(settings)) else []
 
 
 def repeats(
     file: Path, lines: Collection[int] | None, paths: Iterable[Path], choices: Choices
 ) -> tuple[list[Repeat], list[str]]:
-    """Returns what was written into a file and is said by another memory of the project.
+    """Returns what was written into a file and repeats or replaces a memory of the project.
 
     Args:
         file: The file that was written.
@@ -221,14 +248,19 @@ def repeats(
     Returns:
         The repetitions, sorted by place, and why memories were left out.
     """
-    reading = _Reading()
+    reading = _Reading(troubles=_without_vectors(choices))
     for number, path in enumerate(paths):
         reading.take(number, path)
     written = _written(reading.standing, file, lines)
     if not written:
         return [], reading.troubles
     made = [
-        Repeat(reading.standing[a], reading.standing[b], judged.verdict.evidence.line())
+        Repeat(
+            reading.standing[a],
+            reading.standing[b],
+            _relation(a, judged),
+            judged.verdict.evidence.line(),
+        )
         for memories, same in ((reading.beside(written), True), (reading.elsewhere(written), False))
         for a, b, judged in _pairs_in(memories, reading.apart, written, choices)
         if (_number(a) == _number(b)) is same and not reading.is_one(a, b)
@@ -265,9 +297,10 @@ def _pairs_in(
     written: Collection[str],
     choices: Choices,
 ) -> Iterator[tuple[str, str, Judged]]:
-    """Yields what was written with a memory that says the same, by a direct verdict.
+    """Yields what was written with a memory of the same or of another value, by a direct verdict.
 
-    Of two that were both written the survivor counts as the earlier one.
+    Of two that were both written the survivor counts as the earlier one. Of two values that were
+    both written neither replaces the other.
     """
     if len(memories) < 2:
         return
@@ -282,3 +315,18 @@ def _pairs_in(
                 yield member.id, group.survivor, member.judged
             elif group.survivor in written:
                 yield group.survivor, member.id, member.judged
+    for judged in findings.held:
+        one, other = sorted((judged.a, judged.b), key=lambda id_: id_ not in written)
+        if isinstance(judged.verdict, Update | Contradiction) and other not in written:
+            yield one, other, judged
+
+
+def _relation(written: str, judged: Judged) -> Relation:
+    """Returns what was written, by its id, is to the other memory of a pair."""
+    match judged.verdict:
+        case Update() | Contradiction():
+            return "this replaces"
+        case Subsumes(superset=side) if written == (judged.a if side == "a" else judged.b):
+            return "this says more than"
+        case _:
+            return "said already in"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
@@ -36,6 +36,13 @@ _WIKI: Final = re.compile(r"\[\[([^\[\]|#^\n]{1,200})[^\[\]\n]{0,200}\]\]")
 _NAME: Final = re.compile(r"^name:[ \t]*[\"']?([^\r\n\"']+)", re.MULTILINE)
 _HEAD: Final = 2_000
 """Characters in which the name of a note stands."""
+_MADE: Final = re.compile(r"m-[0-9a-f]{16}")
+"""An id that the guard makes up."""
+_TITLE: Final = 6
+"""Words of a text that become the title and the file name of its note."""
+_LONGEST: Final = 60
+_COPIES: Final = 100
+_BRACKETS: Final = str.maketrans("[]", "()")
 _UNSAFE: Final = re.compile(r"[^\w.-]+", re.UNICODE)
 
 
@@ -199,11 +206,32 @@ def _folded(name: str) -> str:
 
 
 def index_line(memory_: Memory) -> str:
-    """Returns the line of the index for a new memory."""
-    title = str(memory_.metadata.get("name") or PurePosixPath(memory_.id).stem)
-    hook = str(memory_.metadata.get("description") or memory_.content.partition("\n")[0])
+    """Returns the line of the index for a new memory; its title is its name or its first words."""
+    first = " ".join(memory_.content.partition("\n")[0].split())
+    words = first.translate(_BRACKETS).split()
+    title = " ".join(str(memory_.metadata.get("name") or " ".join(words[:_TITLE])).split())
+    hook = " ".join(str(memory_.metadata.get("description") or first).split())[:120]
     target = memory_.id if " " not in memory_.id else f"<{memory_.id}>"
-    return f"- [{' '.join(title.split())}]({target}) \u2014 {' '.join(hook.split())[:120]}"
+    return f"- [{title}]({target})" + (f" \u2014 {hook}" if hook != title else "")
+
+
+def free_path(memory_: Memory, taken: Callable[[str], bool]) -> str:
+    """Returns a path for a new memory that has only a random id: `project_we_use_node_24.md`.
+
+    It is made like the names that Claude Code gives: the type, then what the note is about. The
+    path of a memory that somebody named stays as it is.
+
+    Args:
+        memory_: Not yet written.
+        taken: Returns whether a path is that of another note, visible, hidden or removed.
+    """
+    if not _MADE.fullmatch(memory_.id):
+        return memory_.id
+    first = memory_.content.partition("\n")[0]
+    words = re.findall(r"\w+", f"{memory_.type or 'project'} {first}".casefold())
+    stem = "_".join(words[: _TITLE + 1])[:_LONGEST].strip("_")
+    names = (f"{stem}{number}.md" for number in ("", *(f"_{n}" for n in range(2, _COPIES))))
+    return next((name for name in names if not taken(name)), memory_.id)
 
 
 def path_of(id_: str) -> str:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final, Self
 
@@ -70,6 +71,7 @@ class MarkdownStore(StoreKind, BesideSidecar):
         self._reading = UnitReading(preset, scope, single, _new_file(preset, path))
         self._record = commit.record_of(path)
         self._staging = False
+        self._named: dict[str, str] = {}
         self._notes: list[str] = []
         self._remarks: list[str] = []
         self._state_text: str | None = None
@@ -292,9 +294,22 @@ class MarkdownStore(StoreKind, BesideSidecar):
 
     def shaped(self, memory: Memory) -> Memory:
         """Returns a new memory in the form in which these files would return it."""
-        if isinstance(self._memories, FileMemories):
-            return file_memory.shaped(memory)
-        return self._memories.shaped(memory)
+        self._fresh()
+        if not isinstance(self._memories, FileMemories):
+            return self._memories.shaped(memory)
+        path = file_memory.free_path(memory, partial(self._is_taken, memory.content))
+        self._named[path] = memory.content
+        return file_memory.shaped(replace(memory, id=path))
+
+    def _is_taken(self, content: str, path: str) -> bool:
+        """Checks whether a path is, was or is about to be that of another note.
+
+        One of which the ledger has an image may come back by an undo.
+        """
+        if self._named.get(path, content) != content or self.ledger.runs_touching(path):
+            return True
+        known = {each.casefold() for each in self._memories.ids()}
+        return path in known or self._tree.text(path) is not None
 
     def united(
         self,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -14,6 +15,7 @@ from echoless.core.model import Json, Memory
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.text import is_blank
 from echoless.execution.recovery import outdated
+from echoless.matching.languages import fold, language_of, lexicon
 from echoless.models.encoders.registry import open_vectoriser
 from echoless.stores import full_text
 from echoless.stores.base import Scope, Store, TextSearch, check_namespace
@@ -117,8 +119,9 @@ def search(
     Args:
         store: Any store; one without text search of its own is indexed in memory.
         query: Words, or any text.
-        mode: `text`, `vector`, `hybrid` (both, by reciprocal rank fusion), or `auto`: by words, and
-            by vector where the words are in no memory and an encoder is at hand.
+        mode: `text`, `vector`, `hybrid` (both, by reciprocal rank fusion), or `auto`: by words that
+            say something (not `when`, `do` or `we`), and by vector where these are in no memory and
+            an encoder is at hand.
         limit: At most so many hits, from 1. Places freed by hidden duplicates are filled up.
         namespace: Only this one.
         include_duplicates: Show marked duplicates as hits of their own.
@@ -140,10 +143,10 @@ def search(
     check_namespace(store, namespace)
     if mode == "auto":
         return _by_words_first(
+            query,
             partial(
                 search,
                 store,
-                query,
                 limit=limit,
                 namespace=namespace,
                 include_duplicates=include_duplicates,
@@ -151,7 +154,7 @@ def search(
                 cache=cache,
                 least=None if least == ANY else least,
                 progress=progress,
-            )
+            ),
         )
     tally = Tally()
     depth = limit
@@ -167,19 +170,30 @@ def search(
             depth *= 4
 
 
-def _by_words_first(ask: Callable[..., Answer]) -> Answer:
+_HOLDING_TOGETHER: Final = ("articles", "prepositions", "conjunctions", "function")
+"""Sets of a lexicon with words that are in every memory and say nothing of what it is about."""
+
+
+def _by_words_first(query: str, ask: Callable[..., Answer]) -> Answer:
     """Returns the answer by words; by vector where there is none, if vectors can be had.
 
     Words come first, as they need no vectors: for those a large store is encoded once, for minutes.
 
     Args:
-        ask: `search` with all of its arguments but the mode.
+        query: As for `search`.
+        ask: `search` with all of its other arguments but the mode.
     """
-    answer = ask(mode="text")
+    words = lexicon(language_of(query))
+    telling = " ".join(
+        word
+        for word in re.findall(r"\w+", query)
+        if not any(words.has(each, fold(word, words.language)) for each in _HOLDING_TOGETHER)
+    )
+    answer = replace(ask(telling or query, mode="text"), query=query)
     if answer.hits:
         return answer
     try:
-        closest = ask(mode="vector")
+        closest = ask(query, mode="vector")
     except NoQueryVector:
         return answer
     if closest.hits:
