@@ -530,3 +530,14 @@ class Judged:
                 return survivor == (self.a if side == "a" else self.b) and member != survivor
             case _:
                 return False
+
+
+def judged_as(one: str, other: str, verdict: Verdict) -> Judged:
+    """Returns a pair with its verdict, given with `one` on side a."""
+    return Judged(one, other, verdict) if one < other else Judged(other, one, flipped(verdict))
+
+
+def older_and_newer(pair: Judged) -> tuple[str, str]:
+    """Returns the ids of the older and the newer memory of an update."""
+    assert isinstance(pair.verdict, Update)
+    return (pair.b, pair.a) if pair.verdict.newer == "a" else (pair.a, pair.b)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from echoless.models.encoders.vectorizer import MemoryVectoriser
     from echoless.workflows.dedupe import dense_blocks, judging, passages
     from echoless.workflows.dedupe.passages import PassageComparison
+    from echoless.workflows.dedupe.updates import OutOfDate
 else:
     dense_blocks = lazy_module("echoless.workflows.dedupe.dense_blocks")
     judging = lazy_module("echoless.workflows.dedupe.judging")
@@ -399,14 +400,23 @@ def standing_marks(
     return {id_: mark for id_, mark in marks.items() if id_ not in stale}
 
 
-def plan(findings: Findings, *, action: ActionKind | None = None) -> Plan:
+def plan(
+    findings: Findings, *, action: ActionKind | None = None, updates: OutOfDate | None = None
+) -> Plan:
     """Returns a plan for all groups of the findings; writes nothing.
 
     Args:
         findings: From `find`.
         action: `mark` (default of the safe profile), `merge` or `delete`.
+        updates: From `out_of_date`, to hide out-of-date memories as well. They come first in the
+            plan and are only marked, so that no newer memory takes over what an older one says.
     """
-    return plan_groups(findings, findings.groups, action=action)
+    if updates is None:
+        return plan_groups(findings, findings.groups, action=action)
+    same = [group for group in findings.groups if group.survivor not in updates.hidden]
+    made = plan_groups(findings, same, action=action)
+    older = plan_groups(replace(findings, reasons=updates.reasons), updates.groups, action="mark")
+    return replace(made, actions=(*older.actions, *made.actions))
 
 
 def plan_groups(

@@ -28,6 +28,7 @@ from echoless.core.model import (
     Verdict,
     digest,
     flipped,
+    older_and_newer,
     verdict_name,
 )
 from echoless.core.run_notes import Progress
@@ -424,12 +425,6 @@ def _closest(pairs: Sequence[Judged]) -> tuple[float, int, str]:
     """Returns a sorting key: chains of the closest texts first, then those of the most values."""
     ids = {id_ for pair in pairs for id_ in (pair.a, pair.b)}
     return -min(pair.verdict.evidence.similarity for pair in pairs), -len(ids), min(ids)
-
-
-def older_and_newer(pair: Judged) -> tuple[str, str]:
-    """Returns the ids of the older and the newer memory of an update."""
-    assert isinstance(pair.verdict, Update)
-    return (pair.b, pair.a) if pair.verdict.newer == "a" else (pair.a, pair.b)
 
 
 def facts_of(memory: Memory) -> tuple[str, ...]:

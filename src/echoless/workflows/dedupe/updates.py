@@ -1,0 +1,182 @@
+"""Chooses the out-of-date memories that a plan may hide, each behind the one with the newer value.
+
+An update loses a value on purpose, so more is asked of it than of a copy. Words and times agree on
+which side is newer, and nothing but the replaced value is missing in the text that stays. No older
+value is left alone: a memory stays if one that it replaced stays, or one that stands behind it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from echoless.core.connected_pairs import oldest_first
+from echoless.core.groups import Group, Membership
+from echoless.core.model import (
+    DifferenceKind,
+    Judged,
+    Update,
+    flipped,
+    judged_as,
+    later,
+    older_and_newer,
+)
+from echoless.core.timestamps import day
+from echoless.core.verdict_sentences import sentence
+from echoless.core.wording import count
+from echoless.matching.fields import fields_of
+from echoless.matching.languages import relations_of
+from echoless.matching.rule_judge import VALUES_OF_ONE, compared
+from echoless.matching.values.tokens import Kind
+from echoless.workflows.dedupe.findings import Findings
+from echoless.workflows.dedupe.series import outside, series_of
+
+_STATES: Final = frozenset({DifferenceKind.NEGATION, DifferenceKind.POLARITY})
+_REPLACEABLE: Final = VALUES_OF_ONE | {DifferenceKind.NAME}
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfDate:
+    """Memories with an older value, and what becomes of them.
+
+    Attributes:
+        groups: Newer memories, each with the older ones that go behind it, most first.
+        reasons: Why each newer one stays, by its id.
+        left: Updates whose older memory stays visible, with the reason, by the id of the older.
+    """
+
+    groups: tuple[Group, ...]
+    reasons: Mapping[str, str]
+    left: Mapping[str, tuple[Judged, str]]
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """Returns the ids of the memories that go."""
+        return frozenset(member.id for group in self.groups for member in group.members)
+
+
+def out_of_date(findings: Findings) -> OutOfDate:
+    """Returns which out-of-date memories may go behind the newer ones; reads and writes nothing.
+
+    Args:
+        findings: From `find`. Series (one sentence or label with other figures) are left out.
+    """
+    behind = {m.id: group.survivor for group in findings.groups for m in group.members}
+    updates = list(_updates(findings, behind))
+    ways: dict[str, list[Judged]] = defaultdict(list)
+    left: dict[str, tuple[Judged, str]] = {}
+    for pair in updates:
+        older, _ = older_and_newer(pair)
+        if reason := _against(findings, pair):
+            left.setdefault(older, (pair, reason))
+        else:
+            ways[older].append(pair)
+    edges = [older_and_newer(pair) for pair in updates]
+    chosen: dict[str, Judged] = {}
+    for older in reversed(oldest_first(edges, findings.memories)):
+        last = [pair for pair in ways[older] if older_and_newer(pair)[1] not in chosen]
+        if last:
+            chosen[older] = max(last, key=lambda pair: pair.verdict.evidence.similarity)
+    for older, reason in _stranded(chosen, edges, behind):
+        left[older] = (chosen.pop(older), reason)
+    by_newer: dict[str, list[Judged]] = defaultdict(list)
+    for older in sorted(chosen):
+        by_newer[older_and_newer(chosen[older])[1]].append(chosen[older])
+    groups = (
+        Group(newer, tuple(Membership(older_and_newer(pair)[0], pair) for pair in pairs))
+        for newer, pairs in by_newer.items()
+    )
+    return OutOfDate(
+        tuple(sorted(groups, key=lambda group: (-len(group.members), group.survivor))),
+        {newer: _why(findings, newer, pairs) for newer, pairs in by_newer.items()},
+        {id_: left[id_] for id_ in sorted(left) if id_ not in chosen and id_ not in behind},
+    )
+
+
+def _updates(findings: Findings, behind: Mapping[str, str]) -> Iterator[Judged]:
+    """Yields the updates by a memory that stays visible; a verdict holds for all copies of a text.
+
+    Args:
+        findings: What was found.
+        behind: Survivor of each memory that a group hides.
+    """
+    series = series_of(findings.held, findings.memories)
+    for pair in outside(findings.held, series):
+        if isinstance(pair.verdict, Update):
+            old, new = (findings.copies.get(id_, (id_,)) for id_ in older_and_newer(pair))
+            verdict = pair.verdict if pair.verdict.newer == "b" else flipped(pair.verdict)
+            every = (judged_as(a, b, verdict) for b in new if b not in behind for a in old)
+            yield from (each for each in every if (each.a, each.b) not in findings.apart)
+
+
+def _against(findings: Findings, pair: Judged) -> str:
+    """Returns why the older memory of an update stays visible; empty where it may go."""
+    old, new = older_and_newer(pair)
+    older, newer = findings.as_read(old), findings.as_read(new)
+    if old in findings.protected:
+        return findings.protected[old]
+    if not newer.promise.covers(older.promise):
+        return f"it stays in force longer, or for more agents, than {new}"
+    if later(older, newer) == "a":
+        return "its words call it the older one, and it was written later"
+    comparison = compared(older, newer)
+    if comparison.a.capped or comparison.b.capped:
+        return "too long to compare"
+    replaced, values = set[str](), False
+    for place, each in enumerate(pair.verdict.evidence.differences):
+        gone, come = (each.a, each.b) if pair.a == old else (each.b, each.a)
+        own = each.kind in _REPLACEABLE and 0 < len({*gone}) <= len({*come})
+        if own or (place == 0 and each.kind in _STATES):
+            replaced.update(gone)
+            values = True
+    told = relations_of(newer.content)
+    lost = [
+        token
+        for token in comparison.only_a
+        if token.text not in replaced
+        and not (token.kind is Kind.WORD and relations_of(token.text) & told)
+    ]
+    added = any(token.kind is Kind.WORD for token in comparison.only_b)
+    if len(lost) == 1 and lost[0].kind is Kind.WORD and added and not values:
+        return ""  # the word is the value: `prefers tea`, `now prefers coffee`
+    words = ", ".join(dict.fromkeys(token.text for token in lost))
+    return words and f"not in the text that stays: {words}"
+
+
+def _stranded(
+    chosen: Mapping[str, Judged], edges: Iterable[tuple[str, str]], behind: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    """Returns the chosen memories that stay after all, because of others that stay.
+
+    Args:
+        chosen: By the id of the older memory.
+        edges: Ids of an older and a newer memory each.
+        behind: Survivor of each memory that a group hides.
+    """
+    going, stranded = set(chosen), dict[str, str]()
+    changed = True
+    while changed:
+        before = len(going)
+        for older, newer in edges:
+            if newer in going and older not in going:
+                stranded[newer] = f"{older} has a still older value and stays"
+        for member, survivor in behind.items():
+            if survivor in going and member not in going:
+                stranded[survivor] = f"{member}, which says the same, was not compared with that one"
+            elif member in going and survivor not in going:
+                stranded[member] = ""  # it stays behind its survivor
+        going.difference_update(stranded)
+        changed = len(going) < before
+    return list(stranded.items())
+
+
+def _why(findings: Findings, newer: str, pairs: list[Judged]) -> str:
+    """Returns the value that a memory replaces and when it was said, as the reason of an action."""
+    nearest = max(pairs, key=lambda pair: pair.verdict.evidence.similarity)
+    memory = findings.memories[newer]
+    said = day(memory.created_at) if memory.created_at else fields_of(memory.content).date
+    when = f"said on {said}" if said else "its words tell of a change"
+    more = f", and {count(len(pairs) - 1, 'more older value')}" if len(pairs) > 1 else ""
+    return f"{sentence(nearest.verdict, nearest.a, nearest.b)}{more}; {when}"
