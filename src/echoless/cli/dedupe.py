@@ -35,6 +35,7 @@ from echoless.cli.outcome import (
     preview_end,
     preview_start,
     say_notes,
+    still_visible,
     written_blocks,
     written_json,
 )
@@ -58,6 +59,7 @@ from echoless.workflows.answer_texts import answer_texts
 from echoless.workflows.audit.report import findings_json, share_limit
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan
+from echoless.workflows.dedupe.updates import OutOfDate, out_of_date
 
 if TYPE_CHECKING:
     from echoless.cli import jobs, terminal_review
@@ -78,6 +80,7 @@ class _Request:
         patch_file: File to write a patch to, or None.
         now: Whether to carry the plan out at once.
         interactive: Whether to ask group by group.
+        with_updates: Whether out-of-date memories go behind the newer ones.
         most_hidden: Largest share that a plan may hide, as it was typed; None for any.
         top: Most groups to print.
         explain: Whether the rule and the similarity of each verdict are printed.
@@ -92,6 +95,7 @@ class _Request:
     patch_file: Path | None
     now: bool
     interactive: bool
+    with_updates: bool
     most_hidden: str | None
     top: int
     explain: bool
@@ -135,7 +139,7 @@ class _Request:
                 f"{others[0]}."
             )
 
-    def check_share(self, findings: Findings) -> None:
+    def check_share(self, findings: Findings, made: Plan) -> None:
         """Checks that not more is hidden than was allowed, where no person looks at the groups.
 
         Raises:
@@ -144,9 +148,11 @@ class _Request:
         if self.most_hidden is None:
             return
         limit = share_limit(self.most_hidden, "--most-hidden")
-        if (self.now or self.plan_file or self.patch_file) and findings.ratio > limit:
+        visible = len(findings.memories) - len(findings.marked)
+        share = sum(len(action.members) for action in made.actions) / max(visible, 1)
+        if (self.now or self.plan_file or self.patch_file) and share > limit:
             raise PlanTooLarge(
-                f"The plan would hide {findings.ratio:.2%} of the visible memories, more than "
+                f"The plan would hide {share:.2%} of the visible memories, more than "
                 f"--most-hidden {self.most_hidden} allows. Nothing was written. Look at the groups "
                 "without --apply, --plan and --patch, or raise the limit."
             )
@@ -186,6 +192,7 @@ class _DedupCommand(SettingsCommand):
         "echoless dedup agent.db",
         "echoless dedup agent.db --plan tidy.json && echoless apply agent.db tidy.json",
         "echoless dedup agent.db --interactive",
+        "echoless dedup agent.db --with-updates",
         "echoless dedup memories.jsonl --action delete --patch tidy.patch",
         "echoless dedup agent.db --apply --action merge --threshold semantic=0.9",
     ),
@@ -215,6 +222,12 @@ class _DedupCommand(SettingsCommand):
     "-i",
     is_flag=True,
     help="Decide by single keys what is the same; no memory changes before a last question.",
+)
+@click.option(
+    "--with-updates",
+    is_flag=True,
+    help="Also hide an out-of-date memory behind the one with the newer value, if no other fact is "
+    "lost.",
 )
 @click.option(
     "--most-hidden",
@@ -251,10 +264,11 @@ def dedup_command(*, request: _Request) -> int:
             )
         with Bar(quiet=request.as_json) as bar:
             findings = find(opened, settings, progress=bar)
-        request.check_share(findings)
+        updates = out_of_date(findings) if request.with_updates else None
+        made, run = plan(findings, updates=updates), None
+        request.check_share(findings, made)
         if request.interactive:
             render.note("There is no terminal to ask on, so this is a dry run: nothing is written.")
-        made, run = plan(findings), None
         if request.patch_file:
             return _write_patch(request, opened, findings, made)
         if request.plan_file:
@@ -270,16 +284,18 @@ def dedup_command(*, request: _Request) -> int:
         )
     notes = [warning for warning in warnings if warning]
     if request.as_json:
-        _show_json(request, findings, made, run, notes)
+        _show_json(request, findings, made, run, notes, updates)
     else:
-        render.show(_preview(request, findings, made))
+        render.show(_preview(request, findings, made, updates))
         _show_outcome(request, made, run)
         for sentence in notes:
             render.note(sentence)
     return exit_code(run)
 
 
-def _preview(request: _Request, findings: Findings, made: Plan) -> Iterator[Block]:
+def _preview(
+    request: _Request, findings: Findings, made: Plan, updates: OutOfDate | None
+) -> Iterator[Block]:
     """Yields the plan for a person, and what it leaves out."""
 
     def repeat(name: str, value: int) -> str:
@@ -295,6 +311,7 @@ def _preview(request: _Request, findings: Findings, made: Plan) -> Iterator[Bloc
         repeat=repeat,
         remarks=preview_start(findings),
     )
+    yield from still_visible(findings, updates)
     yield from preview_end(findings, made, request.store)
 
 
@@ -345,7 +362,12 @@ def _patch_sentences(made: Plan, patch: Patch, path: Path) -> list[str]:
 
 
 def _show_json(
-    request: _Request, findings: Findings, made: Plan, run: Run | None, notes: Sequence[str]
+    request: _Request,
+    findings: Findings,
+    made: Plan,
+    run: Run | None,
+    notes: Sequence[str],
+    updates: OutOfDate | None,
 ) -> None:
     """Prints the findings, the plan and the run as JSON."""
     quoted = {each.id for group in findings.groups for each in group.members}
@@ -360,6 +382,8 @@ def _show_json(
         **written_json(run, request.plan_file, request.store),
         "notes": [*findings.tally.notes, *notes],
     }
+    if updates is not None:
+        data["out_of_date"] = updates.to_json()
     if request.texts:
         texts = findings.memories
         data["texts"] = answer_texts(data, lambda ids: {i: texts[i] for i in ids & texts.keys()})

@@ -16,6 +16,7 @@ from echoless.core.connected_pairs import oldest_first
 from echoless.core.groups import Group, Membership
 from echoless.core.model import (
     DifferenceKind,
+    Json,
     Judged,
     Update,
     flipped,
@@ -55,6 +56,12 @@ class OutOfDate:
     def hidden(self) -> frozenset[str]:
         """Returns the ids of the memories that go."""
         return frozenset(member.id for group in self.groups for member in group.members)
+
+    def to_json(self) -> list[Json]:
+        """Returns older and newer memories as in `dedup --json`, with `kept` for a visible one."""
+        gone = [(m.id, g.survivor, "") for g in self.groups for m in g.members]
+        kept = [(i, pair.b if i == pair.a else pair.a, why) for i, (pair, why) in self.left.items()]
+        return [{"older": i, "newer": n, "kept": why or None} for i, n, why in (*gone, *kept)]
 
 
 def out_of_date(findings: Findings) -> OutOfDate:
