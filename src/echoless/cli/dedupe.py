@@ -270,7 +270,7 @@ def dedup_command(*, request: _Request) -> int:
         if request.interactive:
             render.note("There is no terminal to ask on, so this is a dry run: nothing is written.")
         if request.patch_file:
-            return _write_patch(request, opened, findings, made)
+            return _write_patch(request, opened, findings, made, updates)
         if request.plan_file:
             write_plan(made, request.plan_file)
         if request.now and made.actions:
@@ -315,7 +315,9 @@ def _preview(
     yield from preview_end(findings, made, request.store)
 
 
-def _write_patch(request: _Request, store: Store, findings: Findings, made: Plan) -> int:
+def _write_patch(
+    request: _Request, store: Store, findings: Findings, made: Plan, updates: OutOfDate | None
+) -> int:
     """Writes a patch in place of a run, and prints what it holds.
 
     Returns:
@@ -331,9 +333,9 @@ def _write_patch(request: _Request, store: Store, findings: Findings, made: Plan
         notes.append(hidden)
     if request.as_json:
         written = replace(request, patch_file=path if patch.data else None)
-        _show_json(written, findings, made, None, notes)
+        _show_json(written, findings, made, None, notes, updates)
     else:
-        render.show(_preview(request, findings, made))
+        render.show(_preview(request, findings, made, updates))
         render.show(command(sentence, level=0) for sentence in notes)
     return exit_code(patch.run)
 

@@ -171,7 +171,7 @@ def _stranded(
                 stranded[newer] = f"{older} has a still older value and stays"
         for member, survivor in behind.items():
             if survivor in going and member not in going:
-                stranded[survivor] = f"{member}, which says the same, was not compared with that one"
+                stranded[survivor] = f"{member} says the same, and was not compared"
             elif member in going and survivor not in going:
                 stranded[member] = ""  # it stays behind its survivor
         going.difference_update(stranded)
