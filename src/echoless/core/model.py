@@ -493,6 +493,26 @@ def richer(verdict: Verdict) -> Side | None:
     return "a" if any(each.a for each in verdict.evidence.differences) else "b"
 
 
+IN_OTHER_WORDS: Final = "adds-in-other-words"
+"""Rule of a pair that the pair model merged, and of which one side holds a little more for it."""
+
+
+def adds_fact(verdict: Subsumes) -> bool:
+    """Returns whether the richer side says a fact more, not one word (`owns` for `has`) more."""
+    evidence = verdict.evidence
+    if evidence.rule != IN_OTHER_WORDS:
+        return True
+    own = (
+        (d, d.a, d.b) if verdict.superset == "a" else (d, d.b, d.a) for d in evidence.differences
+    )
+    added = [d for d, words, others in own if words and not others for _ in words]
+    return len(added) > 1 or any(d.kind not in _WORDING for d in added)
+
+
+_WORDING: Final = frozenset({DifferenceKind.DETAIL, DifferenceKind.NEGATION})
+"""Kinds of a difference that two wordings of one fact may have."""
+
+
 def flipped(verdict: Verdict) -> Verdict:
     """Returns the same verdict with the two sides exchanged."""
     old = verdict.evidence

@@ -24,7 +24,7 @@ from echoless.clustering.assign import (
     fold,
     make_groups,
 )
-from echoless.clustering.folding import BY_STORE, PRIOR_SURVIVOR
+from echoless.clustering.folding import PINNED, PRIOR_SURVIVOR
 from echoless.clustering.grouping import joined_by_thirds
 from echoless.clustering.survivor import Standing
 from echoless.core.garbage_collection import uncollected
@@ -328,10 +328,10 @@ def _protected(
 ) -> dict[str, str]:
     """Returns why memories stay visible whatever they say, by id."""
     reasons = dict.fromkeys(prior & memories.keys(), PRIOR_SURVIVOR)
-    reasons.update((id_, "pinned") for id_, memory in memories.items() if memory.pinned)
+    reasons.update((id_, PINNED) for id_, memory in memories.items() if memory.pinned)
     for id_, memory in memories.items():
-        if store.protected(memory):
-            reasons.setdefault(id_, BY_STORE)
+        if why := store.protected(memory):
+            reasons.setdefault(id_, why)
     return reasons
 
 
@@ -481,6 +481,6 @@ def groups_among(
     pairs = [Pair(by_id[each.a], by_id[each.b], signals[each.a, each.b]) for each in judged]
     verdicts = settled_by_passages(stage.judge, profile, pairs, [each.verdict for each in judged])
     judged = [Judged(p.a.id, p.b.id, v) for p, v in zip(pairs, verdicts, strict=True)]
-    pinned = {id_: "pinned" for id_, memory in by_id.items() if memory.pinned}
+    pinned = {id_: PINNED for id_, memory in by_id.items() if memory.pinned}
     given = GroupingInput(by_id, copies, set(), set(), pinned)
     return make_groups(judged, given, settings, tally)[0]

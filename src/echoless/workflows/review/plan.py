@@ -18,7 +18,7 @@ from typing import Final
 
 from echoless.blocking.candidates import candidates, open_vectors
 from echoless.clustering.assign import fold
-from echoless.clustering.folding import PRIOR_SURVIVOR
+from echoless.clustering.folding import PINNED, PRIOR_SURVIVOR
 from echoless.clustering.grouping import Bonds
 from echoless.core.errors import UsageError
 from echoless.core.groups import Group, Membership
@@ -327,7 +327,8 @@ def regroup(
             "run to choose another."
         )
     if why is not None:
-        raise UsageError(f"{group.survivor} is {why} and is never hidden; it stays the survivor.")
+        said = "is pinned and is never hidden" if why == PINNED else f"is never hidden: {why}"
+        raise UsageError(f"{group.survivor} {said}; it stays the survivor.")
     known = {frozenset((group.survivor, m.id)): m.judged for m in group.members if m.judged}
     bonds = bonds_among(findings, ids, apart)
     members: list[Membership] = []
