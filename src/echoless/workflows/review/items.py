@@ -66,11 +66,12 @@ ORIGINS: Final[Mapping[str, str]] = {
 """Where a memory came from, in words; of an unknown origin nothing is said."""
 
 KINDS: Final[Mapping[ItemKind, str]] = {
-    "same": "Same",
     "newer": "Newer value",
+    "same": "Same",
     "unsure": "Unsure",
 }
-"""Kinds of item with their titles, in the order a review shows them."""
+"""Kinds of item with their titles, in the order a review shows them: out-of-date memories first, as
+they mislead an agent where a copy only takes room."""
 
 CLASSES: Final[Mapping[GroupClass, str]] = {
     "same-text": "The same text but for case, spaces and signs",
@@ -301,8 +302,8 @@ def review_items(findings: Findings) -> tuple[ReviewItem, ...]:
     pairs = sorted(_between(others, behind), key=lambda pair: (-_certainty(pair), pair.a, pair.b))
     memories = findings.memories
     return (
-        *_sampled([_group_item(findings, group) for group in groups]),
         *(_chain_item(findings, each) for each in chains),
+        *_sampled([_group_item(findings, group) for group in groups]),
         *(offer(memories[pair.a], memories[pair.b], pair) for pair in pairs),
     )
 
