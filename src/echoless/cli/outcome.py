@@ -10,7 +10,7 @@ from echoless.cli import render
 from echoless.core.commands import command_line
 from echoless.core.document import Block, Gap, Heading, command, count, quoted, say, strong
 from echoless.core.errors import PlanRefused
-from echoless.core.model import Json
+from echoless.core.model import Json, older_and_newer
 from echoless.core.secret_masking import learn
 from echoless.execution import plan_blocks
 from echoless.execution.actions import promise
@@ -126,7 +126,7 @@ def still_visible(findings: Findings, updates: OutOfDate | None) -> Iterator[Blo
     yield Heading("Out of date, and not hidden")
     for older, (pair, why) in updates.left.items():
         learn(findings.memories[id_] for id_ in (pair.a, pair.b))
-        newer = pair.b if older == pair.a else pair.a
+        _, newer = older_and_newer(pair)
         yield say(strong(older), quoted(f" (newer: {newer}): {why}."), level=1)
     yield Gap()
 

@@ -104,6 +104,26 @@ def test_all_values_of_a_chain_and_their_copies_go_behind_the_newest(
             record("b", "The gateway of the office now listens on port 5433.", OLD),
             "its words call it the older one, and it was written later",
         ),
+        (
+            port("a", 5432, OLD),
+            record("b", "In staging the gateway of the office listens on port 5433.", NEW),
+            "only the newer one says: staging",
+        ),
+        (
+            port("a", 5432, OLD),
+            record("b", "The gateway of the office should listen on port 5433.", NEW),
+            "only the newer one says: should",
+        ),
+        (
+            record("a", "Published the gateway of the office as version 3.4.1.", OLD),
+            record("b", "Published the gateway of the office as version 3.4.11.", NEW),
+            "both tell of what was done",
+        ),
+        (
+            port("a", 5432, OLD),
+            record("b", "The gateway of the office next to Bonn listens on port 5433.", NEW),
+            "only the newer one says: Bonn",
+        ),
     ],
 )
 def test_an_older_value_stays_where_more_than_the_value_would_go(
@@ -208,7 +228,7 @@ def test_the_preview_shows_what_is_out_of_date_only_where_it_is_asked_for(
     shown = told("--with-updates")
     assert shown.index("Out of date\n") < shown.index("keep b") < shown.index("keep c")
     listed = json.loads(told("--with-updates", "--json"))["out_of_date"]
-    assert {"older": "a", "newer": "b", "kept": None} in listed
+    assert {"older": "a", "newer": "b", "stays": None} in listed
     too_many = ["dedup", str(path), "--with-updates", "--apply", "--most-hidden", "20%"]
     assert CliRunner().invoke(main, too_many).exit_code == 5
     assert "hidden" in told("--with-updates", "--apply")

@@ -8,13 +8,15 @@ value is left alone: a memory stays if one that it replaced stays, or one that s
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from echoless.core.connected_pairs import oldest_first
 from echoless.core.groups import Group, Membership
 from echoless.core.model import (
+    Difference,
     DifferenceKind,
     Json,
     Judged,
@@ -27,6 +29,7 @@ from echoless.core.model import (
 from echoless.core.timestamps import day
 from echoless.core.verdict_sentences import sentence
 from echoless.core.wording import count
+from echoless.matching.comparison import Comparison
 from echoless.matching.fields import fields_of
 from echoless.matching.languages import relations_of
 from echoless.matching.rule_judge import VALUES_OF_ONE, compared
@@ -36,6 +39,11 @@ from echoless.workflows.dedupe.series import outside, series_of
 
 _STATES: Final = frozenset({DifferenceKind.NEGATION, DifferenceKind.POLARITY})
 _REPLACEABLE: Final = VALUES_OF_ONE | {DifferenceKind.NAME}
+_NARROWING: Final = frozenset({Kind.SCOPE, Kind.MODALITY})
+"""Kinds of words that say where, when or whether: `in staging`, `may`."""
+_THINGS: Final = frozenset({Kind.NAME, Kind.IDENTIFIER, Kind.PATH})
+_DONE: Final = 2
+"""Stage of what was done, see `Facts.stage`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +66,11 @@ class OutOfDate:
         return frozenset(member.id for group in self.groups for member in group.members)
 
     def to_json(self) -> list[Json]:
-        """Returns older and newer memories as in `dedup --json`, with `kept` for a visible one."""
-        gone = [(m.id, g.survivor, "") for g in self.groups for m in g.members]
-        kept = [(i, pair.b if i == pair.a else pair.a, why) for i, (pair, why) in self.left.items()]
-        return [{"older": i, "newer": n, "kept": why or None} for i, n, why in (*gone, *kept)]
+        """Returns older and newer memories as in `dedup --json`, with why one `stays`."""
+        going = ((m.id, group.survivor, None) for group in self.groups for m in group.members)
+        staying = ((*older_and_newer(pair), why) for pair, why in self.left.values())
+        every = chain(going, staying)
+        return [{"older": older, "newer": newer, "stays": why} for older, newer, why in every]
 
 
 def out_of_date(findings: Findings) -> OutOfDate:
@@ -128,25 +137,51 @@ def _against(findings: Findings, pair: Judged) -> str:
         return f"it stays in force longer, or for more agents, than {new}"
     if later(older, newer) == "a":
         return "its words call it the older one, and it was written later"
-    comparison = compared(older, newer)
-    if comparison.a.capped or comparison.b.capped:
+    differences = pair.verdict.evidence.differences
+    oriented = differences if pair.a == old else flipped(pair.verdict).evidence.differences
+    return _unlike(compared(older, newer), oriented) or _lost(compared(older, newer), oriented)
+
+
+def _unlike(texts: Comparison, differences: Sequence[Difference]) -> str:
+    """Returns why both texts may be true: a plan, an event, another place; empty if not.
+
+    Args:
+        texts: The older text on side a, the newer one on side b.
+        differences: Of the verdict, with the same sides.
+    """
+    a, b = texts.a, texts.b
+    if a.capped or b.capped:
         return "too long to compare"
-    replaced, values = set[str](), False
-    for place, each in enumerate(pair.verdict.evidence.differences):
-        gone, come = (each.a, each.b) if pair.a == old else (each.b, each.a)
-        own = each.kind in _REPLACEABLE and 0 < len({*gone}) <= len({*come})
-        if own or (place == 0 and each.kind in _STATES):
-            replaced.update(gone)
-            values = True
-    told = relations_of(newer.content)
+    if b.stage is not None and b.stage < _DONE and a.stage is None:
+        return "the newer one tells of a plan"
+    if a.stage == b.stage == _DONE and not b.update:
+        return "both tell of what was done"
+    opposed = {word for each in differences if each.a for word in each.b}
+    kinds = _NARROWING if b.update else _NARROWING | _THINGS
+    own = [t.text for t in texts.only_b if t.kind in kinds and t.text not in opposed]
+    return f"only the newer one says: {', '.join(own)}" if own else ""
+
+
+def _lost(texts: Comparison, differences: Sequence[Difference]) -> str:
+    """Returns what the older text says beyond the replaced value, as a reason; empty if nothing.
+
+    Arguments as for `_unlike`.
+    """
+    replaced = [
+        each.a
+        for place, each in enumerate(differences)
+        if (each.kind in _REPLACEABLE and 0 < len({*each.a}) <= len({*each.b}))
+        or (place == 0 and each.kind in _STATES)
+    ]
+    relations = relations_of(texts.b.body)
     lost = [
         token
-        for token in comparison.only_a
-        if token.text not in replaced
-        and not (token.kind is Kind.WORD and relations_of(token.text) & told)
+        for token in texts.only_a
+        if not any(token.text in words for words in replaced)
+        and not (token.kind is Kind.WORD and relations_of(token.text) & relations)
     ]
-    added = any(token.kind is Kind.WORD for token in comparison.only_b)
-    if len(lost) == 1 and lost[0].kind is Kind.WORD and added and not values:
+    added = any(token.kind is Kind.WORD for token in texts.only_b)
+    if len(lost) == 1 and lost[0].kind is Kind.WORD and added and not replaced:
         return ""  # the word is the value: `prefers tea`, `now prefers coffee`
     words = ", ".join(dict.fromkeys(token.text for token in lost))
     return words and f"not in the text that stays: {words}"
