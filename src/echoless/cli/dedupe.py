@@ -35,7 +35,6 @@ from echoless.cli.outcome import (
     preview_end,
     preview_start,
     say_notes,
-    still_visible,
     written_blocks,
     written_json,
 )
@@ -59,7 +58,7 @@ from echoless.workflows.answer_texts import answer_texts
 from echoless.workflows.audit.report import findings_json, share_limit
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan
-from echoless.workflows.dedupe.updates import OutOfDate, out_of_date
+from echoless.workflows.dedupe.updates import out_of_date
 
 if TYPE_CHECKING:
     from echoless.cli import jobs, terminal_review
@@ -138,6 +137,18 @@ class _Request:
                 f"--patch writes what would change to a file and changes nothing; leave out "
                 f"{others[0]}."
             )
+
+    def plan(self, findings: Findings) -> Plan:
+        """Returns the plan, with the out-of-date memories that go or stay where it is asked for."""
+        if not self.with_updates:
+            return plan(findings)
+        updates = out_of_date(findings)
+        learn(
+            findings.memories[id_] for pair, _ in updates.left.values() for id_ in (pair.a, pair.b)
+        )
+        for sentence in updates.notes():
+            findings.tally.note(sentence)
+        return plan(findings, updates=updates)
 
     def check_share(self, findings: Findings, made: Plan) -> None:
         """Checks that not more is hidden than was allowed, where no person looks at the groups.
@@ -264,13 +275,12 @@ def dedup_command(*, request: _Request) -> int:
             )
         with Bar(quiet=request.as_json) as bar:
             findings = find(opened, settings, progress=bar)
-        updates = out_of_date(findings) if request.with_updates else None
-        made, run = plan(findings, updates=updates), None
+        made, run = request.plan(findings), None
         request.check_share(findings, made)
         if request.interactive:
             render.note("There is no terminal to ask on, so this is a dry run: nothing is written.")
         if request.patch_file:
-            return _write_patch(request, opened, findings, made, updates)
+            return _write_patch(request, opened, findings, made)
         if request.plan_file:
             write_plan(made, request.plan_file)
         if request.now and made.actions:
@@ -284,18 +294,16 @@ def dedup_command(*, request: _Request) -> int:
         )
     notes = [warning for warning in warnings if warning]
     if request.as_json:
-        _show_json(request, findings, made, run, notes, updates)
+        _show_json(request, findings, made, run, notes)
     else:
-        render.show(_preview(request, findings, made, updates))
+        render.show(_preview(request, findings, made))
         _show_outcome(request, made, run)
         for sentence in notes:
             render.note(sentence)
     return exit_code(run)
 
 
-def _preview(
-    request: _Request, findings: Findings, made: Plan, updates: OutOfDate | None
-) -> Iterator[Block]:
+def _preview(request: _Request, findings: Findings, made: Plan) -> Iterator[Block]:
     """Yields the plan for a person, and what it leaves out."""
 
     def repeat(name: str, value: int) -> str:
@@ -311,13 +319,10 @@ def _preview(
         repeat=repeat,
         remarks=preview_start(findings),
     )
-    yield from still_visible(findings, updates)
     yield from preview_end(findings, made, request.store)
 
 
-def _write_patch(
-    request: _Request, store: Store, findings: Findings, made: Plan, updates: OutOfDate | None
-) -> int:
+def _write_patch(request: _Request, store: Store, findings: Findings, made: Plan) -> int:
     """Writes a patch in place of a run, and prints what it holds.
 
     Returns:
@@ -333,9 +338,9 @@ def _write_patch(
         notes.append(hidden)
     if request.as_json:
         written = replace(request, patch_file=path if patch.data else None)
-        _show_json(written, findings, made, None, notes, updates)
+        _show_json(written, findings, made, None, notes)
     else:
-        render.show(_preview(request, findings, made, updates))
+        render.show(_preview(request, findings, made))
         render.show(command(sentence, level=0) for sentence in notes)
     return exit_code(patch.run)
 
@@ -364,12 +369,7 @@ def _patch_sentences(made: Plan, patch: Patch, path: Path) -> list[str]:
 
 
 def _show_json(
-    request: _Request,
-    findings: Findings,
-    made: Plan,
-    run: Run | None,
-    notes: Sequence[str],
-    updates: OutOfDate | None,
+    request: _Request, findings: Findings, made: Plan, run: Run | None, notes: Sequence[str]
 ) -> None:
     """Prints the findings, the plan and the run as JSON."""
     quoted = {each.id for group in findings.groups for each in group.members}
@@ -384,8 +384,9 @@ def _show_json(
         **written_json(run, request.plan_file, request.store),
         "notes": [*findings.tally.notes, *notes],
     }
-    if updates is not None:
-        data["out_of_date"] = updates.to_json()
+    if request.with_updates:
+        older = (action for action in made.actions if action.is_update)
+        data["out_of_date"] = {m.id: action.survivor for action in older for m in action.members}
     if request.texts:
         texts = findings.memories
         data["texts"] = answer_texts(data, lambda ids: {i: texts[i] for i in ids & texts.keys()})

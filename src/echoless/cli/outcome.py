@@ -8,10 +8,9 @@ from typing import Final
 
 from echoless.cli import render
 from echoless.core.commands import command_line
-from echoless.core.document import Block, Gap, Heading, command, count, quoted, say, strong
+from echoless.core.document import Block, Gap, command, count, say, strong
 from echoless.core.errors import PlanRefused
-from echoless.core.model import Json, older_and_newer
-from echoless.core.secret_masking import learn
+from echoless.core.model import Json
 from echoless.execution import plan_blocks
 from echoless.execution.actions import promise
 from echoless.execution.executor import Run
@@ -19,7 +18,6 @@ from echoless.execution.plan import Plan
 from echoless.stores.base import Store
 from echoless.stores.hidden_records import seen_elsewhere
 from echoless.workflows.dedupe.findings import Findings, unasked_note
-from echoless.workflows.dedupe.updates import OutOfDate
 
 _RUNS: Final = 3
 """Most runs that are named."""
@@ -117,18 +115,6 @@ def preview_start(findings: Findings) -> Iterator[Block]:
     if unasked := unasked_note(findings.unasked):
         yield say(unasked)
         yield Gap()
-
-
-def still_visible(findings: Findings, updates: OutOfDate | None) -> Iterator[Block]:
-    """Yields out-of-date memories that a plan leaves visible, and why."""
-    if updates is None or not updates.left:
-        return
-    yield Heading("Out of date, and not hidden")
-    for older, (pair, why) in updates.left.items():
-        learn(findings.memories[id_] for id_ in (pair.a, pair.b))
-        _, newer = older_and_newer(pair)
-        yield say(strong(older), quoted(f" (newer: {newer}): {why}."), level=1)
-    yield Gap()
 
 
 def preview_end(findings: Findings, plan: Plan, store: str) -> Iterator[Block]:

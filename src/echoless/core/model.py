@@ -502,11 +502,9 @@ def adds_fact(verdict: Subsumes) -> bool:
     evidence = verdict.evidence
     if evidence.rule != IN_OTHER_WORDS:
         return True
-    own = (
-        (d, d.a, d.b) if verdict.superset == "a" else (d, d.b, d.a) for d in evidence.differences
-    )
-    added = [d for d, words, others in own if words and not others for _ in words]
-    return len(added) > 1 or any(d.kind not in _WORDING for d in added)
+    one_sided = (each for each in evidence.differences if not (each.a and each.b))
+    added = [each.kind for each in one_sided for _ in getattr(each, verdict.superset)]
+    return len(added) > 1 or not _WORDING.issuperset(added)
 
 
 _WORDING: Final = frozenset({DifferenceKind.DETAIL, DifferenceKind.NEGATION})

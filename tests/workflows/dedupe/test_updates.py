@@ -227,8 +227,7 @@ def test_the_preview_shows_what_is_out_of_date_only_where_it_is_asked_for(
     assert "Out of date" not in told()
     shown = told("--with-updates")
     assert shown.index("Out of date\n") < shown.index("keep b") < shown.index("keep c")
-    listed = json.loads(told("--with-updates", "--json"))["out_of_date"]
-    assert {"older": "a", "newer": "b", "stays": None} in listed
+    assert json.loads(told("--with-updates", "--json"))["out_of_date"]["a"] == "b"
     too_many = ["dedup", str(path), "--with-updates", "--apply", "--most-hidden", "20%"]
     assert CliRunner().invoke(main, too_many).exit_code == 5
     assert "hidden" in told("--with-updates", "--apply")

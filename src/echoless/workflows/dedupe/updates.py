@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Final
 
 from echoless.core.connected_pairs import oldest_first
@@ -18,7 +17,6 @@ from echoless.core.groups import Group, Membership
 from echoless.core.model import (
     Difference,
     DifferenceKind,
-    Json,
     Judged,
     Update,
     flipped,
@@ -60,17 +58,15 @@ class OutOfDate:
     reasons: Mapping[str, str]
     left: Mapping[str, tuple[Judged, str]]
 
+    def notes(self) -> Iterator[str]:
+        """Yields a sentence on each memory that stays; it may quote a secret of the memory."""
+        for older, (pair, why) in self.left.items():
+            yield f"{older} is out of date beside {older_and_newer(pair)[1]} and stays: {why}."
+
     @property
     def hidden(self) -> frozenset[str]:
         """Returns the ids of the memories that go."""
         return frozenset(member.id for group in self.groups for member in group.members)
-
-    def to_json(self) -> list[Json]:
-        """Returns older and newer memories as in `dedup --json`, with why one `stays`."""
-        going = ((m.id, group.survivor, None) for group in self.groups for m in group.members)
-        staying = ((*older_and_newer(pair), why) for pair, why in self.left.values())
-        every = chain(going, staying)
-        return [{"older": older, "newer": newer, "stays": why} for older, newer, why in every]
 
 
 def out_of_date(findings: Findings) -> OutOfDate:
@@ -95,8 +91,8 @@ def out_of_date(findings: Findings) -> OutOfDate:
         last = [pair for pair in ways[older] if older_and_newer(pair)[1] not in chosen]
         if last:
             chosen[older] = max(last, key=lambda pair: pair.verdict.evidence.similarity)
-    for older, reason in _stranded(chosen, edges, behind):
-        left[older] = (chosen.pop(older), reason)
+    while stranded := dict(_stranded(chosen, edges, behind)):
+        left.update((older, (chosen.pop(older), reason)) for older, reason in stranded.items())
     by_newer: dict[str, list[Judged]] = defaultdict(list)
     for older in sorted(chosen):
         by_newer[older_and_newer(chosen[older])[1]].append(chosen[older])
@@ -107,7 +103,7 @@ def out_of_date(findings: Findings) -> OutOfDate:
     return OutOfDate(
         tuple(sorted(groups, key=lambda group: (-len(group.members), group.survivor))),
         {newer: _why(findings, newer, pairs) for newer, pairs in by_newer.items()},
-        {id_: left[id_] for id_ in sorted(left) if id_ not in chosen and id_ not in behind},
+        {id_: left[id_] for id_ in sorted(left.keys() - chosen.keys() - behind.keys())},
     )
 
 
@@ -189,29 +185,22 @@ def _lost(texts: Comparison, differences: Sequence[Difference]) -> str:
 
 def _stranded(
     chosen: Mapping[str, Judged], edges: Iterable[tuple[str, str]], behind: Mapping[str, str]
-) -> list[tuple[str, str]]:
-    """Returns the chosen memories that stay after all, because of others that stay.
+) -> Iterator[tuple[str, str]]:
+    """Yields chosen memories that stay because others do, with the reason.
 
     Args:
         chosen: By the id of the older memory.
         edges: Ids of an older and a newer memory each.
         behind: Survivor of each memory that a group hides.
     """
-    going, stranded = set(chosen), dict[str, str]()
-    changed = True
-    while changed:
-        before = len(going)
-        for older, newer in edges:
-            if newer in going and older not in going:
-                stranded[newer] = f"{older} has a still older value and stays"
-        for member, survivor in behind.items():
-            if survivor in going and member not in going:
-                stranded[survivor] = f"{member} says the same, and was not compared"
-            elif member in going and survivor not in going:
-                stranded[member] = ""  # it stays behind its survivor
-        going.difference_update(stranded)
-        changed = len(going) < before
-    return list(stranded.items())
+    for older, newer in edges:
+        if newer in chosen and older not in chosen:
+            yield newer, f"{older} has a still older value and stays"
+    for member, survivor in behind.items():
+        if survivor in chosen and member not in chosen:
+            yield survivor, f"{member} says the same, and was not compared"
+        elif member in chosen and survivor not in chosen:
+            yield member, ""  # it stays behind its survivor
 
 
 def _why(findings: Findings, newer: str, pairs: list[Judged]) -> str:
