@@ -19,7 +19,7 @@ def decided(echoless: Call, notes: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """A store with a group accepted, one called different, a pair kept apart by a command."""
     with monkeypatch.context() as patch:
         patch.setattr(render, "is_interactive", lambda: True)
-        typed = "a\nd\ns\nn\n"
+        typed = "t\na\nd\ns\nn\n"  # the groups, then the newer value
         assert echoless("dedup", notes, "--no-semantic", "-i", stdin=typed).exit_code == 0
     assert echoless("consolidate", notes, "--keep-both", "m-4", "m-7").exit_code == 0
     return notes

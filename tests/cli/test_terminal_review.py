@@ -23,13 +23,18 @@ Start = Callable[..., PseudoTerminal]
 
 @pytest.fixture
 def review(echoless: Call, notes: str, monkeypatch: pytest.MonkeyPatch) -> Typed:
-    """`dedup --interactive` with a key in each line; the terminal is pretended."""
+    """`dedup --interactive` with a key in each line, from the groups on, as if on a terminal."""
     monkeypatch.setattr(render, "is_interactive", lambda: True)
     for name in ("VISUAL", "EDITOR"):
         monkeypatch.delenv(name, raising=False)
 
-    def typed(*lines: str, options: tuple[str, ...] = (), store: str = notes) -> Result:
-        text = "".join(f"{line}\n" for line in lines)
+    def typed(
+        *lines: str,
+        options: tuple[str, ...] = (),
+        store: str = notes,
+        first: tuple[str, ...] = ("t",),
+    ) -> Result:
+        text = "".join(f"{line}\n" for line in (*first, *lines))
         return echoless("dedup", store, "--no-semantic", "-i", *options, stdin=text)
 
     return typed
@@ -37,11 +42,15 @@ def review(echoless: Call, notes: str, monkeypatch: pytest.MonkeyPatch) -> Typed
 
 @pytest.fixture
 def start(place: Path, notes: str) -> Start:
-    """Starts a review in a real pseudo-terminal."""
+    """Starts a review in a real pseudo-terminal, and goes on from newer values to groups."""
 
     def started(*words: str, **variables: str) -> PseudoTerminal:
         command = words or ("dedup", notes, "--no-semantic", "--interactive")
-        return PseudoTerminal.start(*command, folder=place, **variables)
+        terminal = PseudoTerminal.start(*command, folder=place, **variables)
+        terminal.wait()
+        if "Newer value 1" in terminal.output:
+            terminal.press("t")
+        return terminal
 
     return started
 
@@ -56,9 +65,8 @@ def answers(store: str) -> list[str]:
 
 def test_single_keys_and_arrows_answer_and_a_yes_applies(start: Start, notes: str) -> None:
     terminal = start()
-    shown = terminal.press()
-    assert "To review: 2 groups, 1 newer value." in shown
-    assert "keep m-1" in shown
+    assert "To review: 1 newer value, 2 groups." in terminal.output
+    assert terminal.output.index("keep m-4") < terminal.output.index("keep m-1")
     assert "Accepted: m-2, m-3 behind m-1." in terminal.press("\x1b[C")
     assert "Accepted: m-6 behind m-5." in terminal.press("a")
     assert "Newer value 1 of 1" in terminal.output
@@ -79,7 +87,7 @@ def test_ctrl_c_a_closed_window_and_a_kill_lose_no_answer(start: Start, notes: s
     assert "Interrupted; no memory was changed, and every answer is stored." in terminal.output
     assert "echoless dedup notes.jsonl --interactive" in terminal.output
     terminal = start()
-    assert "1 answered before." in terminal.press()
+    assert "1 answered before." in terminal.output
     terminal.press("d")
     assert terminal.hang_up() < 0
     terminal = start()
@@ -88,8 +96,7 @@ def test_ctrl_c_a_closed_window_and_a_kill_lose_no_answer(start: Start, notes: s
     assert answers(notes) == ["accept", "different", "skip"]
     assert hidden(notes) == {}
     terminal = start()
-    end = terminal.press()
-    assert "1 accepted, 0 different, 1 skipped, 0 open." in end
+    assert "1 accepted, 0 different, 1 skipped, 0 open." in terminal.output
     terminal.press("n\n")
     assert terminal.end() == 0
     assert "Nothing was applied.\n2 answers stored." in terminal.output
@@ -134,7 +141,8 @@ def test_a_second_review_is_told_where_the_first_one_is(
 
 def test_review_in_the_terminal_is_the_same_review(start: Start, notes: str) -> None:
     terminal = start("review", notes, "--no-semantic", "--terminal")
-    assert "To review: 2 groups, 1 newer value." in terminal.press("a", "q")
+    terminal.press("a", "q")
+    assert "To review: 1 newer value, 2 groups." in terminal.output
     terminal.press("n\n")
     assert terminal.end() == 0
     assert "echoless review notes.jsonl --terminal" in terminal.output
@@ -154,7 +162,7 @@ def test_an_answer_of_another_process_is_not_overruled(start: Start, notes: str)
     terminal.press("s", "u")
     with open_store(notes) as store:
         session = open_review(store, resolve(Choices(semantic=False)))
-        session.differ(next(iter(session.items)))
+        session.differ(next(key for key, item in session.items.items() if item.kind == "same"))
     assert "This was answered meanwhile" in terminal.press("a")
     assert "keep m-5" in terminal.output
     terminal.press("q")
@@ -309,7 +317,7 @@ def test_the_rest_of_a_class_is_accepted_after_five_and_taken_back_at_once(
     assert "Decide 5 more of this class one by one first" in result.stdout
     assert "Accepted: 3 groups." in result.stdout
     assert "Apply 8 groups? [y/N]" in result.stdout
-    review("y", store=store)
+    review("y", store=store, first=())
     assert len(hidden(store)) == 8
 
 

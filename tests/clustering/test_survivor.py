@@ -15,6 +15,7 @@ from echoless.clustering.survivor import composite, rank, why
 from echoless.core.errors import UsageError
 from echoless.core.groups import Group, Membership
 from echoless.core.model import (
+    IN_OTHER_WORDS,
     Difference,
     DifferenceKind,
     Duplicate,
@@ -25,6 +26,7 @@ from echoless.core.model import (
     Verdict,
 )
 from echoless.core.noise_policy import Junk, JunkPolicy
+from echoless.core.verdict_sentences import sentence
 from tests.clustering.noisy_groups import ADDED, DE, DE2, EN, EN2, JA, JA2, MORE, WORN
 
 JUNK = JunkPolicy()
@@ -97,7 +99,7 @@ def test_every_tie_ends_on_the_id() -> None:
             [memory("a"), memory("b")],
             "safe",
             set(),
-            "all criteria equal; the smaller id wins",
+            "no reason to prefer one; the first by name was kept",
         ),
     ],
 )
@@ -279,6 +281,38 @@ def test_times_of_other_zones_are_told_whole_where_their_days_stand_in_the_other
     assert why(group, known.__getitem__, "newest", set()) == (
         "newer: 2026-01-05T20:00:00-05:00, the next 2026-01-06T01:00:00+09:00"
     )
+
+
+def test_of_equal_notes_the_one_changed_last_and_then_the_one_with_a_reason_stays() -> None:
+    plain = say("a", "Use tabs.", updated_at="2026-01-01")
+    changed = say("b", "Use tabs.", updated_at="2026-02-01")
+    assert chosen([plain, changed], SAME_TEXT) == (
+        "b",
+        "changed last: 2026-02-01, the next 2026-01-01",
+    )
+    reasoned = say("c", "Use tabs, because Go does.", updated_at="2026-02-01")
+    assert chosen([changed, reasoned], SAME_TEXT) == (
+        "c",
+        "says why or how, as the next does not",
+    )
+
+
+@pytest.mark.parametrize(
+    ("differences", "says"),
+    [
+        ([Difference(DifferenceKind.DETAIL, ("owns",))], ""),
+        ([Difference(DifferenceKind.NEGATION, ("Don't",), ("Never",))], ""),
+        ([Difference(DifferenceKind.DETAIL, ("red", "leather"))], ", and more"),
+        ([Difference(DifferenceKind.NUMBER, ("12",))], ", and more"),
+    ],
+)
+def test_a_survivor_says_more_only_by_a_fact(differences: list[Difference], says: str) -> None:
+    evidence = Evidence(IN_OTHER_WORDS, "lexical", 0.8, tuple(differences))
+    judged = Judged("o", "t", Subsumes(evidence, "a"))
+    group = Group("o", (Membership("t", judged),))
+    reason = why(group, {"o": OLD, "t": TRUSTED}.__getitem__, "safe", set())
+    assert reason == f"says everything the others say{says}"
+    assert ("says more" in sentence(judged.verdict)) is bool(says)
 
 
 def test_an_unknown_order_is_refused_with_those_there_are() -> None:

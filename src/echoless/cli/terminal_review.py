@@ -106,7 +106,7 @@ HELP: Final = (
     ("u", "take the last answer back"),
     ("A", "accept the rest of this class of groups; u takes all of them back"),
     ("/", "filter by words and namespace:NAME; Enter alone shows all"),
-    ("t", "next kind: groups, newer values, unsure pairs"),
+    ("t", "next kind: newer values, groups, unsure pairs"),
     ("p", "preview of what would happen"),
     ("q", "leave; the answers stay"),
 )
@@ -129,7 +129,7 @@ class TerminalReview:
     """
 
     session: ReviewSession
-    wanted: Filter = field(default_factory=lambda: Filter(state="open"))
+    wanted: Filter = field(default_factory=lambda: Filter(kind="newer", state="open"))
     survivor: str = ""
     text: str | None = None
     first: str = ""

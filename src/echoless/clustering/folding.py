@@ -28,7 +28,7 @@ DAY: Final = 86_400 * 10**9
 
 PRIOR_SURVIVOR: Final = "survivor of an earlier run"
 KEPT_SURVIVOR: Final = f"{PRIOR_SURVIVOR}, kept visible"
-BY_STORE: Final = "protected by its store"
+PINNED: Final = "pinned"
 
 Classes: TypeAlias = Mapping[tuple[object, ...], Sequence[Memory]]
 """Memories by partition, text and, where vectors count, vector: one key for a class of copies."""

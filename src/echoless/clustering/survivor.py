@@ -12,8 +12,9 @@ from typing import Final, TypeAlias
 
 from echoless.clustering.noise_score import Carried, carried, cleanliness
 from echoless.core.errors import UsageError
+from echoless.core.expressions import lazy_pattern
 from echoless.core.groups import Group
-from echoless.core.model import Memory, Provenance, Subsumes
+from echoless.core.model import Memory, Provenance, Subsumes, adds_fact
 from echoless.core.noise_policy import Junk, JunkPolicy
 from echoless.core.text import loose, numbered, utf16_length
 from echoless.core.text_facts_cache import Readings
@@ -130,6 +131,19 @@ def _by_time(best: Memory, behind: Sequence[Memory]) -> str:
 _NEWEST = Criterion(lambda m: -_moment(m), _by_time)
 _FIRST = Criterion(_moment, _by_time)
 
+_CHANGED = Criterion(
+    lambda m: -(instant(m.updated_at) or _OLDEST),
+    _compared("changed last", lambda m: spelled(m.updated_at) or "unknown"),
+)
+_WHY: Final = lazy_pattern(
+    r"\b(?:because|why|so that|how to|in order to|weil|damit|warum|parce que|porque)\b|ため"
+)
+_REASONED = Criterion(
+    lambda m: _WHY.search(m.content.casefold()) is None,
+    lambda _best, _behind: "says why or how, as the next does not",
+    reads=True,
+)
+
 _USUAL_IMPORTANCE: Final = 5
 """Of a memory without one, in the order `recall`. Source: the default of its tables."""
 
@@ -201,7 +215,7 @@ def _criteria(order: str, read: Read) -> tuple[Criterion, ...]:
         return f"cleaner text: {who} {'' if more else 'more junk: '}{named}"
 
     # The class is coarse: below it importance and use still count. The length decides only
-    # between two that carry junk and are equal in all else, before the id.
+    # between two that carry junk and are equal in all else.
     clean = Criterion(lambda m: read(m).grade, cleaner, reads=True)
     short = Criterion(
         lambda m: read(m).length,
@@ -209,7 +223,7 @@ def _criteria(order: str, read: Read) -> tuple[Criterion, ...]:
         reads=True,
     )
     orders = {
-        "safe": (_PROVENANCE, clean, _IMPORTANCE, _ACCESS, _FIRST, short),
+        "safe": (_PROVENANCE, clean, _IMPORTANCE, _ACCESS, _FIRST, short, _CHANGED, _REASONED),
         "composite": (_COMPOSITE, _NEWEST),
         "provenance": (_PROVENANCE, _NEWEST),
         "newest": (_NEWEST,),
@@ -360,8 +374,14 @@ def why_first(group: Group, memories: Callable[[str], Memory], standing: Standin
     if best.id in standing.prior and standing.sticky:
         return "survivor of an earlier run"
     if standing.key(others[0]) < standing.key(best):
-        if any(m.judged and isinstance(m.judged.verdict, Subsumes) for m in group.members):
-            return "says everything the others say, and more"
+        fuller = [
+            m.judged.verdict
+            for m in group.members
+            if m.judged and isinstance(m.judged.verdict, Subsumes)
+        ]
+        if fuller:
+            more = any(map(adds_fact, fuller))
+            return f"says everything the others say{', and more' if more else ''}"
         # it began no group of its own, as it would hide what only the fuller memory says
         return "the next one says less than another memory"
     # those equal with the best so far
@@ -371,4 +391,4 @@ def why_first(group: Group, memories: Callable[[str], Memory], standing: Standin
             behind = [m for m in level if standing.differs(m, best, place)]
             return criterion.phrase(best, behind)
         level = [m for m in level if not standing.differs(m, best, place)]
-    return "all criteria equal; the smaller id wins"
+    return "no reason to prefer one; the first by name was kept"

@@ -493,6 +493,24 @@ def richer(verdict: Verdict) -> Side | None:
     return "a" if any(each.a for each in verdict.evidence.differences) else "b"
 
 
+IN_OTHER_WORDS: Final = "adds-in-other-words"
+"""Rule of a pair that the pair model merged, and of which one side holds a little more for it."""
+
+
+def adds_fact(verdict: Subsumes) -> bool:
+    """Returns whether the richer side says a fact more, not one word (`owns` for `has`) more."""
+    evidence = verdict.evidence
+    if evidence.rule != IN_OTHER_WORDS:
+        return True
+    one_sided = (each for each in evidence.differences if not (each.a and each.b))
+    added = [each.kind for each in one_sided for _ in getattr(each, verdict.superset)]
+    return len(added) > 1 or not _WORDING.issuperset(added)
+
+
+_WORDING: Final = frozenset({DifferenceKind.DETAIL, DifferenceKind.NEGATION})
+"""Kinds of a difference that two wordings of one fact may have."""
+
+
 def flipped(verdict: Verdict) -> Verdict:
     """Returns the same verdict with the two sides exchanged."""
     old = verdict.evidence
@@ -530,3 +548,14 @@ class Judged:
                 return survivor == (self.a if side == "a" else self.b) and member != survivor
             case _:
                 return False
+
+
+def judged_as(one: str, other: str, verdict: Verdict) -> Judged:
+    """Returns a pair with its verdict, given with `one` on side a."""
+    return Judged(one, other, verdict) if one < other else Judged(other, one, flipped(verdict))
+
+
+def older_and_newer(pair: Judged) -> tuple[str, str]:
+    """Returns the ids of the older and the newer memory of an update."""
+    assert isinstance(pair.verdict, Update)
+    return (pair.b, pair.a) if pair.verdict.newer == "a" else (pair.a, pair.b)

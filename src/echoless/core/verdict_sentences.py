@@ -23,6 +23,7 @@ from echoless.core.model import (
     Unsure,
     Update,
     Verdict,
+    adds_fact,
     richer,
 )
 from echoless.core.secrets import shortened
@@ -82,6 +83,7 @@ _SAME: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """Clauses of duplicates by rule; any other rule compares what the words say."""
+_REWORDED: Final = "the same in other words"
 _UNDECIDED: Final[Mapping[str, str]] = MappingProxyType(
     {
         "too-long-to-compare": "too long to compare",
@@ -112,9 +114,9 @@ def sentence(verdict: Verdict, a: str = "the first", b: str = "the second") -> s
     evidence, names = verdict.evidence, (a, b)
     match verdict:
         case Duplicate():
-            said = _SAME.get(evidence.rule, "the same in other words")
+            said = _SAME.get(evidence.rule, _REWORDED)
         case Subsumes(superset=side):
-            said = _more(verdict, names, side)
+            said = _more(verdict, names, side) if adds_fact(verdict) else _REWORDED
         case Update(newer=side):
             said = _newer(evidence.differences, names, side)
         case Contradiction():

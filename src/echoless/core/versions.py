@@ -35,7 +35,7 @@ STAGES: Final[dict[StageName, Stage]] = {
     "matching": Stage(10),
     "noise": Stage(4, ("matching",)),
     "blocking": Stage(3),
-    "audit": Stage(17, ("matching", "noise", "blocking")),
+    "audit": Stage(18, ("matching", "noise", "blocking")),
 }
 """Verdicts of the rules with the facts of a text (`matching`), junk of a text (`noise`), proposed
 pairs (`blocking`), and the report about a namespace (`audit`)."""

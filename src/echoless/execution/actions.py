@@ -92,6 +92,11 @@ class _GroupAction:
         """Ids of the survivor and the members."""
         return (self.survivor, *(m.id for m in self.members))
 
+    @property
+    def is_update(self) -> bool:
+        """Whether the members go because the survivor has newer values."""
+        return all(m.verdict == "update" for m in self.members)
+
 
 class Mark(_GroupAction):
     """Hides the members behind the survivor; no record changes."""

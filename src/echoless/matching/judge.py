@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from echoless.core.model import (
+    IN_OTHER_WORDS,
     Contradiction,
     Distinct,
     Duplicate,
@@ -346,7 +347,7 @@ def _merged(verdict: Verdict, evidence: Evidence, scores: Scores) -> Verdict:
     if abs(gap) < _SIDES_APART:
         return Duplicate(replace(cleared, rule="same-in-other-words"))
     side = "a" if gap > 0 else "b"
-    return Subsumes(replace(cleared, rule="adds-in-other-words"), side)
+    return Subsumes(replace(cleared, rule=IN_OTHER_WORDS), side)
 
 
 def _conflict(pair: Pair, verdict: Verdict, evidence: Evidence) -> Verdict:

@@ -261,6 +261,13 @@ class MarkdownStore(StoreKind, BesideSidecar):
             )
         return said
 
+    def integrity(self) -> list[str]:
+        """Returns what is wrong with the ledger, and which links of notes lead to hidden ones."""
+        self._fresh()
+        memories = self._memories
+        links = memories.links_to_hidden() if isinstance(memories, FileMemories) else ()
+        return [*super().integrity(), *links]
+
     @property
     def root(self) -> Path:
         """Returns the folder or file, behind any symbolic link."""

@@ -16,7 +16,7 @@ from echoless.core.errors import LedgerDamaged, StoreNotFound, UsageError
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.sqlite import open_for_writing, table_exists
 from echoless.stores.base import StoreKind
-from echoless.stores.column_values import is_database_with, suggestion, texts_in
+from echoless.stores.column_values import foreign, is_database_with
 from echoless.stores.field_map import FieldMap
 from echoless.stores.files import make_file
 from echoless.stores.sql.database import EXTRA, Backend
@@ -148,12 +148,13 @@ def _only_table(backend: Backend, location: Location) -> str:
     if not known and len(names) == 1:
         return names[0]
     which = f"Tables of known programs: {', '.join(known)}. " if known else ""
-    way = f"Name it: {location.url}#TABLE."
+    ways = [f"Name it: {location.url}#TABLE."]
     if isinstance(backend, SqliteBackend) and not known:
-        way = suggestion(backend.path, texts_in(backend.database.connection))
+        ways = foreign(backend.path, backend.database.connection)
     raise UsageError(
         f"Which table of {location.place} holds the memories? {which}It has: "
-        f"{', '.join(names) or 'none'}. {way}"
+        f"{', '.join(names) or 'none'}. {ways[0]}",
+        *ways[1:],
     )
 
 

@@ -320,6 +320,7 @@ class ScanRemarks:
         textless: Number of rows without a text.
         hidden: Number of rows the table's own program hides.
         nameless: Number of rows whose key is empty or no text.
+        retired: Number of rows that are read though a field of theirs puts them away.
         elsewhere: Places of texts in rows that have none where it is looked for.
     """
 
@@ -327,6 +328,7 @@ class ScanRemarks:
     textless: int = 0
     hidden: int = 0
     nameless: int = 0
+    retired: int = 0
     elsewhere: Counter[str] = field(default_factory=Counter)
 
     def sentences(self, table: str) -> tuple[str, ...]:

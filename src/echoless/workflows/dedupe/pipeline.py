@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ from echoless.clustering.assign import (
     fold,
     make_groups,
 )
-from echoless.clustering.folding import BY_STORE, PRIOR_SURVIVOR
+from echoless.clustering.folding import PINNED, PRIOR_SURVIVOR
 from echoless.clustering.grouping import joined_by_thirds
 from echoless.clustering.survivor import Standing
 from echoless.core.garbage_collection import uncollected
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from echoless.models.encoders.vectorizer import MemoryVectoriser
     from echoless.workflows.dedupe import dense_blocks, judging, passages
     from echoless.workflows.dedupe.passages import PassageComparison
+    from echoless.workflows.dedupe.updates import OutOfDate
 else:
     dense_blocks = lazy_module("echoless.workflows.dedupe.dense_blocks")
     judging = lazy_module("echoless.workflows.dedupe.judging")
@@ -320,10 +321,10 @@ def _protected(
 ) -> dict[str, str]:
     """Returns why memories stay visible whatever they say, by id."""
     reasons = dict.fromkeys(prior & memories.keys(), PRIOR_SURVIVOR)
-    reasons.update((id_, "pinned") for id_, memory in memories.items() if memory.pinned)
+    reasons.update((id_, PINNED) for id_, memory in memories.items() if memory.pinned)
     for id_, memory in memories.items():
-        if store.protected(memory):
-            reasons.setdefault(id_, BY_STORE)
+        if why := store.protected(memory):
+            reasons.setdefault(id_, why)
     return reasons
 
 
@@ -392,14 +393,23 @@ def standing_marks(
     return {id_: mark for id_, mark in marks.items() if id_ not in stale}
 
 
-def plan(findings: Findings, *, action: ActionKind | None = None) -> Plan:
+def plan(
+    findings: Findings, *, action: ActionKind | None = None, updates: OutOfDate | None = None
+) -> Plan:
     """Returns a plan for all groups of the findings; writes nothing.
 
     Args:
         findings: From `find`.
         action: `mark` (default of the safe profile), `merge` or `delete`.
+        updates: From `out_of_date`, to hide out-of-date memories as well. They come first in the
+            plan and are only marked, so that no newer memory takes over what an older one says.
     """
-    return plan_groups(findings, findings.groups, action=action)
+    if updates is None:
+        return plan_groups(findings, findings.groups, action=action)
+    same = [group for group in findings.groups if group.survivor not in updates.hidden]
+    made = plan_groups(findings, same, action=action)
+    older = plan_groups(replace(findings, reasons=updates.reasons), updates.groups, action="mark")
+    return replace(made, actions=(*older.actions, *made.actions))
 
 
 def plan_groups(
@@ -464,6 +474,6 @@ def groups_among(
     pairs = [Pair(by_id[each.a], by_id[each.b], signals[each.a, each.b]) for each in judged]
     verdicts = settled_by_passages(stage.judge, profile, pairs, [each.verdict for each in judged])
     judged = [Judged(p.a.id, p.b.id, v) for p, v in zip(pairs, verdicts, strict=True)]
-    pinned = {id_: "pinned" for id_, memory in by_id.items() if memory.pinned}
+    pinned = {id_: PINNED for id_, memory in by_id.items() if memory.pinned}
     given = GroupingInput(by_id, copies, set(), set(), pinned)
     return make_groups(judged, given, settings, tally)[0]

@@ -28,6 +28,7 @@ from echoless.core.model import (
     Verdict,
     digest,
     flipped,
+    older_and_newer,
     verdict_name,
 )
 from echoless.core.run_notes import Progress
@@ -65,11 +66,12 @@ ORIGINS: Final[Mapping[str, str]] = {
 """Where a memory came from, in words; of an unknown origin nothing is said."""
 
 KINDS: Final[Mapping[ItemKind, str]] = {
-    "same": "Same",
     "newer": "Newer value",
+    "same": "Same",
     "unsure": "Unsure",
 }
-"""Kinds of item with their titles, in the order a review shows them."""
+"""Kinds of item with their titles, in the order a review shows them: out-of-date memories first, as
+they mislead an agent where a copy only takes room."""
 
 CLASSES: Final[Mapping[GroupClass, str]] = {
     "same-text": "The same text but for case, spaces and signs",
@@ -300,8 +302,8 @@ def review_items(findings: Findings) -> tuple[ReviewItem, ...]:
     pairs = sorted(_between(others, behind), key=lambda pair: (-_certainty(pair), pair.a, pair.b))
     memories = findings.memories
     return (
-        *_sampled([_group_item(findings, group) for group in groups]),
         *(_chain_item(findings, each) for each in chains),
+        *_sampled([_group_item(findings, group) for group in groups]),
         *(offer(memories[pair.a], memories[pair.b], pair) for pair in pairs),
     )
 
@@ -424,12 +426,6 @@ def _closest(pairs: Sequence[Judged]) -> tuple[float, int, str]:
     """Returns a sorting key: chains of the closest texts first, then those of the most values."""
     ids = {id_ for pair in pairs for id_ in (pair.a, pair.b)}
     return -min(pair.verdict.evidence.similarity for pair in pairs), -len(ids), min(ids)
-
-
-def older_and_newer(pair: Judged) -> tuple[str, str]:
-    """Returns the ids of the older and the newer memory of an update."""
-    assert isinstance(pair.verdict, Update)
-    return (pair.b, pair.a) if pair.verdict.newer == "a" else (pair.a, pair.b)
 
 
 def facts_of(memory: Memory) -> tuple[str, ...]:
