@@ -34,13 +34,13 @@ from echoless.core.run_notes import Progress
 from echoless.core.secrets import uncut
 from echoless.core.settings import Settings
 from echoless.core.text import content_key, token_estimate
-from echoless.core.wording import count
+from echoless.core.wording import count, number
 from echoless.stores.base import Store
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find
 from echoless.workflows.dedupe.series import outside, series_of
 
-ItemKind: TypeAlias = Literal["same", "newer", "unsure"]
+ItemKind: TypeAlias = Literal["conflict", "newer", "same", "unsure"]
 GroupClass: TypeAlias = Literal["same-text", "same-facts", "other-words", "says-more"]
 Advice: TypeAlias = Literal["merge", "look", "keep_both"]
 """What a verdict suggests: both say the same; somebody has to look; both hold."""
@@ -51,7 +51,7 @@ STATES: Final[tuple[State, ...]] = get_args(State)
 STATE_TITLES: Final[Mapping[State, str]] = {
     "open": "Open",
     "accept": "Accepted",
-    "different": "Different",
+    "different": "Both stay",
     "skip": "Skipped",
 }
 """Answers in words, in the order of a page."""
@@ -65,11 +65,12 @@ ORIGINS: Final[Mapping[str, str]] = {
 """Where a memory came from, in words; of an unknown origin nothing is said."""
 
 KINDS: Final[Mapping[ItemKind, str]] = {
+    "conflict": "Conflict",
+    "newer": "Out of date",
     "same": "Same",
-    "newer": "Newer value",
     "unsure": "Unsure",
 }
-"""Kinds of item with their titles, in the order a review shows them."""
+"""Kinds of item with their titles, in the order a review asks about them."""
 
 CLASSES: Final[Mapping[GroupClass, str]] = {
     "same-text": "The same text but for case, spaces and signs",
@@ -99,7 +100,8 @@ class ReviewItem:
 
     Attributes:
         key: Digest of the kind, the ids and the texts: equal as long as none of them changes.
-        kind: `same` for a group, `newer` for a chain of values, `unsure` for a pair.
+        kind: `same` for a group, `newer` for a chain of values, `conflict` for a pair of which only
+            one can be true, `unsure` for any other pair.
         group_class: Class of a group; None for other kinds.
         memories: Of a group the survivor first, of a chain the oldest first.
         survivor: The memory that stays if the item is accepted as it is; empty where a person has
@@ -242,7 +244,7 @@ def offer(one: Memory, other: Memory, judged: Judged, survivor: str = "", why: s
     """
     return Offer(
         key=item_key("unsure", [one, other]),
-        kind="unsure",
+        kind="conflict" if isinstance(judged.verdict, Contradiction) else "unsure",
         memories=(one, other),
         survivor=survivor,
         why=why,
@@ -264,7 +266,11 @@ def advice_on(verdict: Verdict) -> Advice:
 
 
 def item_key(kind: str, memories: Iterable[Memory]) -> str:
-    """Returns the key of an item: it changes with a text of its memories."""
+    """Returns the key of an item: it changes with a text of its memories.
+
+    A pair keeps its key, and so its answer, if it becomes a conflict.
+    """
+    kind = "unsure" if kind == "conflict" else kind
     return digest([kind, sorted([memory.id, content_key(memory.content)] for memory in memories)])
 
 
@@ -278,7 +284,7 @@ Source: TypeAlias = Callable[[Store, Settings, Progress | None], Reviewed]
 
 
 def all_items(store: Store, settings: Settings, progress: Progress | None) -> Reviewed:
-    """Returns all groups, newer values and unsure pairs of a store."""
+    """Returns all conflicts, newer values, groups and unsure pairs of a store."""
     findings = find(store, settings, progress=progress)
     return findings, review_items(findings)
 
@@ -299,10 +305,29 @@ def review_items(findings: Findings) -> tuple[ReviewItem, ...]:
     chains = sorted(connected(_between(updates, behind)), key=_closest)
     pairs = sorted(_between(others, behind), key=lambda pair: (-_certainty(pair), pair.a, pair.b))
     memories = findings.memories
-    return (
-        *_sampled([_group_item(findings, group) for group in groups]),
+    items = (
         *(_chain_item(findings, each) for each in chains),
+        *_sampled([_group_item(findings, group) for group in groups]),
         *(offer(memories[pair.a], memories[pair.b], pair) for pair in pairs),
+    )
+    return tuple(sorted(items, key=lambda item: list(KINDS).index(item.kind)))
+
+
+def pairs_note(findings: Findings, items: Iterable[ReviewItem]) -> str:
+    """Returns why a review asks about fewer pairs than look alike; empty where it asks about all.
+
+    Args:
+        findings: What was found.
+        items: From `review_items`.
+    """
+    asked = sum(len(item.ids) - 1 for item in items if item.kind != "same")
+    left = len(findings.held) - asked
+    if left < 1:
+        return ""
+    return (
+        f"{count(len(findings.held), 'pair')} look alike and stay apart; {number(asked)} of them "
+        f"are asked about. The other {number(left)} are about memories of one group or chain, "
+        "which is asked about once, or of a series of figures."
     )
 
 
@@ -436,7 +461,7 @@ def facts_of(memory: Memory) -> tuple[str, ...]:
     """Returns what is known about a memory besides text, date and namespace, in words."""
     importance = memory.importance
     parts = (
-        memory.type,
+        "" if memory.type == "unknown" else memory.type,
         ", ".join(memory.tags),
         ORIGINS.get(memory.provenance, ""),
         f"importance {importance:g}" if importance is not None else "",
