@@ -23,7 +23,7 @@ from echoless.cli.options import (
     store_argument,
 )
 from echoless.cli.progress import Bar
-from echoless.cli.review_card import NOUNS
+from echoless.cli.review_card import counted
 from echoless.cli.terminal_review import review_in_terminal
 from echoless.core.address import LOOPBACK, Address
 from echoless.core.commands import command_line
@@ -179,12 +179,11 @@ def _serve(session: ReviewSession, request: _Request, place: server.ReservedPort
 
 def _link_printer(session: ReviewSession, request: _Request) -> Callable[[str], None]:
     """Returns what prints links: whole, in a line of their own, unmasked, and nowhere else."""
-    counts = [count(sum(session.counts(kind).values()), noun) for kind, noun in NOUNS.items()]
     answered = session.answered()
     before = f" {count(answered, 'answer')} stored before." if answered else ""
     store = without_password(request.store)
     greeting = [
-        f"Review of {store}: {', '.join(counts)}.{before}",
+        f"Review of {store}: {counted(session) or 'nothing to decide'}.{before}",
         "Every answer is stored at once; memories change only when you press Apply.",
         "Enter gives a new link, Ctrl-C ends the review.",
         "Open this link, which works once:",

@@ -94,8 +94,10 @@ def word_difference(old: str, new: str) -> tuple[DifferencePart, ...]:
 
 
 def alike(old: str, new: str) -> bool:
-    """Checks whether at least half of the words of two texts are common; else a reader compares
-    the plain texts faster than their difference."""
+    """Checks whether at least half of the words of two texts are common, as often as they occur.
+
+    Where it is less, a reader compares the plain texts faster than their difference.
+    """
     before, after = (Counter(word.text for word in _words(text)) for text in (old, new))
     return 4 * (before & after).total() >= before.total() + after.total()
 

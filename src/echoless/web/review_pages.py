@@ -52,6 +52,7 @@ from echoless.workflows.review.session import ReviewSession
 
 ACTIONS: Final[Mapping[str, str]] = {"mark": "hidden", "merge": "merged", "delete": "deleted"}
 
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What a request is answered with.

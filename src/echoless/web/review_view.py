@@ -276,7 +276,7 @@ def _members(item: ReviewItem, choice: Regrouped, draft: Draft | None) -> Sequen
     judged = {**item.verdicts, **going}
     excluded = {referred(each, item.ids) for each in draft.without} if draft else set()
     roles = {id_: _role(id_, survivor, going) for id_ in item.ids}
-    others = _compared_with(item, survivor)
+    others = item.compared_with(survivor)
     return [
         MemberView(
             position=position,
@@ -292,19 +292,6 @@ def _members(item: ReviewItem, choice: Regrouped, draft: Draft | None) -> Sequen
         )
         for position, (memory, other) in enumerate(zip(item.memories, others, strict=True), 1)
     ]
-
-
-def _compared_with(item: ReviewItem, survivor: str) -> Sequence[Memory]:
-    """Returns the memory that each one is compared with.
-
-    Of a chain it is the next value, of others the survivor, or the first one where none is chosen.
-    """
-    all_ = item.memories
-    if item.kind == "newer":
-        return (*all_[1:], all_[-2])
-    chosen = next((m for m in all_ if m.id == survivor), all_[0])
-    rest = next(m for m in all_ if m is not chosen)
-    return [rest if m is chosen and len(all_) == 2 else chosen for m in all_]
 
 
 def _shown(members: Sequence[MemberView], survivor: MemberView | None) -> Sequence[MemberView]:

@@ -8,6 +8,7 @@ and its review ask about them. Pure but for `all_items`, which reads the store.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never, get_args
 
@@ -143,6 +144,19 @@ class ReviewItem:
     def reason(self, survivor: str) -> str:
         """Returns why one of the memories stays, as a clause for the person who decides."""
         return self.why if survivor == self.survivor else "you chose it"
+
+    def compared_with(self, survivor: str) -> tuple[Memory, ...]:
+        """Returns the memory that each one is compared with, in their order.
+
+        Of a chain it is the next value, of others the survivor, or the first one where a person has
+        to choose. The survivor of a larger group is compared with none: with itself.
+        """
+        memories = self.memories
+        if self.kind == "newer":
+            return (*memories[1:], memories[-2])
+        chosen = next((m for m in memories if m.id == survivor), memories[0])
+        other = next(m for m in memories if m is not chosen) if len(memories) == 2 else chosen
+        return tuple(other if m is chosen else chosen for m in memories)
 
     def behind(self, survivor: str) -> Group:
         """Returns all other memories behind one of them, with the verdicts there are."""
@@ -302,9 +316,10 @@ def review_items(findings: Findings) -> tuple[ReviewItem, ...]:
     updates = [pair for pair in apart if isinstance(pair.verdict, Update)]
     others = [pair for pair in apart if not isinstance(pair.verdict, Update)]
     groups = sorted(findings.groups, key=lambda group: _surest(findings, group))
-    chains = sorted(connected(_between(updates, behind)), key=_closest)
-    pairs = sorted(_between(others, behind), key=lambda pair: (-_certainty(pair), pair.a, pair.b))
-    memories = findings.memories
+    memories, kept = findings.memories, findings.apart
+    chains = sorted(connected(_between(updates, behind, kept)), key=_closest)
+    pairs = _between(others, behind, kept)
+    pairs.sort(key=lambda pair: (-_certainty(pair), pair.a, pair.b))
     items = (
         *(_chain_item(findings, each) for each in chains),
         *_sampled([_group_item(findings, group) for group in groups]),
@@ -325,9 +340,9 @@ def pairs_note(findings: Findings, items: Iterable[ReviewItem]) -> str:
     if left < 1:
         return ""
     return (
-        f"{count(len(findings.held), 'pair')} look alike and stay apart; {number(asked)} of them "
-        f"are asked about. The other {number(left)} are about memories of one group or chain, "
-        "which is asked about once, or of a series of figures."
+        f"Pairs that look alike and stay apart: {number(len(findings.held))}, asked about: "
+        f"{number(asked)}. The others are between members of one group or chain, which is asked "
+        "about once, or in a series of figures."
     )
 
 
@@ -353,28 +368,34 @@ def _sampled(groups: Sequence[ReviewItem]) -> Iterator[ReviewItem]:
         yield from (item for item in own if item.key not in keys)
 
 
-def _between(pairs: Iterable[Judged], behind: Mapping[str, str]) -> list[Judged]:
+def _between(
+    pairs: Iterable[Judged], behind: Mapping[str, str], kept: AbstractSet[tuple[str, str]]
+) -> list[Judged]:
     """Returns one pair for each two groups or memories, by ids.
 
     Args:
         pairs: Any.
         behind: Survivor of each memory that would be hidden.
+        kept: Pairs that are kept apart, smaller id first: those they stand for are left out too.
 
     Returns:
         A pair of two survivors where there is one, else the closest.
     """
     best: dict[tuple[str, str], Judged] = {}
     for pair in pairs:
-        ends = sorted((behind.get(pair.a, pair.a), behind.get(pair.b, pair.b)))
-        known = best.get((ends[0], ends[1]))
-        if ends[0] != ends[1] and (known is None or _nearness(pair, ends) > _nearness(known, ends)):
-            best[ends[0], ends[1]] = pair
+        one, other = behind.get(pair.a, pair.a), behind.get(pair.b, pair.b)
+        ends = min(one, other), max(one, other)
+        if one == other or ends in kept:
+            continue
+        known = best.get(ends)
+        if known is None or _nearness(pair, ends) > _nearness(known, ends):
+            best[ends] = pair
     return [best[ends] for ends in sorted(best)]
 
 
-def _nearness(pair: Judged, ends: Sequence[str]) -> tuple[bool, float, str, str]:
+def _nearness(pair: Judged, ends: tuple[str, str]) -> tuple[bool, float, str, str]:
     """Returns a sorting key: pairs of the ends themselves are nearest, then the most similar."""
-    return [pair.a, pair.b] == ends, pair.verdict.evidence.similarity, pair.a, pair.b
+    return (pair.a, pair.b) == ends, pair.verdict.evidence.similarity, pair.a, pair.b
 
 
 # ------------------------------------------------------------------ groups
