@@ -4,6 +4,7 @@ import json
 import stat
 import sys
 from collections.abc import Callable
+from itertools import islice, product
 from pathlib import Path
 
 import pytest
@@ -319,6 +320,24 @@ def test_the_rest_of_a_class_is_accepted_after_five_and_taken_back_at_once(
     assert "Apply 8 groups? [y/N]" in result.stdout
     review("y", store=store)
     assert len(hidden(store)) == 8
+
+
+def test_five_hundred_groups_take_five_hundred_keys(
+    review: Typed, write_store: Callable[..., str]
+) -> None:
+    names = [
+        "".join(letters) for letters in islice(product("bdfgklmnprst", "aeiou", "kmt", "ou"), 250)
+    ]
+    memories = [
+        (f"{name}-{at}-{n}", f"{name} {verb} the {name[::-1]} of {name[2:] * 2}{end}", "n", 0.5)
+        for name in names
+        for at, verb in enumerate(("paints", "sells"))
+        for n, end in enumerate((".", "!"))
+    ]
+    store = write_store(*memories, name="many.jsonl")
+    result = review(*"1" * 500, "n", store=store)
+    assert "To review: 500 groups" in result.stdout
+    assert "Apply 500 groups? [y/N] Nothing was applied." in result.stdout
 
 
 def test_a_review_can_end_in_a_plan_file(review: Typed, notes: str, echoless: Call) -> None:
