@@ -83,7 +83,7 @@ _VERDICTS: Final[Mapping[str, str]] = {
 }
 """Verdicts of pairs in words, those to merge first."""
 
-LEGEND: Final = legend("goes", "stays", title="Words of the memory that, if they are one,")
+LEGEND: Final = legend("goes", "stays", title="Marks, if they are one")
 
 
 def consolidation_blocks(

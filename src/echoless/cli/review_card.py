@@ -41,7 +41,7 @@ NOUNS: Final[dict[ItemKind, str]] = {
 _MEMBERS: Final = 20
 """Memories of one item that its card shows at most."""
 
-LEGEND: Final = legend("goes", "stays", title="Words of the memory that")
+LEGEND: Final = legend("goes", "stays", title="Marks")
 
 
 def counted(session: ReviewSession) -> str:

@@ -127,10 +127,10 @@ class _Request:
 def review_command(*, request: _Request) -> int:
     """Decide on duplicates of STORE in a page in the browser, until Ctrl-C.
 
-    Shows groups that say the same, newer values and unsure pairs, each with both texts and the
-    difference. Every answer is stored at once, so the review can be left and gone on with at any
-    moment. Memories change only when you press Apply, and `echoless undo` takes that back. The page
-    is for this machine alone; its link works once, and Enter gives a new one.
+    Shows conflicts, newer values, groups that say the same and unsure pairs, with both texts and
+    the difference. Every answer is stored at once, so the review can be left and gone on with at
+    any moment. Memories change only when you press Apply, and `echoless undo` takes that back. The
+    page is for this machine alone; its link works once, and Enter gives a new one.
     """
     if request.terminal:
         with open_store(request.store) as opened:

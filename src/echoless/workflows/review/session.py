@@ -73,7 +73,7 @@ from echoless.workflows.review.plan import (
 __all__ = ["STATES", "Filter", "ReviewSession", "State", "open_review"]
 
 _PACE: Final = 20
-"""Latest answers whose median distance in time is the speed of a person."""
+"""Latest answers whose median distance in time, of 1 to 100 s, is the speed of a person."""
 
 _SECONDS: Final = 6.0
 """Seconds that an answer takes where nobody has answered yet."""
@@ -217,7 +217,7 @@ class ReviewSession:
         """Returns the minutes that all open items take at the speed of the latest answers."""
         given = [instant(answer.at) or 0 for answer in [*self.answers.values()][-_PACE:]]
         gaps = [later - earlier for earlier, later in pairwise(given)]
-        paces = [gap / 10**9 for gap in gaps if 10**8 < gap < 10**11] or [_SECONDS]
+        paces = [gap / 10**9 for gap in gaps if 10**9 < gap < 10**11] or [_SECONDS]
         return ceil(self.counts()["open"] * median(paces) / 60)
 
     def _all_counts(self) -> AnswerCounts:
