@@ -48,20 +48,8 @@ _LINE: Final = 200
 
 Role: TypeAlias = Literal["stays", "goes", "stays-apart", "asked"]
 
-_MARKS: Final[Mapping[Role, Mark]] = {
-    "stays": "ins",
-    "goes": "del",
-    "stays-apart": "mark",
-    "asked": "mark",
-}
-"""One meaning of each mark: red and struck goes, green and underlined stays, others are open."""
-
-TITLES: Final[Mapping[ItemKind, str]] = {
-    "conflict": "Both cannot be true",
-    "newer": "Out of date",
-    "same": "The same",
-    "unsure": "For you to decide",
-}
+_MARKS: Final[Mapping[Role, Mark]] = {"stays": "ins", "goes": "del"}
+"""One meaning of each mark: red and struck goes, green and underlined stays, `mark` is open."""
 
 FIELDS: Final[Mapping[str, str]] = {
     "content": "text",
@@ -93,7 +81,7 @@ class MemberView:
         role: `stays`, `goes`, `stays-apart` (not behind this survivor) or `asked` (no choice yet).
         why: Relation to the survivor, as a clause.
         against: The text with which its text is compared.
-        marks: Elements around what only this text says, and what only the other one says.
+        mark: Element around what only this text says.
         excluded: Whether the person called it different.
     """
 
@@ -105,7 +93,7 @@ class MemberView:
     role: Role
     why: str = ""
     against: str
-    marks: tuple[Mark, Mark]
+    mark: Mark
     excluded: bool = False
 
 
@@ -155,14 +143,9 @@ class CardView:
         return self.item.key
 
     @property
-    def rewritten(self) -> bool:
-        """Returns whether the survivor gets a new text."""
-        return self.answer is not None and self.answer.text is not None
-
-    @property
     def title(self) -> str:
         """Returns what the item is, in words."""
-        return CLASSES[self.item.group_class] if self.item.group_class else TITLES[self.item.kind]
+        return CLASSES[self.item.group_class] if self.item.group_class else KINDS[self.item.kind]
 
     @property
     def answered(self) -> str:
@@ -180,17 +163,6 @@ class CardView:
     def pair(self) -> bool:
         """Returns whether the card is about two memories."""
         return len(self.item.ids) == 2
-
-    @property
-    def going(self) -> Sequence[MemberView]:
-        """Returns the memories that go."""
-        return [member for member in self.members if member.role == "goes"]
-
-    @property
-    def reasons(self) -> Sequence[str]:
-        """Returns what is known of the memories to each other, without repetition."""
-        known = self.going or self.members
-        return list(dict.fromkeys(member.why for member in known if member.why))
 
 
 def card(
@@ -275,8 +247,7 @@ def _members(item: ReviewItem, choice: Regrouped, draft: Draft | None) -> Sequen
     going = {member.id: member.judged for member in choice.group.members}
     judged = {**item.verdicts, **going}
     excluded = {referred(each, item.ids) for each in draft.without} if draft else set()
-    roles = {id_: _role(id_, survivor, going) for id_ in item.ids}
-    others = item.compared_with(survivor)
+    compared = zip(item.memories, item.compared_with(survivor), strict=True)
     return [
         MemberView(
             position=position,
@@ -284,13 +255,13 @@ def _members(item: ReviewItem, choice: Regrouped, draft: Draft | None) -> Sequen
             reference=reference(memory.id),
             memory=memory,
             facts=facts_of(memory),
-            role=roles[memory.id],
+            role=(role := _role(memory.id, survivor, going)),
             why=choice.left_out.get(memory.id) or _clause(judged.get(memory.id), named),
             against=other.content,
-            marks=(_MARKS[roles[memory.id]], _MARKS[roles[other.id]]),
+            mark=_MARKS.get(role, "mark"),
             excluded=memory.id in excluded,
         )
-        for position, (memory, other) in enumerate(zip(item.memories, others, strict=True), 1)
+        for position, (memory, other) in enumerate(compared, 1)
     ]
 
 
@@ -448,22 +419,16 @@ class Overview:
     Attributes:
         counts: Items of each kind by answer.
         apart: Number of pairs that are recorded as different.
+        answered: Items with an answer, of all kinds.
+        total: All items.
         minutes: What the open items take.
     """
 
     counts: Mapping[ItemKind, Mapping[State, int]]
     apart: int
+    answered: int
+    total: int
     minutes: int
-
-    @property
-    def total(self) -> int:
-        """Returns how many items there are."""
-        return sum(sum(counts.values()) for counts in self.counts.values())
-
-    @property
-    def open(self) -> int:
-        """Returns how many items have no answer."""
-        return sum(counts["open"] for counts in self.counts.values())
 
     @property
     def accepted(self) -> int:
@@ -476,5 +441,7 @@ def overview(session: ReviewSession) -> Overview:
     return Overview(
         counts={kind: session.counts(kind) for kind in KINDS},
         apart=session.store.ledger.kept_count(),
+        answered=session.answered(),
+        total=len(session.items),
         minutes=session.minutes_left(),
     )
