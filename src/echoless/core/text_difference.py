@@ -94,9 +94,12 @@ def word_difference(old: str, new: str) -> tuple[DifferencePart, ...]:
 
 
 def alike(old: str, new: str) -> bool:
-    """Returns whether two texts share at least half of their words, so that a difference reads."""
-    one, other = (Counter(word.text for word in _words(text)) for text in (old, new))
-    return 4 * (one & other).total() >= one.total() + other.total()
+    """Checks whether at least half of the words of two texts are common, as often as they occur.
+
+    Where it is less, a reader compares the plain texts faster than their difference.
+    """
+    before, after = (Counter(word.text for word in _words(text)) for text in (old, new))
+    return 4 * (before & after).total() >= before.total() + after.total()
 
 
 def changed_ranges(old: str, new: str) -> ChangedRanges:
