@@ -165,12 +165,12 @@ class UnitReading:
         """Returns what a unit stands under, for the judge; the file only where it is the scope."""
         return [path, *headings] if self.scope == "file" else [*headings]
 
-    def target(self, memory: Memory) -> tuple[str, tuple[str, ...]]:
-        """Returns the file and the headings for a new memory, as `shaped` chose them."""
+    def chosen(self, memory: Memory) -> tuple[str, tuple[str, ...]] | None:
+        """Returns the file and the headings `shaped` chose for a new memory; None for others."""
         chosen = memory.native.get(_TO)
         if isinstance(chosen, list) and chosen and "raw" not in memory.native:
             return str(chosen[0]), tuple(map(str, chosen[1:]))
-        return self.place(memory.namespace, memory.created_at)
+        return None
 
     def memory(
         self,

@@ -164,7 +164,7 @@ class UnitMemories:
         """Returns a new memory as the file it would be added to gives it back."""
         reading = self._session.reading
         made = reading.shaped(memory)
-        path, headings = reading.target(made)
+        path, headings = reading.chosen(made) or ("", ())
         promise = promised(self._promise(path), made.content)
         return replace(made, namespace=self._namespace(path, headings), promise=promise)
 
@@ -352,7 +352,9 @@ class UnitMemories:
         slot = self._session.virtual(path).slots.get(memory.id)
         if slot is None or slot.where != "removed":
             return False
-        if self._namespace(path, reading.headings(path, slot.namespace)) == memory.namespace:
+        place = path, reading.headings(path, slot.namespace)
+        same = self._namespace(*place) == memory.namespace
+        if same and reading.chosen(memory) in {None, place}:
             return False
         self._session.touch(path).drop(slot)
         return True
@@ -409,7 +411,8 @@ class UnitMemories:
         groups: dict[tuple[str, tuple[str, ...]], list[Memory]] = {}
         reading = self._session.reading
         for memory in memories:
-            path, headings = reading.target(memory)
+            place = reading.place(memory.namespace, memory.created_at)
+            path, headings = reading.chosen(memory) or place
             path = self._session.tree.only or path
             groups.setdefault((path, headings), []).append(memory)
         for (path, headings), some in groups.items():
