@@ -29,6 +29,13 @@ VOLATILE: Final = "volatile"
 itself. `importance` is known here: where it fades without anyone's edit, it counts as a recall.
 So are `created_at` and `updated_at`: some programs stamp what they take with the time of now."""
 
+UNDER: Final = "under"
+"""Key of `Memory.native` under which an adapter lists what a text stands under, outermost first:
+its file, headings, the lead of its list. The judge reads it (`matching.fields.apart`)."""
+
+STEP: Final = "1."
+"""Last part of `UNDER` of an item of a numbered list."""
+
 
 class Provenance(StrEnum):
     """Origin of a memory, most trusted first: words of a person rank above derived text."""
@@ -156,8 +163,8 @@ class Memory:
         vectors: At most one for a model.
         extra: Fields of the store that echoless does not interpret; carried along unchanged.
         native: What the adapter needs to put the record back exactly as it was (its raw line, its
-            place). Opaque to everyone else, but for `VOLATILE`; not part of equality or of the
-            fingerprint.
+            place). Opaque to everyone else, but for `VOLATILE` and `UNDER`; not part of equality or
+            of the fingerprint.
         owners: Fields of the record that look like owners and are no part of the namespace, such as
             `user=ann&wing=blue`; memories of two are never merged either. Not part of equality.
         promise: What the adapter reads from the record of how long, and for whom, it is in force.
@@ -183,6 +190,12 @@ class Memory:
     native: JsonObject = field(default_factory=dict, compare=False, repr=False)
     owners: str = field(default="", compare=False)
     promise: Promise = field(default=IN_FORCE, compare=False)
+
+
+def under(memory: Memory) -> tuple[str, ...]:
+    """Returns what a text stands under, see `UNDER`; nothing where its adapter lists nothing."""
+    listed = memory.native.get(UNDER, ())
+    return tuple(map(str, listed)) if isinstance(listed, list | tuple) else ()
 
 
 def later(a: Memory, b: Memory) -> Side | None:

@@ -515,7 +515,7 @@ def test_a_heading_with_a_day_in_words_does_not_separate_daily_notes(
 ) -> None:
     files = {"memory/2026-04-12.md": "- It listens on 3128.\n"}
     files["DREAMS.md"] = f"## {day}\n\n- {RULE}\n\n## May matters\n\n- {OTHER}\n"
-    found = memories(write(tmp_path, files)).values()
+    found = memories(f"markdown:///{write(tmp_path, files)}?scope=heading").values()
     assert {m.content: m.namespace for m in found if m.content in {RULE, OTHER}} == {
         RULE: "",
         OTHER: "May matters",

@@ -134,7 +134,12 @@ class MarkdownStore(StoreKind, BesideSidecar):
     @property
     def ledger(self) -> Ledger:
         """Returns the ledger in the sidecar, with the marks that hidden files and lines show."""
-        return JoinedLedger(self._sidecar.ledger.database, self._joined_marks)
+        database = self._sidecar.ledger.database
+        return JoinedLedger(database, self._joined_marks, self._renamed)
+
+    def _renamed(self, memory: Memory) -> Memory:
+        side = self._memories
+        return side.renamed(memory) if isinstance(side, UnitMemories) else memory
 
     def _joined_marks(self, own: Mapping[str, Mark]) -> Mapping[str, Mark]:
         """Returns the marks of the sidecar and of the files; a newer survivor in the files counts.

@@ -15,7 +15,14 @@ from echoless.stores.markdown.archive import ArchivedMemory
 from echoless.stores.markdown.document import Kind, split_lines
 from echoless.stores.markdown.presets import SUFFIXES
 from echoless.stores.markdown.state import HiddenSlot, digest_of
-from echoless.stores.markdown.store_files import Leaving, Session, about, by_path, readers
+from echoless.stores.markdown.store_files import (
+    Leaving,
+    Session,
+    about,
+    by_path,
+    readers,
+    together,
+)
 from echoless.stores.markdown.unit_memory import promised, protection, united
 from echoless.stores.markdown.virtual import PlacedUnit, VirtualFile
 
@@ -29,11 +36,14 @@ class UnitMemories:
         self._paths: dict[str, str] | None = None
         self._entries: dict[str, dict[str, list[ArchivedMemory]]] = {}
         self._promises: dict[str, Promise] = {}
+        self._homes: dict[str, str] | None = None
+        self._title_counts: dict[str, int] = {}
 
     def forget(self) -> None:
         """Forgets what was read; called after each change."""
         self._paths = None
         self._entries.clear()
+        self._title_counts.clear()
 
     # ------------------------------------------------------------------ reading
 
@@ -99,24 +109,64 @@ class UnitMemories:
         raw = entry.text
         if digest_of(raw) == slot.digest:
             raw = raw[len(slot.before) : len(raw) - len(slot.after)]
-        promise = self._promise(path)
-        return self._session.reading.memory(id_, slot.namespace, path, slot.kind, raw, promise)
+        reading, promise = self._session.reading, self._promise(path)
+        headings = reading.headings(path, slot.namespace)
+        namespace = self._namespace(path, headings)
+        return reading.memory(
+            id_, namespace, path, slot.kind, raw, promise, reading.above(path, headings)
+        )
 
     def _visible(self, virtual: VirtualFile, placed: PlacedUnit) -> Memory | None:
         unit, reading = placed.unit, self._session.reading
         if not reading.is_memory(unit):
             return None
-        namespace = reading.namespace(virtual.path, unit.headings)
+        path, promise = virtual.path, self._promise(virtual.path)
+        namespace = self._namespace(path, unit.headings)
         raw = "".join(virtual.lines[unit.start : unit.end])
-        promise = self._promise(virtual.path)
-        return reading.memory(placed.id, namespace, virtual.path, unit.kind, raw, promise)
+        above = reading.above(path, unit.headings[self._titles(virtual) :])
+        above += [unit.lead] if unit.lead else []
+        return reading.memory(placed.id, namespace, path, unit.kind, raw, promise, above)
+
+    def _titles(self, virtual: VirtualFile) -> int:
+        """Returns how many headings, 0 or 1, name the whole project and not a part of it.
+
+        The title of a file that an agent loads by itself is one.
+        """
+        if virtual.path not in self._title_counts:
+            first = {unit.headings[:1] for unit in virtual.document.units} - {()}
+            always = any(":" not in each for each in self._session.own_agents[virtual.path])
+            self._title_counts[virtual.path] = int(always and len(first) == 1)
+        return self._title_counts[virtual.path]
+
+    def _namespace(self, path: str, headings: Sequence[str]) -> str:
+        """Returns the scope of a unit; files that an agent always loads together have one."""
+        reading = self._session.reading
+        if reading.scope != "file":
+            return reading.namespace(path, headings)
+        if self._homes is None:
+            self._homes = together(self._session)
+        return reading.namespace(self._homes.get(path, path), headings)
+
+    def renamed(self, memory: Memory) -> Memory:
+        """Returns a memory of an earlier version of the store with the scope it has now."""
+        reading = self._session.reading
+        path = self._path_by_id.get(memory.id) or reading.place(memory.namespace, None)[0]
+        headings = reading.headings(path, memory.namespace)
+        virtual = self._session.virtual(path)
+        if memory.id in virtual.placed:
+            headings = virtual.placed[memory.id].unit.headings
+        elif memory.id in virtual.slots:
+            headings = reading.headings(path, virtual.slots[memory.id].namespace)
+        namespace = self._namespace(path, headings)
+        return memory if namespace == memory.namespace else replace(memory, namespace=namespace)
 
     def shaped(self, memory: Memory) -> Memory:
         """Returns a new memory as the file it would be added to gives it back."""
         reading = self._session.reading
         made = reading.shaped(memory)
-        path, _ = reading.place(made.namespace, made.created_at)
-        return replace(made, promise=promised(self._promise(path), made.content))
+        path, headings = reading.chosen(made) or ("", ())
+        promise = promised(self._promise(path), made.content)
+        return replace(made, namespace=self._namespace(path, headings), promise=promise)
 
     def _promise(self, path: str) -> Promise:
         """Returns how long, and for whom, what a file says is in force."""
@@ -219,7 +269,7 @@ class UnitMemories:
             where="removed",
             at=start,
             kind=unit.kind,
-            namespace=self._session.reading.namespace(virtual.path, unit.headings),
+            namespace=self._session.reading.address(virtual.path, unit.headings),
             before="".join(virtual.lines[start : unit.start]),
             after="".join(virtual.lines[unit.end : end]),
             digest=digest_of("".join(virtual.lines[start:end])),
@@ -298,9 +348,13 @@ class UnitMemories:
 
     def _left(self, memory: Memory) -> bool:
         """Forgets the place of a removed unit where it is to stand elsewhere now."""
-        path = self._path_by_id[memory.id]
+        path, reading = self._path_by_id[memory.id], self._session.reading
         slot = self._session.virtual(path).slots.get(memory.id)
-        if slot is None or slot.where != "removed" or slot.namespace == memory.namespace:
+        if slot is None or slot.where != "removed":
+            return False
+        place = path, reading.headings(path, slot.namespace)
+        same = self._namespace(*place) == memory.namespace
+        if same and reading.chosen(memory) in {None, place}:
             return False
         self._session.touch(path).drop(slot)
         return True
@@ -346,7 +400,7 @@ class UnitMemories:
                 continue
             virtual = self._session.touch(path)
             kind: Kind = "bullet" if slot.kind == "line" else slot.kind
-            lines = self._as_before(memory, slot.namespace, path, kind)
+            lines = self._as_before(memory, memory.namespace, path, kind)
             if lines is None:
                 new = self._session.reading.new_lines(memory)
                 lines = ["- " + "\n  ".join(new) + virtual.end]
@@ -357,7 +411,8 @@ class UnitMemories:
         groups: dict[tuple[str, tuple[str, ...]], list[Memory]] = {}
         reading = self._session.reading
         for memory in memories:
-            path, headings = reading.place(memory.namespace, memory.created_at)
+            place = reading.place(memory.namespace, memory.created_at)
+            path, headings = reading.chosen(memory) or place
             path = self._session.tree.only or path
             groups.setdefault((path, headings), []).append(memory)
         for (path, headings), some in groups.items():
@@ -369,12 +424,12 @@ class UnitMemories:
                     f"{some[0].id!r} has the namespace {some[0].namespace!r}, which names no file "
                     f"of {self._session.tree.root}. A namespace here is FILE.md > HEADING."
                 )
-            namespace = reading.namespace(path, headings)
+            namespace = self._namespace(path, headings)
             if namespace != some[0].namespace:
                 raise StoreError(
                     f"{some[0].id!r} has the namespace {some[0].namespace!r}, which would become "
-                    f"{namespace!r} here: a namespace is FILE.md > HEADING. Nothing was written; "
-                    "?scope=folder takes memories without one."
+                    f"{namespace!r} here: a namespace is FILE.md, with ?scope=heading FILE.md > "
+                    "HEADING. Nothing was written; ?scope=folder takes memories without one."
                 )
             virtual = self._session.touch(path)
             starts = virtual.add(headings, [reading.new_lines(m) for m in some])

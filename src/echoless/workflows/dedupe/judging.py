@@ -22,7 +22,7 @@ from rapidfuzz import fuzz
 from rapidfuzz.process import cpdist
 
 from echoless.blocking.pair_scores import Floats, Ints, PairSignals
-from echoless.core.model import Judged, Memory
+from echoless.core.model import Judged, Memory, merges
 from echoless.core.passages import is_long
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.runtime import workers
@@ -31,7 +31,13 @@ from echoless.matching import MOST_PAIRS
 from echoless.matching.fields import fields_of
 from echoless.matching.judge import Questions
 from echoless.matching.rule_judge import ALIKE
-from echoless.matching.runner import JUDGING, judge_all, open_cached_verdicts, open_judge
+from echoless.matching.runner import (
+    JUDGING,
+    in_place,
+    judge_all,
+    open_cached_verdicts,
+    open_judge,
+)
 from echoless.models.encoders.vectorizer import MemoryVectoriser
 from echoless.workflows.dedupe.dense_blocks import BY_IDS, judge_in_turn
 from echoless.workflows.dedupe.findings import Part, spared_note
@@ -133,13 +139,20 @@ class Judging:
         judged = judge_all(
             self.judge, self._read, some, self._apart, self._rounds, self._tally, self.cache
         )
-        return judged if self._compared is None else self._compared.settle(judged)
+        judged = judged if self._compared is None else self._compared.settle(judged)
+        return [self._in_place(each) for each in judged]
+
+    def _in_place(self, judged: Judged) -> Judged:
+        """Returns a verdict that reads what the two memories stand under, too."""
+        verdict = in_place(self._read[judged.a], self._read[judged.b], judged.verdict)
+        return judged if verdict is judged.verdict else Judged(judged.a, judged.b, verdict)
 
     def further(self, judged: list[Judged]) -> list[Judged]:
         """Returns verdicts with those on long notes that only their passages proposed, by ids."""
         if self._compared is None:
             return judged
-        return sorted([*judged, *self._compared.further(judged)], key=BY_IDS)
+        more = (self._in_place(each) for each in self._compared.further(judged))
+        return sorted([*judged, *(each for each in more if merges(each.verdict))], key=BY_IDS)
 
     def parts(
         self, left_out: Mapping[str, int], notes: Mapping[str, Collection[str]]
