@@ -529,3 +529,21 @@ def test_what_a_text_tells_of_a_change_lowers_the_threshold_of_an_alarm(
     told = alarm("The office is in Bonn.", "The office is in Kiel now.")
     dated = alarm("The API runs on port 8080.", "The API runs on port 9090 now.")
     assert plain > told > dated
+
+
+@pytest.mark.parametrize(
+    ("stated", "denied"),
+    [
+        ("Sam wants tabs for indentation.", "Indent with two spaces, not tabs."),
+        ("Always end with an emoji.", "Do not add emoji"),
+    ],
+)
+def test_what_one_text_states_and_the_other_denies_may_not_both_be_true(
+    judge: LearnedJudge, stated: str, denied: str
+) -> None:
+    assert isinstance(judge.judge(pair(stated, denied)), Update | Contradiction)
+
+
+def test_a_denial_of_another_thing_is_no_conflict(judge: LearnedJudge) -> None:
+    told = judge.judge(pair("Ottilie is retired.", "Ottilie has no car."))
+    assert not isinstance(told, Update | Contradiction)

@@ -50,6 +50,7 @@ from echoless.matching.rule_judge import (
     SETTLED,
     TOPIC,
     RuleJudge,
+    denies,
     exchanged_subjects,
     may_conflict,
     newer_of,
@@ -288,7 +289,7 @@ class LearnedJudge:
             sure, changed = conflict >= SURE_OF_CONFLICT, tells_change(pair)
             if verdict.evidence.rule in FIRM and not (changed and sure):
                 return replace(verdict, evidence=evidence)  # two names, or a slip of the pen
-            told = changed and _other_figure(verdict)
+            told = (changed and _other_figure(verdict)) or denies(pair)
             sure = sure or isinstance(verdict, Update | Contradiction)
             if told or may_conflict(pair, verdict.evidence.differences, sure=sure):
                 return _conflict(pair, verdict, evidence)

@@ -51,6 +51,7 @@ from echoless.matching.facts import Facts, anchored, day_of, facts_of
 from echoless.matching.fields import Status, fields_of
 from echoless.matching.languages import SEVERAL, relations_of
 from echoless.matching.rules import FIRM, VALUES, Finding, Force, findings
+from echoless.matching.values.tokens import Kind, Value
 
 SETTLED: Final = frozenset(
     {
@@ -281,6 +282,27 @@ def tells_change(pair: Pair) -> bool:
     """Returns whether one text alone tells of a change (`now`, `since May`, `no longer`)."""
     a, b = _facts(pair.a, pair.b)
     return a.update != b.update or a.outdated != b.outdated
+
+
+def denies(pair: Pair) -> bool:
+    """Returns whether one text alone denies a thing, and the other states it.
+
+    The thing is one of the two words behind the denial: `spaces, not tabs` denies tabs.
+    """
+    a, b = _facts(pair.a, pair.b)
+    denied = _denied(a), _denied(b)
+    if all(each is not None for each in denied):
+        return False
+    return any(
+        said and said & other.counts.keys() for said, other in zip(denied, (b, a), strict=True)
+    )
+
+
+def _denied(facts: Facts) -> set[Value] | None:
+    """Returns the two values behind each denial of a text; None where it denies nothing."""
+    places = [at for at, token in enumerate(facts.tokens) if token.kind is Kind.NEGATION]
+    behind = (token.value for at in places for token in facts.tokens[at + 1 : at + 3])
+    return {*behind} if places else None
 
 
 def exchanged_subjects(pair: Pair) -> bool:
