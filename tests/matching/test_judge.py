@@ -535,7 +535,6 @@ def test_what_a_text_tells_of_a_change_lowers_the_threshold_of_an_alarm(
     ("stated", "denied"),
     [
         ("Sam wants tabs for indentation.", "Indent with two spaces, not tabs."),
-        ("Always end with an emoji.", "Do not add emoji"),
     ],
 )
 def test_what_one_text_states_and_the_other_denies_may_not_both_be_true(

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 import rapidfuzz
@@ -287,7 +288,7 @@ def tells_change(pair: Pair) -> bool:
 def denies(pair: Pair) -> bool:
     """Returns whether one text alone denies a thing, and the other states it.
 
-    The thing is one of the two words behind the denial: `spaces, not tabs` denies tabs.
+    The thing is the word behind the denial: `spaces, not tabs` denies tabs.
     """
     a, b = _facts(pair.a, pair.b)
     denied = _denied(a), _denied(b)
@@ -299,10 +300,8 @@ def denies(pair: Pair) -> bool:
 
 
 def _denied(facts: Facts) -> set[Value] | None:
-    """Returns the two values behind each denial of a text; None where it denies nothing."""
-    places = [at for at, token in enumerate(facts.tokens) if token.kind is Kind.NEGATION]
-    behind = (token.value for at in places for token in facts.tokens[at + 1 : at + 3])
-    return {*behind} if places else None
+    """Returns the value behind each denial of a text; None where it denies nothing."""
+    return {b.value for a, b in pairwise(facts.tokens) if a.kind is Kind.NEGATION} or None
 
 
 def exchanged_subjects(pair: Pair) -> bool:
