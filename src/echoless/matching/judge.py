@@ -289,9 +289,9 @@ class LearnedJudge:
             sure, changed = conflict >= SURE_OF_CONFLICT, tells_change(pair)
             if verdict.evidence.rule in FIRM and not (changed and sure):
                 return replace(verdict, evidence=evidence)  # two names, or a slip of the pen
-            told = (changed and _other_figure(verdict)) or denies(pair)
+            opposed = (changed and _other_figure(verdict)) or denies(pair)
             sure = sure or isinstance(verdict, Update | Contradiction)
-            if told or may_conflict(pair, verdict.evidence.differences, sure=sure):
+            if opposed or may_conflict(pair, verdict.evidence.differences, sure=sure):
                 return _conflict(pair, verdict, evidence)
             return Sibling(replace(evidence, veto=True))
         if same >= self.decision.review:
