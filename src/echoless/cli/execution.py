@@ -122,7 +122,7 @@ def undo_command(*, store: str, run: str, keep_both: bool | None, as_json: bool)
     if done.exact:
         exact = "Each record was read back: it is exactly as it was before the run."
         render.show([say(exact)])
-    elif done.differing:
+    elif done.differing and not done.unrestored:
         render.show([say(f"Not as before the run, as edited since: {names(done.differing)}.")])
     if done.unrestored:
         render.show([say(done.unrestored)])

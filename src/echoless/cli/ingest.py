@@ -25,7 +25,6 @@ from echoless.cli.options import (
     with_options,
     writing,
 )
-from echoless.cli.outcome import say_notes
 from echoless.cli.progress import Bar
 from echoless.core.commands import command_line
 from echoless.core.document import Block, command, dim, flat, quoted, say, strong
@@ -45,6 +44,7 @@ from echoless.ingest import (
 from echoless.ingest.recalled_text import read_text_file
 from echoless.ingest.request import DOUBTS, ORIGINS, Details
 from echoless.stores import open_store
+from echoless.stores.sidecar import new_files
 
 _TEXT: Final = 160
 """Characters shown of a memory that is named in an answer."""
@@ -158,7 +158,8 @@ def remember_command(
             missed: tuple[Memory, ...] = ()
             if isinstance(answer, Admitted) and not details.get("namespace"):
                 missed = guard.elsewhere(text)
-            say_notes(opened)
+            for sentence in filter(None, (*opened.notes(), new_files(opened))):
+                render.note(sentence)
     OUTPUT.learn((text,))
     if as_json:
         where = [{"id": each.id, "namespace": each.namespace} for each in missed]

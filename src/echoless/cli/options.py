@@ -195,22 +195,19 @@ act: `dedup` takes the action of the settings, `consolidate` one of its own."""
 _RARE: Final = {each.flag: each for each in SETTINGS.values() if each.rare}
 """Settings by the flags that commands have, or once had, for them."""
 
-GROUPS: Final[Mapping[str, Sequence[str]]] = {
-    "What is looked at": ("--namespace", "--all"),
-    "How memories are compared": ("--profile", "--encoder"),
+GROUPS: Final[Mapping[str, tuple[str, str]]] = {
+    "What is looked at": ("namespace all", "map window advice across"),
+    "How memories are compared": ("profile encoder", "threshold thorough verifier set"),
     "What happens": (
-        "--apply",
-        "--interactive",
-        "--action",
-        "--plan",
-        "--terminal",
-        "--merge",
-        "--keep-both",
-        "--fail-over",
+        "apply interactive action plan terminal merge keep-both fail-over",
+        "patch most-hidden content model fail-worse",
     ),
-    "What is shown": ("--top", "--explain", "--html", "--json", "--limit"),
+    "What is shown": (
+        "top explain html json limit",
+        "members pairs compare format texts show-secrets host port no-browser",
+    ),
 }
-"""Options of the commands that find duplicates that most people need, by group."""
+"""Options of the commands that find duplicates, by group: those that most people need, the rest."""
 
 _FORMATS: Final = frozenset({"--markdown", "--github"})
 """Flags that `audit` had before `--format`."""
@@ -337,16 +334,17 @@ class SettingsCommand(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the options by group: those most people need, or all of them."""
         records = {
-            each.opts[0]: record
+            max(each.opts, key=len): record
             for each in self.get_params(ctx)
             if isinstance(each, click.Option) and (record := each.get_help_record(ctx))
         }
-        groups = {
-            title: [records.pop(name) for name in names if name in records]
-            for title, names in GROUPS.items()
-        }
-        on_help = [records.pop(name) for name in ("--help-all", "-h") if name in records]
-        if ctx.meta.get(_WHOLE_HELP, False):
+        on_help = [records.pop(name) for name in ("--help-all", "--help") if name in records]
+        whole = bool(ctx.meta.get(_WHOLE_HELP))
+        groups = {}
+        for title, (common, others) in GROUPS.items():
+            names = [f"--{name}" for name in f"{common} {others if whole else ''}".split()]
+            groups[title] = [records.pop(name) for name in names if name in records]
+        if whole:
             groups["Other options"] = list(records.values())
         for title, rows in {**groups, "Help": on_help}.items():
             if rows:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -16,8 +15,9 @@ from echoless.execution import plan_blocks
 from echoless.execution.actions import promise
 from echoless.execution.executor import Run
 from echoless.execution.plan import Plan
-from echoless.stores.base import Store, TextFiles
+from echoless.stores.base import Store
 from echoless.stores.hidden_records import seen_elsewhere
+from echoless.stores.sidecar import new_files
 from echoless.workflows.dedupe.findings import Findings, unasked_note
 
 _RUNS: Final = 3
@@ -42,25 +42,8 @@ def say_notes(store: Store, run: Run | None = None) -> None:
         run: What was carried out, where it may have hidden memories.
     """
     elsewhere = None if run is None else seen_elsewhere(store, run.counts, run.id)
-    for sentence in filter(None, (*store.notes(), _kept_beside(store), elsewhere)):
+    for sentence in filter(None, (*store.notes(), new_files(store), elsewhere)):
         render.note(sentence)
-
-
-def _kept_beside(store: Store) -> str | None:
-    """Returns which files the first write made beside a memory, and that Git sees them."""
-    if not isinstance(store, TextFiles) or store.ledger_file is None:
-        return None
-    started = store.ledger.events(kind="run_started")
-    undone = store.ledger.events(kind="run_undone")
-    if len(list(islice(started, 2))) != 1 or list(islice(undone, 1)):
-        return None
-    root = store.root
-    names = (store.ledger_file.name, f".{root.name}.lock", ".echoless-archive")
-    made = (folder / name for folder in (root.parent, root) for name in names)
-    shown = ", ".join(str(each.relative_to(root.parent)) for each in made if each.exists())
-    git = any((folder / ".git").exists() for folder in (root, *root.parents))
-    hint = " Commit them with it, or name them in .gitignore." if git else ""
-    return f"Beside {root.name} echoless keeps what undo needs: {shown}.{hint}"
 
 
 def hidden_already(store: Store, typed: str, findings: Findings) -> str | None:

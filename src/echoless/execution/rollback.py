@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Final, Literal
 
@@ -71,8 +71,8 @@ class Undone:
     unrestored: str = ""
     removed: tuple[str, ...] = ()
     narrowed: int = 0
-    exact: bool = False
-    differing: tuple[str, ...] = ()
+    exact: bool = field(default=False, compare=False)
+    differing: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -401,7 +401,8 @@ class WriteTools:
 
             def take_back(store: Store, _progress: ProgressReporter) -> UndoAnswer:
                 done = undo(store, pending.run, keep_both=pending.keep_both or None)
-                answer = _undo_answer(done, None, "The records are as they were.")
+                after = "Each record was read back: it is as it was before the run."
+                answer = _undo_answer(done, None, after if done.exact else "The run is undone.")
                 return {**answer, "notes": left_behind(store)}
 
             return await self._served.write(take_back, ctx)

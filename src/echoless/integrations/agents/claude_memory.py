@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from echoless.core.errors import EcholessError, StoreReadOnly
-from echoless.core.model import Contradiction, Judged, Memory, Subsumes, Update
+from echoless.core.model import Contradiction, Judged, Memory, Subsumes, Update, flipped
 from echoless.core.settings import Choices, layered, resolve
 from echoless.matching.runner import left_off
 from echoless.stores import open_store
@@ -74,7 +74,7 @@ class Repeat:
         written: What was written.
         earlier: The other memory.
         relation: What the written one is to the other.
-        evidence: Why, in one line.
+        evidence: Why, in one line, with the words of the written one first.
     """
 
     written: StandingMemory
@@ -259,7 +259,7 @@ def repeats(
             reading.standing[a],
             reading.standing[b],
             _relation(a, judged),
-            judged.verdict.evidence.line(),
+            (judged.verdict if judged.a == a else flipped(judged.verdict)).evidence.line(),
         )
         for memories, same in ((reading.beside(written), True), (reading.elsewhere(written), False))
         for a, b, judged in _pairs_in(memories, reading.apart, written, choices)
