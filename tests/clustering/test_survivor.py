@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import combinations
 
@@ -9,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless import Memory, Provenance
+from echoless.clustering import survivor as survivors
 from echoless.clustering.grouping import Bonds, gather
 from echoless.clustering.noise_score import Grade, adds_only, cleanliness, levelled
-from echoless.clustering.survivor import composite, rank, why
+from echoless.clustering.survivor import composite, rank
 from echoless.core.errors import UsageError
 from echoless.core.groups import Group, Membership
 from echoless.core.model import (
@@ -30,6 +32,16 @@ from echoless.core.verdict_sentences import sentence
 from tests.clustering.noisy_groups import ADDED, DE, DE2, EN, EN2, JA, JA2, MORE, WORN
 
 JUNK = JunkPolicy()
+
+
+def why(
+    group: Group,
+    memories: Callable[[str], Memory],
+    order: str,
+    prior: AbstractSet[str],
+    junk: JunkPolicy = JUNK,
+) -> str:
+    return survivors.why(group, memories, survivors.Standing(order, prior, junk))
 
 
 def memory(id_: str, **fields: object) -> Memory:

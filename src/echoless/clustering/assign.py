@@ -82,7 +82,7 @@ def best_first(
         profile: Names the order.
         prior: Survivors of earlier runs.
     """
-    key = survivors.roughly(profile.survivor, prior)
+    key = survivors.Standing(profile.survivor, prior, reads=False).key
 
     def of_best(memory: Memory) -> tuple[float | str, ...]:
         ids = copies.get(memory.id, (memory.id,))
@@ -136,8 +136,7 @@ def make_groups(
                 if place[near] < place[earlier] and bonds.hides(earlier, near):
                     tally.skip(KEPT_SURVIVOR, earlier)
     return groups, {
-        g.survivor: by_store.get(g.survivor)
-        or survivors.why_first(g, memories.__getitem__, standing)
+        g.survivor: by_store.get(g.survivor) or survivors.why(g, memories.__getitem__, standing)
         for g in groups
     }
 

@@ -23,19 +23,11 @@ from echoless.stores.json_splice import splice
 from echoless.stores.scope import Head, owned
 
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    **{name: (name,) for name in codec.FIELDS if name != "id"},
     "content": ("content", "text", "memory"),
     "namespace": ("namespace", "project", "entity"),
-    "type": ("type",),
-    "tags": ("tags",),
-    "importance": ("importance",),
-    "access_count": ("access_count",),
     "created_at": ("created_at", "createdAt", "timestamp", "ts"),
     "updated_at": ("updated_at", "updatedAt"),
-    "last_accessed": ("last_accessed",),
-    "provenance": ("provenance",),
-    "links": ("links",),
-    "pinned": ("pinned",),
-    "metadata": ("metadata",),
     "vectors": ("vectors", "embedding"),
 }
 """Keys a field is read from, the first present one wins; all others go to `extra`."""

@@ -21,7 +21,7 @@ from echoless.stores.field_map import FieldMap
 from echoless.stores.files import make_file
 from echoless.stores.sql.database import EXTRA, Backend
 from echoless.stores.sql.hidden_rows import HidingTable, MovingTable, check_hiding
-from echoless.stores.sql.layout import layout_of, preset_of
+from echoless.stores.sql.layout import FIELDS, layout_of, preset_of
 from echoless.stores.sql.location import Location
 from echoless.stores.sql.postgres_backend import PostgresBackend
 from echoless.stores.sql.postgres_ledger import place_of
@@ -35,19 +35,10 @@ if TYPE_CHECKING:
 else:
     sa, sqlite = lazy_module("sqlalchemy"), lazy_module("sqlalchemy.dialects.sqlite")
 
-_TEXTS: Final = (
-    "type",
-    "tags",
-    "created_at",
-    "updated_at",
-    "last_accessed",
-    "provenance",
-    "links",
-    "metadata",
-)
 _REAL: Final = "importance"
 _WHOLE: Final = "access_count"
 _TRUTH: Final = "pinned"
+_TEXTS: Final = [n for n in (*FIELDS, "metadata") if n not in {_REAL, _WHOLE, _TRUTH}]
 
 
 class SqlStore(StoreKind):

@@ -35,7 +35,6 @@ from echoless.stores.llm_memory.vectors import ShadowReader
 from echoless.stores.sidecar import BesideSidecar, LedgerPlace
 from echoless.stores.sql.cells import alike
 from echoless.stores.sql.database import Backend, dependents, put_back
-from echoless.stores.sql.hiding import shown_fact
 from echoless.stores.sql.layout import Layout, ScanRemarks
 from echoless.stores.sql.location import Location
 from echoless.stores.sql.partitions import Partitions, RowChoice, RowHead, RowHeads
@@ -43,7 +42,7 @@ from echoless.stores.sql.postgres_ledger import DatabaseLedger
 from echoless.stores.sql.row_codec import Codec, RowReading, id_of, key_of
 from echoless.stores.sql.row_writing import encode, new_id, with_defaults
 from echoless.stores.sql.side_effects import SideEffects, Target
-from echoless.stores.sql.table import Row, SqlTable
+from echoless.stores.sql.table import Row, SqlTable, shown_fact
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -594,6 +593,4 @@ def _purged_fact(id_: str) -> str:
 
 
 def _same_row(one: Row | None, other: Row | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return one.cells == other.cells
+    return (one and one.cells) == (other and other.cells)

@@ -316,9 +316,8 @@ def _survivor(findings: Findings, pair: Judged) -> tuple[str, str]:
     if keep in protected:
         return keep, protected[keep]
     group = Group(keep, (Membership(other, judged),))
-    return keep, survivors.why(
-        group, memories.__getitem__, profile.survivor, frozenset(), profile.junk
-    )
+    order = survivors.Standing(profile.survivor, frozenset(), profile.junk)
+    return keep, survivors.why(group, memories.__getitem__, order)
 
 
 _SAYS_MORE: Final = "says everything the other says, and more"
