@@ -235,7 +235,9 @@ class MarkdownStore(StoreKind, BesideSidecar):
             "heading": " What different headings say is reported, never hidden (?scope=file does).",
             "file": " What different files say is reported, never hidden (?scope=folder does).",
         }
-        scope = "" if self._reading.is_of_files else scopes.get(self._reading.scope, "")
+        walls = not self._reading.is_of_files
+        walls = walls and not (self._reading.scope == "file" and self._tree.only)
+        scope = scopes.get(self._reading.scope, "") if walls else ""
         said = [f"Read as {self.preset.name}: {self.preset.says}.{scope}"]
         if isinstance(self._memories, FileMemories):
             said += self._memories.remarks()
