@@ -162,6 +162,10 @@ def test_files_that_an_agent_always_loads_together_are_one_scope(tmp_path: Path)
 def test_a_folder_of_memories_is_one_scope(tmp_path: Path) -> None:
     notes = {"MEMORY.md": f"## Rules\n\n- {RULE}\n", "memory/2026-04-12.md": f"- {RULE}\n"}
     assert hidden(write(tmp_path / "claw", notes)) == {"memory/2026-04-12.md": "MEMORY.md"}
+    day = {"MEMORY.md": f"## 2026-04-11\n\n- {RULE}\n\n## April 12, 2026\n\n- {RULE}\n"}
+    assert hidden(write(tmp_path / "days", {"memory/2026-04-11.md": "- x\n", **day})) == {
+        "MEMORY.md": "MEMORY.md"
+    }
     bank = {"progress.md": f"- {RULE}\n", "activeContext.md": f"- {RULE}\n- {RULE}\n"}
     assert hidden(write(tmp_path / "memory-bank", bank)) == {"activeContext.md": "activeContext.md"}
 
