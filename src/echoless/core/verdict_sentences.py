@@ -64,6 +64,7 @@ _NOUNS_BY_RULE: Final[Mapping[str, str]] = MappingProxyType(
         "small-words-differ": "other small words",
         "status-changed": "another status",
         "tense-differs": "another tense",
+        "under-other-headings": "another heading",
         "vowel-signs-differ": "other vowel signs",
     }
 )

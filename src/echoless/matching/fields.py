@@ -18,7 +18,7 @@ from typing import Final
 from echoless.core.expressions import lazy_pattern
 from echoless.core.model import STEP, Memory, under
 from echoless.core.text import BOX, BOXES, normalise, struck, words
-from echoless.matching.languages import listed
+from echoless.matching.languages import listed, stem
 from echoless.matching.text_cache import ByText
 
 
@@ -214,12 +214,16 @@ def limits(memory: Memory, *, whole: bool = True) -> tuple[str, ...]:
         return ()
     if whole and (parts[-1] == STEP or not is_statement(memory.content)):
         return tuple(normalise(part, fold_case=True) for part in parts)
-    plain = listed("neutral_headings").union(words(memory.content))
+    plain = listed("neutral_headings").union(_stems(memory.content))
     return tuple(
         normalise(part, fold_case=True)
         for part in parts
-        if part != STEP and not plain.issuperset(words(_ORDINAL.sub("", part).replace("_", " ")))
+        if part != STEP and not plain.issuperset(_stems(_ORDINAL.sub("", part).replace("_", " ")))
     )
+
+
+def _stems(text: str) -> set[str]:
+    return {stem(word, "en") for word in words(text)}
 
 
 def apart(a: Memory, b: Memory, *, whole: bool = True) -> bool:

@@ -214,7 +214,7 @@ def _raw(language: str) -> dict[str, Any]:
 
 @cache
 def listed(name: str) -> frozenset[str]:
-    """Returns the words of one list in all languages, cut as `core.text.words` cuts a text.
+    """Returns the words of one list in all languages, cut by `core.text.words`, and their stems.
 
     Args:
         name: `neutral_headings` (words of headings that limit nothing: what every document of rules
@@ -222,7 +222,8 @@ def listed(name: str) -> frozenset[str]:
             (words that point to what stands around a text) or `pointing_first` (the same, where
             they come first).
     """
-    return frozenset(cut(" ".join(" ".join(_raw(each)[name]) for each in LANGUAGES)))
+    written = " ".join(" ".join(_raw(each)[name]) for each in LANGUAGES)
+    return frozenset(form for word in cut(written) for form in (word, stem(word, "en")))
 
 
 def _folded(groups: Sequence[Sequence[str]], language: str) -> list[list[str]]:

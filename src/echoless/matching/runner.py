@@ -6,31 +6,15 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import closing
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from echoless.core.model import (
-    Contradiction,
-    Difference,
-    DifferenceKind,
-    Judged,
-    Memory,
-    Pair,
-    Related,
-    Sibling,
-    Unsure,
-    Update,
-    Verdict,
-    merges,
-)
+from echoless.core.model import Judged, Memory, Pair, Verdict
 from echoless.core.optional import lazy_module
 from echoless.core.passages import is_long
 from echoless.core.profiles import Profile
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Settings
 from echoless.matching.base import Judge, Repeatable
-from echoless.matching.fields import apart as apart_by_place
-from echoless.matching.fields import is_statement, limits
 
 if TYPE_CHECKING:
     from echoless.matching import guards, passages
@@ -68,9 +52,6 @@ JUDGING: Final = "judging"
 JUDGED_AT_ONCE: Final = 2_000
 """Pairs judged between two signs of progress."""
 
-
-OTHER_PLACE: Final = "under-other-headings"
-"""Rule of verdicts on texts that other headings make two things."""
 
 KEPT_FROM: Final = 1_000
 """Pairs from which verdicts are kept: fewer are judged in a second, and leave no trace."""
@@ -138,7 +119,7 @@ def open_cached_verdicts(judge: Judge, tally: Tally, *, enabled: bool) -> Cached
 def verdicts_on(judge: Judge, profile: Profile, pairs: Sequence[Pair]) -> list[Verdict]:
     """Returns the verdicts on pairs; long notes are compared by passages where texts are read.
 
-    What pairs stand under is read too, see `in_place`.
+    What pairs stand under is read too, see `guards.in_place`.
 
     Args:
         judge: The judge of the profile.
@@ -161,32 +142,7 @@ def settled_by_passages(
     """
     if profile.judge == "full" and any(is_long(m.content) for p in pairs for m in (p.a, p.b)):
         verdicts = passages.by_passages(judge, pairs, verdicts)
-    return [in_place(p.a, p.b, verdict) for p, verdict in zip(pairs, verdicts, strict=True)]
-
-
-def in_place(a: Memory, b: Memory, verdict: Verdict) -> Verdict:
-    """Returns the verdict on two memories with what they stand under, such as their headings.
-
-    Two statements under headings that limit what they say are siblings, whatever their words;
-    shorter texts, which their headings complete, are related (ADR 0036).
-
-    Args:
-        a: One memory.
-        b: The other.
-        verdict: On their texts alone.
-    """
-    conflict = isinstance(verdict, Update | Contradiction)
-    if not (conflict or merges(verdict) or isinstance(verdict, Unsure)):
-        return verdict
-    if not apart_by_place(a, b, whole=not conflict):
-        return verdict
-    stated = is_statement(a.content) and is_statement(b.content)
-    if isinstance(verdict, Unsure) and stated:
-        return verdict
-    places = Difference(DifferenceKind.SCOPE, limits(a, whole=False), limits(b, whole=False))
-    differences = (places, *verdict.evidence.differences)
-    kind = Sibling if stated else Related
-    return kind(replace(verdict.evidence, rule=OTHER_PLACE, differences=differences, veto=True))
+    return [guards.in_place(p.a, p.b, verdict) for p, verdict in zip(pairs, verdicts, strict=True)]
 
 
 def judge_all(

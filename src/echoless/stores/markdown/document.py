@@ -97,12 +97,14 @@ class Document:
         units: In the order of the text.
         headings: In the order of the text.
         conflict: Index of the first line of a merge conflict, or None.
+        titled: Whether one heading stands above all others.
     """
 
     front: int
     units: tuple[MarkdownUnit, ...]
     headings: tuple[MarkdownHeading, ...]
     conflict: int | None
+    titled: bool = False
 
 
 def split_lines(text: str) -> list[str]:
@@ -235,7 +237,8 @@ def read(lines: Sequence[str]) -> Document:
             bold = content if stands else bold
         above = "" if introduces or stands else lead or bold
         units.append(MarkdownUnit(start, end, own, tuple(text for _, text in path), content, above))
-    return Document(front, tuple(units), tuple(headings), _conflict(body, units))
+    titled = len({heading.path[0] for heading in headings}) == 1
+    return Document(front, tuple(units), tuple(headings), _conflict(body, units), titled)
 
 
 def _blocks(tokens: Sequence[Token]) -> Iterator[tuple[Token, Kind | None]]:

@@ -237,7 +237,8 @@ class MarkdownStore(StoreKind, BesideSidecar):
             "heading": " What different headings say is reported, never hidden (?scope=file does).",
             "file": " What different files say is reported, never hidden (?scope=folder does).",
         }
-        scope = "" if self._reading.is_of_files else scopes.get(self._reading.scope, "")
+        one = self._reading.is_of_files or (self._tree.only and self._reading.scope == "file")
+        scope = "" if one else scopes.get(self._reading.scope, "")
         said = [f"Read as {self.preset.name}: {self.preset.says}.{scope}"]
         if isinstance(self._memories, FileMemories):
             said += self._memories.remarks()

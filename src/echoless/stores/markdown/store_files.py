@@ -28,7 +28,6 @@ from echoless.stores.markdown.presets import (
     FOLLOWING,
     Hiding,
     agents_of,
-    with_narrower,
 )
 from echoless.stores.markdown.state import HiddenSlot, State, digest_of
 from echoless.stores.markdown.tree import LARGEST, Tree
@@ -80,9 +79,8 @@ class Session:
             lines = split_lines(tree.text(path) or "")
             agents[path] = agents_of(tree.root, path, "".join(lines[: front_lines(lines)]))
         for link in tree.listing.inside:
-            agents[_relative(tree.root, _real_path(tree.root / link))] |= agents_of(
-                tree.root, link, ""
-            )
+            path = _relative(tree.root, _real_path(tree.root / link))
+            agents[path] |= agents_of(tree.root, link, "")
         return agents
 
     @cached_property
@@ -95,6 +93,16 @@ class Session:
         for path, _, real in matches * _HOPS:
             agents[_relative(root, real)] |= {e for e in agents[path] if e.startswith(FOLLOWING)}
         return agents
+
+    @cached_property
+    def homes(self) -> Mapping[str, str]:
+        """Returns one file for all that an agent always loads together, by each of these files."""
+        agents = self.agents
+        homes = {path: path for path in agents}
+        for agent in sorted({each for some in agents.values() for each in some if ":" not in each}):
+            joined = {homes[path] for path, some in agents.items() if agent in some}
+            homes |= {path: min(joined) for path, home in homes.items() if home in joined}
+        return homes
 
     def virtual(self, path: str) -> VirtualFile:
         """Returns a file with its slots; an empty file if there is none."""
@@ -257,22 +265,6 @@ def import_remarks(session: Session) -> list[str]:
         f"{path} imports @{name}{_became(real, read_here=real in listed)}"
         for path, name, real in _imports(session, session.tree.paths)
     ]
-
-
-def readers(session: Session) -> dict[str, frozenset[str] | None]:
-    """Returns which agents load each file by themselves; None for all where none is known to."""
-    agents = session.agents
-    return {**with_narrower(agents)} if any(agents.values()) else dict.fromkeys(session.tree.paths)
-
-
-def together(session: Session) -> dict[str, str]:
-    """Returns one file for all that an agent always loads together, by each of these files."""
-    agents = session.agents
-    homes = {path: path for path in agents}
-    for agent in sorted({each for some in agents.values() for each in some if ":" not in each}):
-        joined = {homes[path] for path, some in agents.items() if agent in some}
-        homes |= {path: min(joined) for path, home in homes.items() if home in joined}
-    return homes
 
 
 def _real_path(path: Path) -> Path:

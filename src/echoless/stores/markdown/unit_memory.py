@@ -116,9 +116,7 @@ class UnitReading:
         """
         by_file = not self.single and (self.preset.by_file or self.scope == "file")
         parts = [path] if by_file and self.scope != "folder" else []
-        if self.scope == "heading":
-            daily = not self.preset.by_file
-            parts += [h for h in headings if not (daily and is_day(h))]
+        parts += self._topics(headings) if self.scope == "heading" else []
         return SEPARATOR.join(parts)
 
     def address(self, path: str, headings: Sequence[str]) -> str:
@@ -163,7 +161,11 @@ class UnitReading:
 
     def above(self, path: str, headings: Sequence[str]) -> list[str]:
         """Returns what a unit stands under, for the judge; the file only where it is the scope."""
-        return [path, *headings] if self.scope == "file" else [*headings]
+        return [*([path] if self.scope == "file" else []), *self._topics(headings)]
+
+    def _topics(self, headings: Sequence[str]) -> list[str]:
+        """Returns headings without those of daily notes that say when, not what."""
+        return [each for each in headings if self.preset.by_file or not is_day(each)]
 
     def chosen(self, memory: Memory) -> tuple[str, tuple[str, ...]] | None:
         """Returns the file and the headings `shaped` chose for a new memory; None for others."""

@@ -13,16 +13,9 @@ from echoless.stores.ledger import Mark
 from echoless.stores.markdown import archive, front_matter
 from echoless.stores.markdown.archive import ArchivedMemory
 from echoless.stores.markdown.document import Kind, split_lines
-from echoless.stores.markdown.presets import SUFFIXES
+from echoless.stores.markdown.presets import SUFFIXES, with_narrower
 from echoless.stores.markdown.state import HiddenSlot, digest_of
-from echoless.stores.markdown.store_files import (
-    Leaving,
-    Session,
-    about,
-    by_path,
-    readers,
-    together,
-)
+from echoless.stores.markdown.store_files import Leaving, Session, about, by_path
 from echoless.stores.markdown.unit_memory import promised, protection, united
 from echoless.stores.markdown.virtual import PlacedUnit, VirtualFile
 
@@ -36,14 +29,11 @@ class UnitMemories:
         self._paths: dict[str, str] | None = None
         self._entries: dict[str, dict[str, list[ArchivedMemory]]] = {}
         self._promises: dict[str, Promise] = {}
-        self._homes: dict[str, str] | None = None
-        self._title_counts: dict[str, int] = {}
 
     def forget(self) -> None:
         """Forgets what was read; called after each change."""
         self._paths = None
         self._entries.clear()
-        self._title_counts.clear()
 
     # ------------------------------------------------------------------ reading
 
@@ -110,11 +100,8 @@ class UnitMemories:
         if digest_of(raw) == slot.digest:
             raw = raw[len(slot.before) : len(raw) - len(slot.after)]
         reading, promise = self._session.reading, self._promise(path)
-        headings = reading.headings(path, slot.namespace)
-        namespace = self._namespace(path, headings)
-        return reading.memory(
-            id_, namespace, path, slot.kind, raw, promise, reading.above(path, headings)
-        )
+        namespace = self._namespace(path, reading.headings(path, slot.namespace))
+        return reading.memory(id_, namespace, path, slot.kind, raw, promise)
 
     def _visible(self, virtual: VirtualFile, placed: PlacedUnit) -> Memory | None:
         unit, reading = placed.unit, self._session.reading
@@ -132,33 +119,24 @@ class UnitMemories:
 
         The title of a file that an agent loads by itself is one.
         """
-        if virtual.path not in self._title_counts:
-            first = {unit.headings[:1] for unit in virtual.document.units} - {()}
-            always = any(":" not in each for each in self._session.own_agents[virtual.path])
-            self._title_counts[virtual.path] = int(always and len(first) == 1)
-        return self._title_counts[virtual.path]
+        always = any(":" not in each for each in self._session.own_agents[virtual.path])
+        return int(always and virtual.document.titled)
 
     def _namespace(self, path: str, headings: Sequence[str]) -> str:
         """Returns the scope of a unit; files that an agent always loads together have one."""
-        reading = self._session.reading
-        if reading.scope != "file":
-            return reading.namespace(path, headings)
-        if self._homes is None:
-            self._homes = together(self._session)
-        return reading.namespace(self._homes.get(path, path), headings)
+        session, by_file = self._session, self._session.reading.scope == "file"
+        home = session.homes.get(path, path) if by_file else path
+        return session.reading.namespace(home, headings)
 
     def renamed(self, memory: Memory) -> Memory:
         """Returns a memory of an earlier version of the store with the scope it has now."""
         reading = self._session.reading
         path = self._path_by_id.get(memory.id) or reading.place(memory.namespace, None)[0]
-        headings = reading.headings(path, memory.namespace)
         virtual = self._session.virtual(path)
-        if memory.id in virtual.placed:
-            headings = virtual.placed[memory.id].unit.headings
-        elif memory.id in virtual.slots:
-            headings = reading.headings(path, virtual.slots[memory.id].namespace)
-        namespace = self._namespace(path, headings)
-        return memory if namespace == memory.namespace else replace(memory, namespace=namespace)
+        placed, slot = virtual.placed.get(memory.id), virtual.slots.get(memory.id)
+        headings = reading.headings(path, slot.namespace if slot else memory.namespace)
+        namespace = self._namespace(path, placed.unit.headings if placed else headings)
+        return replace(memory, namespace=namespace)
 
     def shaped(self, memory: Memory) -> Memory:
         """Returns a new memory as the file it would be added to gives it back."""
@@ -171,9 +149,9 @@ class UnitMemories:
     def _promise(self, path: str) -> Promise:
         """Returns how long, and for whom, what a file says is in force."""
         if path not in self._promises:
-            promises = {path: IN_FORCE}
-            for each, agents in readers(self._session).items():
-                tree = self._session.tree
+            promises, tree, known = {path: IN_FORCE}, self._session.tree, self._session.agents
+            loaded = with_narrower(known) if any(known.values()) else dict.fromkeys(tree.paths)
+            for each, agents in loaded.items():
                 lines = split_lines(tree.text(each) or "") if each in tree.paths else []
                 promises[each] = replace(front_matter.promise_in(lines), readers=agents)
             self._promises = promises
@@ -371,20 +349,20 @@ class UnitMemories:
             if old is None or old == memory:
                 continue
             lines = virtual.lines[unit.start : unit.end]
-            new = self._as_before(memory, old.namespace, path, unit.kind)
+            new = self._as_before(memory, path, unit.kind)
             if new is None:
                 new = self._session.reading.changed(lines, unit.kind, old, memory)
             if unit.end < len(virtual.lines) and not new[-1].endswith(("\n", "\r")):
                 new[-1] += virtual.end
             virtual.replace(unit.start, unit.end, new)
 
-    def _as_before(self, memory: Memory, namespace: str, path: str, kind: Kind) -> list[str] | None:
+    def _as_before(self, memory: Memory, path: str, kind: Kind) -> list[str] | None:
         """Returns the lines a memory was read from, where they still say what it says."""
         raw = memory.native.get("raw")
         if not isinstance(raw, str) or not raw:
             return None
-        same = self._session.reading.memory(memory.id, namespace, path, kind, raw) == memory
-        return split_lines(raw) if same else None
+        now = self._session.reading.memory(memory.id, memory.namespace, path, kind, raw)
+        return split_lines(raw) if now == memory else None
 
     def _return(self, path: str, memories: list[Memory]) -> None:
         """Puts removed units back in their places; hidden ones must stay as they are."""
@@ -400,7 +378,7 @@ class UnitMemories:
                 continue
             virtual = self._session.touch(path)
             kind: Kind = "bullet" if slot.kind == "line" else slot.kind
-            lines = self._as_before(memory, memory.namespace, path, kind)
+            lines = self._as_before(memory, path, kind)
             if lines is None:
                 new = self._session.reading.new_lines(memory)
                 lines = ["- " + "\n  ".join(new) + virtual.end]

@@ -29,15 +29,10 @@ from echoless.core.runtime import workers
 from echoless.core.settings import Settings
 from echoless.matching import MOST_PAIRS
 from echoless.matching.fields import fields_of
+from echoless.matching.guards import in_place
 from echoless.matching.judge import Questions
 from echoless.matching.rule_judge import ALIKE
-from echoless.matching.runner import (
-    JUDGING,
-    in_place,
-    judge_all,
-    open_cached_verdicts,
-    open_judge,
-)
+from echoless.matching.runner import JUDGING, judge_all, open_cached_verdicts, open_judge
 from echoless.models.encoders.vectorizer import MemoryVectoriser
 from echoless.workflows.dedupe.dense_blocks import BY_IDS, judge_in_turn
 from echoless.workflows.dedupe.findings import Part, spared_note
@@ -140,18 +135,18 @@ class Judging:
             self.judge, self._read, some, self._apart, self._rounds, self._tally, self.cache
         )
         judged = judged if self._compared is None else self._compared.settle(judged)
-        return [self._in_place(each) for each in judged]
+        return self._in_place(judged)
 
-    def _in_place(self, judged: Judged) -> Judged:
-        """Returns a verdict that reads what the two memories stand under, too."""
-        verdict = in_place(self._read[judged.a], self._read[judged.b], judged.verdict)
-        return judged if verdict is judged.verdict else Judged(judged.a, judged.b, verdict)
+    def _in_place(self, judged: Sequence[Judged]) -> list[Judged]:
+        """Returns verdicts that read what the two memories stand under, too."""
+        read = self._read
+        return [Judged(j.a, j.b, in_place(read[j.a], read[j.b], j.verdict)) for j in judged]
 
     def further(self, judged: list[Judged]) -> list[Judged]:
         """Returns verdicts with those on long notes that only their passages proposed, by ids."""
         if self._compared is None:
             return judged
-        more = (self._in_place(each) for each in self._compared.further(judged))
+        more = self._in_place(self._compared.further(judged))
         return sorted([*judged, *(each for each in more if merges(each.verdict))], key=BY_IDS)
 
     def parts(
