@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 from echoless.core.errors import UsageError
-from echoless.core.model import Candidate, JsonObject, Memory
+from echoless.core.model import Candidate, JsonObject, Memory, candidate
 from echoless.core.run_notes import Tally
 from echoless.models.encoders.base import Vectoriser
 
@@ -275,6 +276,30 @@ class BulkDetector(Protocol):
             Each pair once in all blocks together, similarity exact in the detector's measure.
         """
         ...
+
+
+class Bulk(ABC):
+    """A bulk detector whose candidates are the pairs that it proposes as arrays.
+
+    Attributes:
+        name: As in `Detector`.
+    """
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def propose(
+        self, memories: Sequence[Memory], tally: Tally, most: int | None = None
+    ) -> Iterator[Proposed]:
+        """Yields pairs in blocks; see `BulkDetector`."""
+
+    def detect(self, memories: Sequence[Memory], tally: Tally) -> Iterator[Candidate]:
+        """Yields the pairs of `propose`, whatever the order of the memories; see `Detector`."""
+        ordered = sorted(memories, key=lambda memory: memory.id)
+        for block in self.propose(ordered, tally):
+            columns = (block.one.tolist(), block.other.tolist(), block.similarity.tolist())
+            for i, j, similarity in zip(*columns, strict=True):
+                yield candidate(ordered[i].id, ordered[j].id, self.name, similarity)
 
 
 @runtime_checkable

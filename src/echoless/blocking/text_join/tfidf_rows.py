@@ -97,17 +97,6 @@ class TermRows:
         terms, counts = self.terms[places], self.counts[places]
         return TermRows(starts_of(sizes), terms, counts, self.idf, self.lengths[rows])
 
-    def first_equal(self) -> Ints:
-        """Returns for each row the first one with equal terms and counts; shape (rows,), int64."""
-        known: dict[bytes, int] = {}
-        first = np.empty(self.rows, dtype=np.int64)
-        bounds = self.starts.tolist()
-        for row in range(self.rows):
-            own = slice(bounds[row], bounds[row + 1])
-            key = self.terms[own].tobytes() + b"|" + self.counts[own].tobytes()
-            first[row] = known.setdefault(key, row)
-        return first
-
 
 @dataclass(frozen=True, slots=True)
 class Clues:

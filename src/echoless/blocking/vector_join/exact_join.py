@@ -247,33 +247,18 @@ def in_order_of_rows(parts: Sequence[Hits]) -> Hits:
     return i[order], j[order], cosine[order]
 
 
-def pairs_within(
-    rows: NDArray[np.float32],
-    groups: Iterable[NDArray[np.int64]],
-    threshold: float,
-    *,
-    inclusive: bool = True,
-    budget: int = BUDGET,
-) -> Iterator[Hits]:
+def pairs_within(join: Join, groups: Iterable[NDArray[np.int64]]) -> Iterator[Hits]:
     """Yields the hits of `pairs_above` whose rows share at least one group, each once.
 
     Args:
-        rows: As there.
+        join: Its budget does not count a copy of the rows, nor 8 bytes for each pair that passes
+            the screen, once for each group that holds it.
         groups: Row numbers, ascending in each group. Groups may share rows.
-        threshold: -1 to 1.
-        inclusive: False asks for cosines above the threshold.
-        budget: Bytes of working memory, beside a copy of the rows and 8 bytes for each pair that
-            passes the screen, once for each group that holds it.
 
     Yields:
         Hits in a fixed order (by i, then j); arrays are never empty.
-
-    Raises:
-        ValueError: A row is zero or not finite.
     """
-    budget = max(budget, 1 << 20)
-    side = _side(budget, rows.shape[1])
-    join = Join(rows, _norms(rows, side), threshold, inclusive, budget)
+    side = _side(join.budget, join.rows.shape[1])
     floor, unit = join.floor, join.all_units(side)
     screened = [np.zeros(0, dtype=np.int64)]  # pairs as `i * rows + j`
     for group in groups:
@@ -284,7 +269,7 @@ def pairs_within(
                 i, j = _ahead(upper @ lower.T >= floor, top, left)
                 screened.append(group[i] * len(unit) + group[j])
     pairs = np.unique(np.concatenate(screened))
-    yield from join.confirmed(pairs // len(rows), pairs % len(rows))
+    yield from join.confirmed(pairs // len(unit), pairs % len(unit))
 
 
 def cosines(

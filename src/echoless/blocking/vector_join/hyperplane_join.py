@@ -224,7 +224,7 @@ def bucket_pairs(
             parts += hits_of_table
     else:
         buckets = (bucket for table in numbers for bucket in buckets_of(tables.keys[:, table]))
-        parts += pairs_within(join.rows, buckets, join.threshold, inclusive=join.inclusive)
+        parts += pairs_within(join, buckets)
         work.verified += sum(len(part[0]) for part in parts)
     hits, crowded = some_of(in_order_of_rows(parts), most)
     work.crowded += crowded
