@@ -239,6 +239,28 @@ def test_an_unsure_pair_is_accepted_only_once_a_person_chose_who_stays(review: R
     assert review.session.answers[key].hidden == ("water-1",)
 
 
+def test_before_anything_is_chosen_the_marks_are_neutral(review: Review) -> None:
+    card = card_in(review.get("/unsure", words="plants Tom"), review.key("plants Tom", "unsure"))
+    assert "<mark>" in card
+    assert "<del>" not in card
+    assert "<ins>" not in card
+
+
+def test_conflicts_have_a_tab_of_their_own_and_come_first(tmp_path: Path) -> None:
+    write_notes(tmp_path / "notes.jsonl")
+    with reviewed(f"jsonl:///{tmp_path / 'notes.jsonl'}", follow_redirects=False) as review:
+        assert review.client.get("/").headers["location"] == "/conflict"
+        page = review.get("/conflict", words="backups")
+        key = keys_in(page)[0]
+        assert keys_in(page) == keys_in(page, "open")
+        assert "<mark>" in card_in(page, key)
+        review.answer(key, "times")
+        assert review.session.answers[key].times
+        assert "Both stay, true at different times" in card_in(review.get("/conflict"), key)
+        assert "both are true, at different times" in review.get("/apart")
+        assert "nothing to do" in review.get("/plan")
+
+
 def test_unknown_pages_and_files_are_answered_with_a_sentence(review: Review) -> None:
     response = review.client.get("/nothing")
     assert response.status_code == 404
