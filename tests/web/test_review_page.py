@@ -320,6 +320,22 @@ def test_a_refused_text_stays_in_its_field_with_the_reason(review: Review) -> No
     assert key not in review.session.answers
 
 
+def test_the_text_of_either_memory_of_a_pair_can_be_edited_and_left_as_it_is(
+    review: Review,
+) -> None:
+    key = review.key("plants Tom", "unsure")
+    draft = review.fragment("/card", key=key, edit="water-2", back="/unsure").text
+    assert "Before Tom leaves town" in draft[draft.index("<textarea") :]
+    assert "Keep 2 with this text" in draft
+    assert "Edit 1 instead" in draft
+    other = {"key": key, "survivor": "water-2", "text": "Something.", "back": "/unsure"}
+    first = review.fragment("/card", edit="water-1", **other).text
+    assert "Always water" in first[first.index("<textarea") :]
+    left = review.fragment("/card", cancel="1", **other).text
+    assert "<textarea" not in left
+    assert 'name="survivor"' not in left
+
+
 def test_lines_of_a_new_text_end_as_they_were_written(review: Review) -> None:
     key = review.key("Heating hall")
     text = "Heating of the hall\r\nwas repaired by Olga of Graz after 30 min."

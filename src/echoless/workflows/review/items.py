@@ -135,12 +135,6 @@ class ReviewItem:
         """Returns the namespace of the memories."""
         return self.memories[0].namespace
 
-    @property
-    def tokens(self) -> int:
-        """Returns the estimated tokens that recall saves if the item is accepted."""
-        sizes = {memory.id: token_estimate(memory.content) for memory in self.memories}
-        return sum(sizes[id_] for id_ in self.others) if self.survivor else min(sizes.values())
-
     def reason(self, survivor: str) -> str:
         """Returns why one of the memories stays, as a clause for the person who decides."""
         return self.why if survivor == self.survivor else "you chose it"
