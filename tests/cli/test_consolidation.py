@@ -284,7 +284,10 @@ def test_different_is_remembered_and_the_next_pairs_come_up(review: Call, notes:
     review("s", "d", options=("--limit", "2"))
     assert kept_apart(notes) == {("m-1", "m-3")}
     result = review("q", options=("--limit", "2"))
-    assert "To review: 3 unsure pairs. 1 answered before, 1 of them skipped" in result.stdout
+    assert (
+        "To review: 3 unsure pairs, about 1 minute. 1 answered before, 1 of them skipped"
+        in result.stdout
+    )
 
 
 def test_the_other_one_can_be_kept(review: Call, notes: str) -> None:

@@ -67,7 +67,7 @@ def answers(store: str) -> list[str]:
 def test_single_keys_answer_at_once_and_a_yes_applies(start: Start, notes: str) -> None:
     terminal = start()
     shown = terminal.press()
-    assert "To review: 1 newer value, 2 groups." in shown
+    assert "To review: 1 newer value, 2 groups, about 1 minute." in shown
     assert "Newer value 1 of 1" in shown
     assert "[2] m-4  stays (the newest value)" in shown
     assert "[1] m-1  stays" in terminal.press(" ")
@@ -145,7 +145,7 @@ def test_a_second_review_is_told_where_the_first_one_is(
 
 def test_review_in_the_terminal_is_the_same_review(start: Start, notes: str) -> None:
     terminal = start("review", notes, "--no-semantic", "--terminal")
-    assert "To review: 1 newer value, 2 groups." in terminal.press("a", "q")
+    assert "To review: 1 newer value, 2 groups, about 1 minute." in terminal.press("a", "q")
     terminal.press("n\n")
     assert terminal.end() == 0
     assert "echoless review notes.jsonl --terminal" in terminal.output
@@ -236,12 +236,20 @@ def test_different_is_remembered_and_not_proposed_again(
     assert [g["survivor"] for g in answer["groups"]] == ["m-1"]
 
 
+def test_each_memory_is_whole_with_the_words_marked_that_go_or_stay(review: Typed) -> None:
+    lines = review("q").stdout.splitlines()
+    assert "[1] m-1  goes  ~ newer value: 5433, not 5432" in lines
+    assert "   The database listens on port [-5432-]." in lines
+    assert "[2] m-4  stays (the newest value)" in lines
+    assert "   The database listens on port {+5433+}." in lines
+
+
 def test_both_are_true_at_different_times(review: Typed, notes: str, echoless: Call) -> None:
     result = review("b", "q", "n")
     assert "Both stay, true at different times: m-1, m-4. Not proposed again." in result.stdout
     assert kept_apart(notes) == {("m-1", "m-4")}
     assert "both are true, at different times" in echoless("decisions", notes).stdout
-    assert "To review: 2 groups." in review("q").stdout
+    assert "To review: 2 groups, about 1 minute." in review("q").stdout
 
 
 def test_the_last_answer_is_taken_back_and_asked_again(review: Typed, notes: str) -> None:

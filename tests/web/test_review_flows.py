@@ -242,6 +242,18 @@ def test_each_key_answers_a_card_at_once_and_moves_nothing(
     assert key not in answers(store)
 
 
+def test_the_current_card_has_one_ring(page: ReviewPage) -> None:
+    page.open("same")
+    page.answer("s")
+    ring = page.current.evaluate(
+        "card => [card === document.activeElement, getComputedStyle(card).outlineStyle,"
+        " getComputedStyle(card).boxShadow !== 'none']"
+    )
+    assert ring == [True, "none", True]
+    page.page.keyboard.press("u")
+    page.shows(page.key, "open")
+
+
 def places(page: ReviewPage) -> dict[str, object]:
     """Where the parts of the current card and its buttons stand in the window."""
     found: dict[str, object] = page.page.evaluate(

@@ -239,6 +239,28 @@ def test_an_unsure_pair_is_accepted_only_once_a_person_chose_who_stays(review: R
     assert review.session.answers[key].hidden == ("water-1",)
 
 
+def test_before_anything_is_chosen_the_marks_are_neutral(review: Review) -> None:
+    card = card_in(review.get("/unsure", words="plants Tom"), review.key("plants Tom", "unsure"))
+    assert "<mark>" in card
+    assert "<del>" not in card
+    assert "<ins>" not in card
+
+
+def test_conflicts_have_a_tab_of_their_own_and_come_first(tmp_path: Path) -> None:
+    write_notes(tmp_path / "notes.jsonl")
+    with reviewed(f"jsonl:///{tmp_path / 'notes.jsonl'}", follow_redirects=False) as review:
+        assert review.client.get("/").headers["location"] == "/conflict"
+        page = review.get("/conflict", words="backups")
+        key = keys_in(page)[0]
+        assert keys_in(page) == keys_in(page, "open")
+        assert "<mark>" in card_in(page, key)
+        review.answer(key, "times")
+        assert review.session.answers[key].times
+        assert "Both stay, true at different times" in card_in(review.get("/conflict"), key)
+        assert "both are true, at different times" in review.get("/apart")
+        assert "nothing to do" in review.get("/plan")
+
+
 def test_unknown_pages_and_files_are_answered_with_a_sentence(review: Review) -> None:
     response = review.client.get("/nothing")
     assert response.status_code == 404
@@ -296,6 +318,22 @@ def test_a_refused_text_stays_in_its_field_with_the_reason(review: Review) -> No
     assert "Graz" in response.text[response.text.index('role="alert"') :]
     assert "by Olga &lt;b&gt;.</textarea>" in response.text
     assert key not in review.session.answers
+
+
+def test_the_text_of_either_memory_of_a_pair_can_be_edited_and_left_as_it_is(
+    review: Review,
+) -> None:
+    key = review.key("plants Tom", "unsure")
+    draft = review.fragment("/card", key=key, edit="water-2", back="/unsure").text
+    assert "Before Tom leaves town" in draft[draft.index("<textarea") :]
+    assert "Keep 2 with this text" in draft
+    assert "Edit 1 instead" in draft
+    other = {"key": key, "survivor": "water-2", "text": "Something.", "back": "/unsure"}
+    first = review.fragment("/card", edit="water-1", **other).text
+    assert "Always water" in first[first.index("<textarea") :]
+    left = review.fragment("/card", cancel="1", **other).text
+    assert "<textarea" not in left
+    assert 'name="survivor"' not in left
 
 
 def test_lines_of_a_new_text_end_as_they_were_written(review: Review) -> None:

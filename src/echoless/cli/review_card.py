@@ -23,7 +23,7 @@ from echoless.core.document import (
 )
 from echoless.core.model import Memory, verdict_name
 from echoless.core.secret_masking import learn
-from echoless.core.text_difference import alike, word_difference
+from echoless.core.text_difference import alike, changed_ranges
 from echoless.core.timestamps import instant
 from echoless.core.verdict_sentences import sentence
 from echoless.execution.plan_blocks import verdict_clause
@@ -127,9 +127,8 @@ def _marked(text: str, other: str, style: Style) -> Iterator[Span]:
     Where little is common nothing is marked, as nearly all would be.
     """
     shown, beside = (flat(each, len(each) + 1) for each in (text, other))
-    if shown == beside or not alike(shown, beside):
-        yield Span(shown)
-        return
-    for part in word_difference(shown, beside):
-        if part.change != "new":
-            yield Span(part.text, style if part.change else "")
+    at = 0
+    for start, end in changed_ranges(shown, beside).old if alike(shown, beside) else ():
+        yield from (Span(shown[at:start]), Span(shown[start:end], style))
+        at = end
+    yield Span(shown[at:])

@@ -423,7 +423,8 @@ def _greeting(session: ReviewSession) -> Iterator[Block]:
     answers, skipped = session.answered(), session.counts()["skip"]
     before = f" {number(answers)} answered before" if answers else ""
     before += f", {number(skipped)} of them skipped (S asks again)" if skipped else ""
-    yield say(f"To review: {counted(session)}.{before}{'.' if before else ''}")
+    minutes = count(session.minutes_left(), "minute")
+    yield say(f"To review: {counted(session)}, about {minutes}.{before}{'.' if before else ''}")
     if session.note:
         yield say(session.note)
     yield from skipped_blocks(session.findings.tally)

@@ -203,7 +203,7 @@ def card(
         members=shown,
         left_out=len(members) - len(shown),
         why=item.reason(survivor.id) if survivor else "",
-        tokens=sum(token_estimate(memory.content) for memory in going) or item.tokens,
+        tokens=sum(token_estimate(memory.content) for memory in going),
         gains=gained_fields(gained),
         text=text,
         text_note=note,

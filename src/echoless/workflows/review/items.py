@@ -136,12 +136,6 @@ class ReviewItem:
         """Returns the namespace of the memories."""
         return self.memories[0].namespace
 
-    @property
-    def tokens(self) -> int:
-        """Returns the estimated tokens that recall saves if the item is accepted."""
-        sizes = {memory.id: token_estimate(memory.content) for memory in self.memories}
-        return sum(sizes[id_] for id_ in self.others) if self.survivor else min(sizes.values())
-
     def reason(self, survivor: str) -> str:
         """Returns why one of the memories stays, as a clause for the person who decides."""
         return self.why if survivor == self.survivor else "you chose it"
@@ -317,9 +311,9 @@ def review_items(findings: Findings) -> tuple[ReviewItem, ...]:
     updates = [pair for pair in apart if isinstance(pair.verdict, Update)]
     others = [pair for pair in apart if not isinstance(pair.verdict, Update)]
     groups = sorted(findings.groups, key=lambda group: _surest(findings, group))
-    memories, kept = findings.memories, findings.apart
-    chains = sorted(connected(_between(updates, behind, kept)), key=_closest)
-    pairs = _between(others, behind, kept)
+    memories, separate = findings.memories, findings.apart
+    chains = sorted(connected(_between(updates, behind, separate)), key=_closest)
+    pairs = _between(others, behind, separate)
     pairs.sort(key=lambda pair: (-_certainty(pair), pair.a, pair.b))
     items = (
         *(_chain_item(findings, each) for each in chains),
@@ -370,14 +364,14 @@ def _sampled(groups: Sequence[ReviewItem]) -> Iterator[ReviewItem]:
 
 
 def _between(
-    pairs: Iterable[Judged], behind: Mapping[str, str], kept: AbstractSet[tuple[str, str]]
+    pairs: Iterable[Judged], behind: Mapping[str, str], separate: AbstractSet[tuple[str, str]]
 ) -> list[Judged]:
     """Returns one pair for each two groups or memories, by ids.
 
     Args:
         pairs: Any.
         behind: Survivor of each memory that would be hidden.
-        kept: Pairs that are kept apart, smaller id first: those they stand for are left out too.
+        separate: Pairs that are kept apart, smaller id first, which are left out.
 
     Returns:
         A pair of two survivors where there is one, else the closest.
@@ -386,7 +380,7 @@ def _between(
     for pair in pairs:
         one, other = behind.get(pair.a, pair.a), behind.get(pair.b, pair.b)
         ends = min(one, other), max(one, other)
-        if one == other or ends in kept:
+        if one == other or ends in separate:
             continue
         known = best.get(ends)
         if known is None or _nearness(pair, ends) > _nearness(known, ends):
