@@ -40,8 +40,6 @@ from echoless.stores.shodh.store import ShodhStore
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan_groups
 
-__all__ = ["DedupJob", "Options", "TimedOut", "audit", "dedup"]
-
 Linkage = Literal["transitive", "star"]
 LINKAGES: Final[tuple[Linkage, ...]] = ("transitive", "star")
 THRESHOLD: Final = 0.75

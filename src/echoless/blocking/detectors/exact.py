@@ -20,8 +20,6 @@ from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from echoless.core.text import is_blank
 
-__all__ = ["ExactDetector"]
-
 NAME: Final = "exact"
 
 

@@ -30,8 +30,6 @@ from echoless.core.run_notes import Tally
 from echoless.core.runtime import MISSING, compiled
 from echoless.core.text import char_ngrams
 
-__all__ = ["LexicalDetector", "pair_similarity"]
-
 Ints = NDArray[np.int64]
 
 NAME: Final = "lexical"

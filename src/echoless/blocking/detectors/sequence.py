@@ -36,7 +36,6 @@ except ImportError:  # no wheel for this platform
 
     COMPILED = False
 
-__all__ = ["SequenceDetector", "ratio"]
 
 NAME: Final = "sequence"
 DEFAULT_THRESHOLD: Final = 0.75

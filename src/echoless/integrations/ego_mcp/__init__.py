@@ -8,11 +8,11 @@ from echoless.integrations.ego_mcp.agent_texts import consolidation_text as cons
 from echoless.integrations.ego_mcp.agent_texts import remember_text as remember_text
 from echoless.integrations.ego_mcp.consolidation import ConsolidationStats as ConsolidationStats
 from echoless.integrations.ego_mcp.consolidation import MergeCandidate as MergeCandidate
-from echoless.integrations.ego_mcp.consolidation import Merged as Merged
-from echoless.integrations.ego_mcp.consolidation import keep_both as keep_both
 from echoless.integrations.ego_mcp.consolidation import merge_memories as merge_memories
 from echoless.integrations.ego_mcp.consolidation import run as run
 from echoless.integrations.ego_mcp.save import EmptyContent as EmptyContent
 from echoless.integrations.ego_mcp.save import NearMemory as NearMemory
 from echoless.integrations.ego_mcp.save import Saved as Saved
 from echoless.integrations.ego_mcp.save import save_with_auto_link as save_with_auto_link
+from echoless.workflows.consolidation.merge_pairs import Merged as Merged
+from echoless.workflows.consolidation.merge_pairs import keep_both as keep_both
