@@ -573,7 +573,7 @@ def test_no_superset_ever_stands_behind_its_subset(
 
 def test_a_frame_only_the_judge_knows_is_junk_too() -> None:
     framed = f"Based on the conversation above, the following should be stored: {EN}"
-    assert cleanliness(framed, JUNK).found == (Junk.FRAME,)
+    assert cleanliness(framed, JUNK).kinds == (Junk.FRAME,)
     assert rank([say("a", framed), say("b", EN)], "safe", set()) == ["b", "a"]
 
 
@@ -606,7 +606,7 @@ def test_a_frame_only_the_judge_knows_is_junk_too() -> None:
     ],
 )
 def test_what_may_be_a_fact_is_not_called_junk(text: str) -> None:
-    assert cleanliness(text, JUNK).found == ()
+    assert cleanliness(text, JUNK).kinds == ()
     assert adds_only(f"{text} (auto-saved)", text, JUNK) == (Junk.FRAME,)
 
 
@@ -630,14 +630,14 @@ def test_every_kind_is_shown() -> None:
 )
 def test_junk_around_nothing_is_left_as_it_is(text: str) -> None:
     read = cleanliness(text, JUNK)
-    assert (read.grade == Grade.CLEAN) == (not read.found)
-    assert cleanliness(text, JunkPolicy(kinds=())).found == ()
+    assert (read.grade == Grade.CLEAN) == (not read.kinds)
+    assert cleanliness(text, JunkPolicy(kinds=())).kinds == ()
 
 
 @given(st.text(max_size=80))
 def test_any_text_can_be_read(text: str) -> None:
     read = cleanliness(text, JUNK)
-    assert (read.grade == Grade.CLEAN) == (not read.found)
+    assert (read.grade == Grade.CLEAN) == (not read.kinds)
 
 
 def test_an_addition_that_no_rule_merges_is_level_where_it_is_junk() -> None:

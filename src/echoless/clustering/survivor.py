@@ -208,8 +208,8 @@ def _criteria(order: str, read: Read) -> tuple[Criterion, ...]:
     """
 
     def cleaner(best: Memory, behind: Sequence[Memory]) -> str:
-        carried = {kind for memory in behind for kind in read(memory).found}
-        more = carried - set(read(best).found)
+        carried = {kind for memory in behind for kind in read(memory).kinds}
+        more = carried - set(read(best).kinds)
         named = ", ".join(kind for kind in Junk if kind in (more or carried))
         who = "the other carries" if len(behind) == 1 else "the others carry"
         return f"cleaner text: {who} {'' if more else 'more junk: '}{named}"
