@@ -68,7 +68,7 @@ ORIGINS: Final[Mapping[str, str]] = {
 
 KINDS: Final[Mapping[ItemKind, str]] = {
     "newer": "Out of date",
-    "conflict": "May not both be true",
+    "conflict": "Conflict",
     "same": "Same",
     "unsure": "Unsure",
 }
