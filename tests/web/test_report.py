@@ -225,7 +225,7 @@ def test_series_and_long_notes_with_much_in_common_are_shown(tmp_path: Path) -> 
     reader = PageReader(page)
     assert reader.foreign == []
     assert "86.7% of a is in b" in reader.text
-    assert re.search(r"<del><span[^<]*</span>14<", page)
+    assert re.search(r"<mark><span[^<]*</span>14<", page)
     assert report.series
     assert f"{len(report.series[0].members)} memories" in reader.text.replace("\xa0", " ")
     assert "tests pass on main." in reader.text

@@ -246,10 +246,10 @@ def test_before_anything_is_chosen_the_marks_are_neutral(review: Review) -> None
     assert "<ins>" not in card
 
 
-def test_conflicts_have_a_tab_of_their_own_and_come_first(tmp_path: Path) -> None:
+def test_conflicts_have_a_tab_of_their_own_behind_what_is_out_of_date(tmp_path: Path) -> None:
     write_notes(tmp_path / "notes.jsonl")
     with reviewed(f"jsonl:///{tmp_path / 'notes.jsonl'}", follow_redirects=False) as review:
-        assert review.client.get("/").headers["location"] == "/conflict"
+        assert review.client.get("/").headers["location"] == "/newer"
         page = review.get("/conflict", words="backups")
         key = keys_in(page)[0]
         assert keys_in(page) == keys_in(page, "open")
