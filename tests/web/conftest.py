@@ -30,8 +30,8 @@ ELEMENTS: Final = frozenset(
     re.findall(
         r"\w+",
         "html head meta title style body a header main footer nav section article h1 h2 h3 p ul ol "
-        "li dl div dt dd span strong code bdi wbr time del ins mark details summary figure figcaption "
-        "table caption thead tbody tr th td meter",
+        "li dl div dt dd span strong code bdi wbr time del ins mark details summary figure "
+        "figcaption table caption thead tbody tr th td meter",
     )
 )
 ATTRIBUTES: Final = frozenset(
