@@ -297,14 +297,14 @@ def _compared(store: Store, done: Undone, images: Sequence[Image]) -> Undone:
         if event.data["action"] in carried_out and isinstance(members, list):
             for each in members:
                 before.setdefault(str(each["id"]), str(each.get("fingerprint", "")))
-    told = sorted(id_ for id_, state in before.items() if state != "")
+    known = sorted(id_ for id_, state in before.items() if state != "")
     differing: list[str] = []
-    for at in range(0, len(told), _AT_ONCE):
-        some = told[at : at + _AT_ONCE]
+    for at in range(0, len(known), _AT_ONCE):
+        some = known[at : at + _AT_ONCE]
         now = store.get(some)
         states = {id_: fingerprint(memory) for id_, memory in now.items()}
         differing += [id_ for id_ in some if states.get(id_) != before[id_]]
-    exact = bool(told) and len(told) == len(before) and not differing
+    exact = bool(known) and len(known) == len(before) and not differing
     return replace(done, exact=exact, differing=tuple(differing))
 
 
