@@ -514,7 +514,7 @@ def test_a_name_that_another_writer_takes_meanwhile_is_exchanged(
     with open_store(f"markdown:///{folder}?preset=claude-memory") as store:
         monkeypatch.setattr(MarkdownStore, "shaped", late)
         answer = remember(store, "We use Node 24 now.", settings=NO_VECTORS)
-        with pytest.raises(DuplicateId, match="now[.]md"):
+        with pytest.raises(DuplicateId, match="is a memory"):
             remember(store, "Own name.", id="project_we_use_node_24_now", settings=NO_VECTORS)
     assert answer.to_json()["id"] == "project_we_use_node_24_now_2.md"
     assert taken.read_text() == "Something else entirely.\n"
