@@ -8,11 +8,11 @@ and replacements are read back before anything is removed. Whatever moment a pro
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from echoless.core.errors import PlanRefused
-from echoless.core.model import Json, JsonObject, Memory, identical
+from echoless.core.model import Json, JsonObject, Memory, fingerprint, identical
 from echoless.execution.run_account import Refusal
 from echoless.stores.base import Store
 from echoless.stores.ledger import Image, Ledger, Mark
@@ -225,6 +225,14 @@ def reveal(store: Store, duplicates: Iterable[str]) -> None:
 
 
 # ------------------------------------------------------------------ what the ledger holds of a run
+
+
+def state_print(memory: Memory) -> str:
+    """Returns a digest of a record, to compare it after an undo with what it was before the run.
+
+    A namespace may be a heading or a file, by how the store is read; it is not part of it.
+    """
+    return fingerprint(replace(memory, namespace=""))
 
 
 def marks_of(event: JsonObject, run: str) -> list[Mark]:

@@ -499,6 +499,17 @@ def test_a_new_note_takes_the_name_of_no_other_that_is_or_may_come_back(tmp_path
         assert len(list(store.scan())) == 5
 
 
+def test_an_undo_is_exact_however_the_file_is_read(tmp_path: Path) -> None:
+    text = f"# A\n\n- {FACT}\n\n# B\n\n- {FACT}\n"
+    file = write(tmp_path, CLAUDE_md=text) / "CLAUDE.md"
+    with open_store(f"markdown:///{file}?scope=file") as store:
+        a, b = [memory.id for memory in store.scan()]
+        apply(store, plan_by_hand(store, [(a, b)], "mark"))
+    with open_store(f"markdown:///{file}?scope=heading") as store:
+        assert undo(store, "last").exact
+    assert file.read_text() == text
+
+
 def test_a_name_that_another_writer_takes_meanwhile_is_exchanged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
