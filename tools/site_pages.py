@@ -17,6 +17,8 @@ from mkdocs.structure.pages import Page
 ROOT: Final = Path(__file__).parents[1]
 RESULTS: Final = "benchmarks/results"
 _LINK: Final = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<target>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
+_NAMED: Final = re.compile(r"^(?P<fence>```\w+) +(?P<name>[\w.-]+)$", re.MULTILINE)
+"""A block that is a file: the language, then its name."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -55,4 +57,4 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
             return f"[{match['text']}]({link}{match['anchor'] or ''})"
         return f"{match['text']} (`{whole}`)" if match["text"] != whole else f"`{whole}`"
 
-    return _LINK.sub(rewritten, markdown)
+    return _LINK.sub(rewritten, _NAMED.sub(r'\g<fence> title="\g<name>"', markdown))

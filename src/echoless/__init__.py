@@ -15,143 +15,91 @@ Example:
 from __future__ import annotations
 
 from importlib import import_module
+from itertools import chain
 from logging import NullHandler, getLogger
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from echoless.core.errors import EcholessError
-    from echoless.core.groups import Group, Membership
-    from echoless.core.model import (
-        Contradiction,
-        Difference,
-        DifferenceKind,
-        Distinct,
-        Duplicate,
-        Evidence,
-        Judged,
-        Link,
-        Memory,
-        Provenance,
-        Related,
-        Sibling,
-        Subsumes,
-        Unsure,
-        Update,
-        Vector,
-        Verdict,
-    )
-    from echoless.core.overlaps import Overlap, SharedPassage
-    from echoless.core.settings import Choices, Settings, layered, resolve
+    from echoless.core.errors import EcholessError as EcholessError
+    from echoless.core.groups import Group as Group
+    from echoless.core.groups import Membership as Membership
+    from echoless.core.model import Contradiction as Contradiction
+    from echoless.core.model import Difference as Difference
+    from echoless.core.model import DifferenceKind as DifferenceKind
+    from echoless.core.model import Distinct as Distinct
+    from echoless.core.model import Duplicate as Duplicate
+    from echoless.core.model import Evidence as Evidence
+    from echoless.core.model import Judged as Judged
+    from echoless.core.model import Link as Link
+    from echoless.core.model import Memory as Memory
+    from echoless.core.model import Provenance as Provenance
+    from echoless.core.model import Related as Related
+    from echoless.core.model import Sibling as Sibling
+    from echoless.core.model import Subsumes as Subsumes
+    from echoless.core.model import Unsure as Unsure
+    from echoless.core.model import Update as Update
+    from echoless.core.model import Vector as Vector
+    from echoless.core.model import Verdict as Verdict
+    from echoless.core.overlaps import Overlap as Overlap
+    from echoless.core.overlaps import SharedPassage as SharedPassage
+    from echoless.core.settings import Choices as Choices
+    from echoless.core.settings import Settings as Settings
+    from echoless.core.settings import layered as layered
+    from echoless.core.settings import resolve as resolve
     from echoless.core.versions import __version__ as __version__
-    from echoless.execution.executor import Refusal, Run, apply
-    from echoless.execution.integrity import Health, Problem, check
-    from echoless.execution.plan import Plan, read_plan, write_plan
-    from echoless.execution.rollback import Undone, history, keep_both, purge, undo
-    from echoless.execution.transfer import backup, export, import_into, transfer
-    from echoless.ingest import (
-        Admitted,
-        AlreadyKnown,
-        Guard,
-        Match,
-        NeedsReview,
-        Remembered,
-        Updates,
-        remember,
-    )
-    from echoless.stores import Scope, Store, open_store
-    from echoless.workflows.audit.between import Between, between_namespaces, between_stores
-    from echoless.workflows.audit.incremental import audit_store
-    from echoless.workflows.audit.report import Report, audit
-    from echoless.workflows.consolidation.merge_pairs import Merged, merge_memories, plan_merge
-    from echoless.workflows.dedupe.findings import Findings
-    from echoless.workflows.dedupe.pipeline import find, plan
-    from echoless.workflows.discovery.search import Discovery, ListedStore, discover
-    from echoless.workflows.retrieval.search import Answer, Hit, search, similar
-    from echoless.workflows.review.items import Offer
-    from echoless.workflows.review.llm_plan import Condensed, plan_consolidation
-    from echoless.workflows.review.pairs import Consolidation, consolidate
-
-__all__ = [
-    "Admitted",
-    "AlreadyKnown",
-    "Answer",
-    "Between",
-    "Choices",
-    "Condensed",
-    "Consolidation",
-    "Contradiction",
-    "Difference",
-    "DifferenceKind",
-    "Discovery",
-    "Distinct",
-    "Duplicate",
-    "EcholessError",
-    "Evidence",
-    "Findings",
-    "Group",
-    "Guard",
-    "Health",
-    "Hit",
-    "Judged",
-    "Link",
-    "ListedStore",
-    "Match",
-    "Membership",
-    "Memory",
-    "Merged",
-    "NeedsReview",
-    "Offer",
-    "Overlap",
-    "Plan",
-    "Problem",
-    "Provenance",
-    "Refusal",
-    "Related",
-    "Remembered",
-    "Report",
-    "Run",
-    "Scope",
-    "Settings",
-    "SharedPassage",
-    "Sibling",
-    "Store",
-    "Subsumes",
-    "Undone",
-    "Unsure",
-    "Update",
-    "Updates",
-    "Vector",
-    "Verdict",
-    "apply",
-    "audit",
-    "audit_store",
-    "backup",
-    "between_namespaces",
-    "between_stores",
-    "check",
-    "consolidate",
-    "discover",
-    "export",
-    "find",
-    "history",
-    "import_into",
-    "keep_both",
-    "layered",
-    "merge_memories",
-    "open_store",
-    "plan",
-    "plan_consolidation",
-    "plan_merge",
-    "purge",
-    "read_plan",
-    "remember",
-    "resolve",
-    "search",
-    "similar",
-    "transfer",
-    "undo",
-    "write_plan",
-]
+    from echoless.execution.executor import Refusal as Refusal
+    from echoless.execution.executor import Run as Run
+    from echoless.execution.executor import apply as apply
+    from echoless.execution.integrity import Health as Health
+    from echoless.execution.integrity import Problem as Problem
+    from echoless.execution.integrity import check as check
+    from echoless.execution.plan import Plan as Plan
+    from echoless.execution.plan import read_plan as read_plan
+    from echoless.execution.plan import write_plan as write_plan
+    from echoless.execution.rollback import Undone as Undone
+    from echoless.execution.rollback import history as history
+    from echoless.execution.rollback import keep_both as keep_both
+    from echoless.execution.rollback import purge as purge
+    from echoless.execution.rollback import undo as undo
+    from echoless.execution.transfer import backup as backup
+    from echoless.execution.transfer import export as export
+    from echoless.execution.transfer import import_into as import_into
+    from echoless.execution.transfer import transfer as transfer
+    from echoless.ingest import Admitted as Admitted
+    from echoless.ingest import AlreadyKnown as AlreadyKnown
+    from echoless.ingest import Guard as Guard
+    from echoless.ingest import Match as Match
+    from echoless.ingest import NeedsReview as NeedsReview
+    from echoless.ingest import Remembered as Remembered
+    from echoless.ingest import Updates as Updates
+    from echoless.ingest import remember as remember
+    from echoless.stores import Scope as Scope
+    from echoless.stores import Store as Store
+    from echoless.stores import open_store as open_store
+    from echoless.workflows.audit.between import Between as Between
+    from echoless.workflows.audit.between import between_namespaces as between_namespaces
+    from echoless.workflows.audit.between import between_stores as between_stores
+    from echoless.workflows.audit.incremental import audit_store as audit_store
+    from echoless.workflows.audit.report import Report as Report
+    from echoless.workflows.audit.report import audit as audit
+    from echoless.workflows.consolidation.merge_pairs import Merged as Merged
+    from echoless.workflows.consolidation.merge_pairs import merge_memories as merge_memories
+    from echoless.workflows.consolidation.merge_pairs import plan_merge as plan_merge
+    from echoless.workflows.dedupe.findings import Findings as Findings
+    from echoless.workflows.dedupe.pipeline import find as find
+    from echoless.workflows.dedupe.pipeline import plan as plan
+    from echoless.workflows.discovery.search import Discovery as Discovery
+    from echoless.workflows.discovery.search import ListedStore as ListedStore
+    from echoless.workflows.discovery.search import discover as discover
+    from echoless.workflows.retrieval.search import Answer as Answer
+    from echoless.workflows.retrieval.search import Hit as Hit
+    from echoless.workflows.retrieval.search import search as search
+    from echoless.workflows.retrieval.search import similar as similar
+    from echoless.workflows.review.items import Offer as Offer
+    from echoless.workflows.review.llm_plan import Condensed as Condensed
+    from echoless.workflows.review.llm_plan import plan_consolidation as plan_consolidation
+    from echoless.workflows.review.pairs import Consolidation as Consolidation
+    from echoless.workflows.review.pairs import consolidate as consolidate
 
 getLogger("echoless").addHandler(NullHandler())  # a program decides itself what it shows
 
@@ -210,6 +158,8 @@ _HOMES: Final = {
 }
 """Where each public name lives. Names are loaded when first used, which keeps `import echoless` at
 a few milliseconds; therefore no module may carry the name of a public function."""
+
+__all__ = [name for name in sorted(chain.from_iterable(_HOMES.values())) if name[0] != "_"]
 
 
 def __getattr__(name: str) -> object:

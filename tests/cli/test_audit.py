@@ -31,8 +31,8 @@ def test_each_of_several_stores_gets_its_own_report(echoless: Call) -> None:
     said = echoless("audit", "clean.jsonl", "twice.jsonl", "--no-semantic")
     assert said.exit_code == 0
     first, second = said.stdout.index("clean.jsonl"), said.stdout.index("twice.jsonl")
-    assert first < said.stdout.index("0 redundant copies in 0 groups among 1 memory") < second
-    assert second < said.stdout.index("1 redundant copy in 1 group among 2 memories")
+    assert first < said.stdout.index("None of 1 memory repeats another one.") < second
+    assert second < said.stdout.index("1 of 2 memories repeats another one (50.0%).")
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_a_store_that_cannot_be_read_is_reported_and_the_others_go_on(
     said = echoless("audit", *words)
     assert said.exit_code == 3
     assert said.stderr.startswith("Error: broken.jsonl: ")
-    assert "1 redundant copy" in said.stdout
+    assert "1 of 2 memories repeats another one" in said.stdout
     stores = json.loads(echoless("audit", *words, "--json").stdout)["stores"]
     assert stores[0]["store"] == "broken.jsonl"
     assert stores[0]["error"]

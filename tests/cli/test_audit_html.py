@@ -21,13 +21,13 @@ def test_the_report_is_a_new_private_file_and_the_answer_is_one_sentence(
     off, gap, answer = said.stdout.partition("\n\n")
     assert off.startswith("This answer is not complete. No encoder was used")
     assert gap + answer == (
-        "\n\n3 redundant copies in 2 groups among 8 memories: 37.5% of what is visible.\n"
+        "\n\n3 of 8 memories repeat another one (37.5%). 2 are out of date.\n"
         "The report is in report.html.\n"
     )
     file = place / "report.html"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     page = file.read_text("utf-8")
-    assert "<strong>3 redundant copies</strong> in 2 groups among 8 memories: 37.5%" in page
+    assert "<strong>3 of 8 memories repeat another one (37" in page
     assert "The database listens on port 5432." in page
     assert f"echoless dedup {notes} --apply" in page
 

@@ -85,7 +85,7 @@ def test_pairs_are_shown_those_to_merge_first_with_what_had_better_be_done(
         "   merge: keep m-1 (more important: 0.9, the next 0.5)",
     ]
     assert "2. m-1 and m-3  the same in other words" in lines
-    assert "{+the+} database" in result.stdout
+    assert "[-the-]{+The+} database" in result.stdout
     assert any(" more: echoless consolidate notes.jsonl " in line for line in lines)
     assert lines[-3:] == [
         "Nothing was written. Go on, pair by pair or with one of them:",
@@ -114,7 +114,7 @@ def test_as_data_pairs_have_whole_texts_and_what_can_be_done(consolidate: Call, 
 def test_a_pair_to_keep_apart_and_one_to_look_at_say_so(consolidate: Call, ports: str) -> None:
     shown = consolidate(store=ports).stdout
     assert "; if they are one, keep m-1 (says everything the other says, and more)" in shown
-    assert "newer value: 5432, not 5433" in shown or "newer value: 5433, not 5432" in shown
+    assert "was 5433, now 5432" in shown or "was 5432, now 5433" in shown
     assert "number: 5432 | 5433" in consolidate("--explain", store=ports).stdout
     assert "; if they are one, keep " in shown
 
@@ -284,17 +284,20 @@ def test_different_is_remembered_and_the_next_pairs_come_up(review: Call, notes:
     review("s", "d", options=("--limit", "2"))
     assert kept_apart(notes) == {("m-1", "m-3")}
     result = review("q", options=("--limit", "2"))
-    assert "To review: 3 unsure pairs. 1 answered before, 1 of them skipped" in result.stdout
+    assert (
+        "To review: 3 unsure pairs, about 1 minute. 1 answered before, 1 of them skipped"
+        in result.stdout
+    )
 
 
 def test_the_other_one_can_be_kept(review: Call, notes: str) -> None:
-    result = review("2", "a", "y", options=("--limit", "1"))
-    assert "m-2 would stay, m-1 would go behind it." in result.stdout
+    result = review("2", "y", options=("--limit", "1"))
+    assert "Accepted: m-1 behind m-2." in result.stdout
     assert hidden(notes) == {"m-1": "m-2"}
 
 
 def test_a_pair_that_earlier_answers_settle_is_not_asked_about(review: Call, ports: str) -> None:
-    result = review("a", "1", "a", "y", store=ports, options=("--limit", "3"))
+    result = review("a", "1", "y", store=ports, options=("--limit", "3"))
     assert "By an earlier answer" in result.stdout
     assert "Apply 1 group? [y/N]" in result.stdout
     assert hidden(ports) == {"m-0": "m-2", "m-1": "m-2"}
@@ -313,7 +316,7 @@ def test_answers_of_a_review_of_groups_are_not_applied_with_pairs(
 def test_what_only_the_one_that_goes_says_is_told_before_the_question(
     review: Call, ports: str
 ) -> None:
-    result = review("/", "5433", "1", "a", "q", "n", store=ports)
+    result = review("/", "5433", "1", "q", "n", store=ports)
     assert "not in the text that stays" in result.stdout
     assert "5433" in result.stdout
 

@@ -19,7 +19,7 @@ def decided(echoless: Call, notes: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """A store with a group accepted, one called different, a pair kept apart by a command."""
     with monkeypatch.context() as patch:
         patch.setattr(render, "is_interactive", lambda: True)
-        typed = "a\nd\ns\nn\n"
+        typed = "s\na\nd\nn\n"
         assert echoless("dedup", notes, "--no-semantic", "-i", stdin=typed).exit_code == 0
     assert echoless("consolidate", notes, "--keep-both", "m-4", "m-7").exit_code == 0
     return notes
@@ -49,7 +49,7 @@ def test_all_decisions_are_listed_with_commands_to_take_them_back(
     result = echoless("decisions", decided)
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
-    assert lines[0] == "Different: 2 pairs"
+    assert lines[0] == "Both stay: 2 pairs"
     assert lines[2].startswith("m-4 and m-7  by consolidate --keep-both on 20")
     assert lines[5].startswith("m-5 and m-6  in a review on 20")
     assert "      m-6  Anna drinks green tea in the morning[-.-]{+!+}" in lines

@@ -63,7 +63,7 @@ def test_a_person_reads_what_was_done_and_how_to_have_it_otherwise(echoless: Ech
     assert f"   echoless remember agent.db --encoder none '{STAGING.lower()}' --force\n" in known
     newer = echoless("remember", *store, LARGER, "--supersede").stdout
     assert "hidden behind it" in newer
-    assert "newer value: 32 GB, not 16 GB" in newer
+    assert "was 16 GB, now 32 GB" in newer
     run = newer.split()[-1]
     assert "1 addition taken out again" not in echoless("history", "agent.db").stdout
     refused = echoless("undo", "agent.db", run)

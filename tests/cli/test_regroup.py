@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from echoless.clustering.folding import BY_STORE, PRIOR_SURVIVOR
+from echoless.clustering.folding import PRIOR_SURVIVOR
 from echoless.core.errors import UsageError
 from echoless.core.settings import Choices, resolve
 from echoless.stores import open_store
@@ -74,9 +74,13 @@ def test_pinned_and_protected_and_earlier_survivors_stay(found: Callable[..., Fi
         regroup(findings, group, "m-1")
     findings = found(TEXTS)
     (group,) = findings.groups
-    for why in (PRIOR_SURVIVOR, BY_STORE):
+    refused = {
+        PRIOR_SURVIVOR: f"is the {PRIOR_SURVIVOR} and is never hidden",
+        "2 notes link to it": "is never hidden: 2 notes link to it",
+    }
+    for why, told in refused.items():
         protected = replace(findings, protected={group.survivor: why})
-        with pytest.raises(UsageError, match=f"{why} and is never hidden"):
+        with pytest.raises(UsageError, match=told):
             regroup(protected, group, "m-3")
 
 

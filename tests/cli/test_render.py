@@ -95,7 +95,7 @@ BLOCKS: list[Block] = [
 ]
 
 
-def test_a_terminal_gets_colours_and_the_same_signs(
+def test_a_terminal_gets_colours_in_the_place_of_signs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(render, "is_terminal", lambda: True)
@@ -104,7 +104,8 @@ def test_a_terminal_gets_colours_and_the_same_signs(
     monkeypatch.setenv("TERM", "xterm-256color")
     render.show(BLOCKS)
     said = capsys.readouterr().out
-    assert "\x1b[9;31m[- old-]" in said
+    assert "\x1b[9;31m old\x1b[0m" in said
+    assert "[-" not in said
     assert "\x1b[2J" not in said
 
 

@@ -34,7 +34,9 @@ def test_a_counter_is_one_line_that_names_the_newest(place: Path, echoless: Call
     told = json.loads(echoless("audit", name, "--encoder", "none", "--json").stdout)
     assert told["series"] == [{"members": [f"m-{n:02}" for n in range(5)], "newest": "m-04"}]
     assert told["held"] == []
-    shown = echoless("audit", name, "--encoder", "none").stdout
+    first = echoless("audit", name, "--encoder", "none").stdout
+    assert "m-04 (5 times): Nightly run" in first
+    shown = echoless("audit", name, "--encoder", "none", "--explain").stdout
     assert "5 memories; keep the newest, m-04" in shown
     assert "Nightly run: all 291 tests of the gateway pass." in shown
 

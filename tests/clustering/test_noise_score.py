@@ -43,7 +43,7 @@ def test_sentences_are_those_of_the_whole_look(text: str) -> None:
 @pytest.mark.parametrize("end", [",", " -", " because", " oder.", " weil", " (see", "、", "を"])
 def test_a_text_that_breaks_off_is_cut_off(end: str) -> None:
     told = cleanliness(f"{BODY[:-1]} and this goes on for quite a while{end}", JunkPolicy())
-    assert Junk.CUT_OFF in told.found
+    assert Junk.CUT_OFF in told.kinds
 
 
 @pytest.mark.parametrize("ascii_only", [True, False])

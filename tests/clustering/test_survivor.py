@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import combinations
 
@@ -9,12 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless import Memory, Provenance
+from echoless.clustering import survivor as survivors
 from echoless.clustering.grouping import Bonds, gather
 from echoless.clustering.noise_score import Grade, adds_only, cleanliness, levelled
-from echoless.clustering.survivor import composite, rank, why
+from echoless.clustering.survivor import composite, rank
 from echoless.core.errors import UsageError
 from echoless.core.groups import Group, Membership
 from echoless.core.model import (
+    IN_OTHER_WORDS,
     Difference,
     DifferenceKind,
     Duplicate,
@@ -25,9 +28,20 @@ from echoless.core.model import (
     Verdict,
 )
 from echoless.core.noise_policy import Junk, JunkPolicy
+from echoless.core.verdict_sentences import sentence
 from tests.clustering.noisy_groups import ADDED, DE, DE2, EN, EN2, JA, JA2, MORE, WORN
 
 JUNK = JunkPolicy()
+
+
+def why(
+    group: Group,
+    memories: Callable[[str], Memory],
+    order: str,
+    prior: AbstractSet[str],
+    junk: JunkPolicy = JUNK,
+) -> str:
+    return survivors.why(group, memories, survivors.Standing(order, prior, junk))
 
 
 def memory(id_: str, **fields: object) -> Memory:
@@ -97,7 +111,7 @@ def test_every_tie_ends_on_the_id() -> None:
             [memory("a"), memory("b")],
             "safe",
             set(),
-            "all criteria equal; the smaller id wins",
+            "no reason to prefer one; the first by name was kept",
         ),
     ],
 )
@@ -279,6 +293,38 @@ def test_times_of_other_zones_are_told_whole_where_their_days_stand_in_the_other
     assert why(group, known.__getitem__, "newest", set()) == (
         "newer: 2026-01-05T20:00:00-05:00, the next 2026-01-06T01:00:00+09:00"
     )
+
+
+def test_of_equal_notes_the_one_changed_last_and_then_the_one_with_a_reason_stays() -> None:
+    plain = say("a", "Use tabs.", updated_at="2026-01-01")
+    changed = say("b", "Use tabs.", updated_at="2026-02-01")
+    assert chosen([plain, changed], SAME_TEXT) == (
+        "b",
+        "changed last: 2026-02-01, the next 2026-01-01",
+    )
+    reasoned = say("c", "Use tabs, because Go does.", updated_at="2026-02-01")
+    assert chosen([changed, reasoned], SAME_TEXT) == (
+        "c",
+        "says why or how, as the next does not",
+    )
+
+
+@pytest.mark.parametrize(
+    ("differences", "says"),
+    [
+        ([Difference(DifferenceKind.DETAIL, ("owns",))], ""),
+        ([Difference(DifferenceKind.NEGATION, ("Don't",), ("Never",))], ""),
+        ([Difference(DifferenceKind.DETAIL, ("red", "leather"))], ", and more"),
+        ([Difference(DifferenceKind.NUMBER, ("12",))], ", and more"),
+    ],
+)
+def test_a_survivor_says_more_only_by_a_fact(differences: list[Difference], says: str) -> None:
+    evidence = Evidence(IN_OTHER_WORDS, "lexical", 0.8, tuple(differences))
+    judged = Judged("o", "t", Subsumes(evidence, "a"))
+    group = Group("o", (Membership("t", judged),))
+    reason = why(group, {"o": OLD, "t": TRUSTED}.__getitem__, "safe", set())
+    assert reason == f"says everything the others say{says}"
+    assert ("says more" in sentence(judged.verdict)) is bool(says)
 
 
 def test_an_unknown_order_is_refused_with_those_there_are() -> None:
@@ -527,7 +573,7 @@ def test_no_superset_ever_stands_behind_its_subset(
 
 def test_a_frame_only_the_judge_knows_is_junk_too() -> None:
     framed = f"Based on the conversation above, the following should be stored: {EN}"
-    assert cleanliness(framed, JUNK).found == (Junk.FRAME,)
+    assert cleanliness(framed, JUNK).kinds == (Junk.FRAME,)
     assert rank([say("a", framed), say("b", EN)], "safe", set()) == ["b", "a"]
 
 
@@ -560,7 +606,7 @@ def test_a_frame_only_the_judge_knows_is_junk_too() -> None:
     ],
 )
 def test_what_may_be_a_fact_is_not_called_junk(text: str) -> None:
-    assert cleanliness(text, JUNK).found == ()
+    assert cleanliness(text, JUNK).kinds == ()
     assert adds_only(f"{text} (auto-saved)", text, JUNK) == (Junk.FRAME,)
 
 
@@ -584,14 +630,14 @@ def test_every_kind_is_shown() -> None:
 )
 def test_junk_around_nothing_is_left_as_it_is(text: str) -> None:
     read = cleanliness(text, JUNK)
-    assert (read.grade == Grade.CLEAN) == (not read.found)
-    assert cleanliness(text, JunkPolicy(kinds=())).found == ()
+    assert (read.grade == Grade.CLEAN) == (not read.kinds)
+    assert cleanliness(text, JunkPolicy(kinds=())).kinds == ()
 
 
 @given(st.text(max_size=80))
 def test_any_text_can_be_read(text: str) -> None:
     read = cleanliness(text, JUNK)
-    assert (read.grade == Grade.CLEAN) == (not read.found)
+    assert (read.grade == Grade.CLEAN) == (not read.kinds)
 
 
 def test_an_addition_that_no_rule_merges_is_level_where_it_is_junk() -> None:

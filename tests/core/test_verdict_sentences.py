@@ -128,7 +128,7 @@ def judged(one: str, other: str) -> Verdict:
             "Deploys go through GitHub Actions in staging.",
             "p2 adds: staging",
         ),
-        ("The launch is in March.", "The launch is in May.", "newer value: May, not March"),
+        ("The launch is in March.", "The launch is in May.", "was March, now May"),
         ("The user eats meat.", "The user never eats meat.", 'newer: p2 adds "never"'),
         ("The user never eats meat.", "The user eats meat.", 'newer: p2 leaves out "never"'),
         (
@@ -146,7 +146,7 @@ def judged(one: str, other: str) -> Verdict:
             "Anna likes coffee in the morning",
             "one topic, other facts: tea, not coffee",
         ),
-        ("- [ ] write the docs", "- [x] write the docs", "newer value: done, not open"),
+        ("- [ ] write the docs", "- [x] write the docs", "was open, now done"),
     ],
 )
 def test_what_the_judge_says_is_told_with_the_verdict_first(

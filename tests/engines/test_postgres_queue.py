@@ -35,8 +35,7 @@ from echoless.engines.partition_files import Failed, Finished
 from echoless.engines.partition_worker import PartitionWorker, Task
 from echoless.engines.postgres_engine import PostgresEngine
 from echoless.engines.postgres_queue import Queue
-from echoless.engines.postgres_results import PostgresResults
-from echoless.engines.postgres_session import JobSession
+from echoless.engines.postgres_session import JobSession, PostgresResults
 from echoless.engines.postgres_worker import WorkDone, work
 from echoless.engines.registry import open_engine
 from echoless.engines.results import LocalFolder, open_results

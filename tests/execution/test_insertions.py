@@ -19,8 +19,7 @@ from echoless.core.errors import (
 )
 from echoless.core.model import Link, Memory, fingerprint
 from echoless.execution.actions import Delete, Member
-from echoless.execution.insertion_steps import Change
-from echoless.execution.insertions import add, add_with, witness
+from echoless.execution.insertions import Change, add, add_with, witness
 from echoless.stores.base import Store
 from echoless.testing.stores import simple
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless.matching.comparison import alignment, compare
-from echoless.matching.comparison.forms import Forms
+from echoless.matching.comparison.alignment import Forms
 from echoless.matching.facts import Facts, facts_of
 from echoless.matching.languages import Lexicon, lexicon
 

@@ -492,3 +492,57 @@ def test_a_date_in_front_of_one_text_is_never_lost() -> None:
     assert judged.superset == "b"
     both = with_status(pair(f"{plain} upstairs", dated), Subsumes(judged.evidence, "a"))
     assert isinstance(both, Unsure)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Use Node 20.11 (fnm).", "Node is now 22.4, see `.nvmrc`."),
+        ("The standup is at 9:30.", "Standup moved to 10:00."),
+        (
+            "Deploys go out on Tuesdays at 10:00 CET.",
+            "Since 2026-09-01 deploys go out on Mondays at 10:00 CET.",
+        ),
+    ],
+)
+def test_a_text_that_tells_a_change_and_another_figure_replaces_the_older_one(
+    judge: LearnedJudge, old: str, new: str
+) -> None:
+    verdict = judge.judge(pair(old, new))
+    assert isinstance(verdict, Update)
+    assert verdict.newer == "b"
+
+
+def test_a_change_of_one_thing_is_no_update_of_another(judge: LearnedJudge) -> None:
+    told = judge.judge(pair("Danica is a nurse.", "Danica works only early shifts now."))
+    assert not isinstance(told, Update | Contradiction)
+
+
+def test_what_a_text_tells_of_a_change_lowers_the_threshold_of_an_alarm(
+    judge: LearnedJudge,
+) -> None:
+    def alarm(old: str, new: str) -> float:
+        asked = pair(old, new)
+        return judge.alarm_from(asked, RuleJudge().judge(asked))
+
+    plain = alarm("The office is in Bonn.", "The office is in Kiel.")
+    told = alarm("The office is in Bonn.", "The office is in Kiel now.")
+    dated = alarm("The API runs on port 8080.", "The API runs on port 9090 now.")
+    assert plain > told > dated
+
+
+@pytest.mark.parametrize(
+    ("stated", "denied"),
+    [
+        ("Sam wants tabs for indentation.", "Indent with two spaces, not tabs."),
+    ],
+)
+def test_what_one_text_states_and_the_other_denies_may_not_both_be_true(
+    judge: LearnedJudge, stated: str, denied: str
+) -> None:
+    assert isinstance(judge.judge(pair(stated, denied)), Update | Contradiction)
+
+
+def test_a_denial_of_another_thing_is_no_conflict(judge: LearnedJudge) -> None:
+    told = judge.judge(pair("Ottilie is retired.", "Ottilie has no car."))
+    assert not isinstance(told, Update | Contradiction)

@@ -134,7 +134,7 @@ def _noise() -> Json:
     """The junk that each text carries."""
     readings = open_readings(Tally(), enabled=False)
     junk = carried((memory.content for memory in memories()), JunkPolicy(), readings)
-    return [[int(j.grade), [str(kind) for kind in j.found], j.length] for j in junk.values()]
+    return [[int(j.grade), [str(kind) for kind in j.kinds], j.length] for j in junk.values()]
 
 
 def _blocking() -> Json:

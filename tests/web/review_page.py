@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import BrowserContext, Cookie, Locator, Page, expect
 
-TABS: Final = ("same", "newer", "unsure", "apart", "history", "plan", "help")
+TABS: Final = ("conflict", "newer", "same", "unsure", "apart", "history", "plan", "help")
 
 _MOVED: Final = """([key, state]) => {
     const card = document.querySelector(`article.item[data-key="${key}"]`);
@@ -66,11 +66,6 @@ class ReviewPage:
         self.page.keyboard.press(pressed)
         self.page.wait_for_function(_MOVED, arg=[key, state])
         return key
-
-    def choose(self, number: int) -> None:
-        """Presses the key of a memory, and waits until it is the one that stays."""
-        self.page.keyboard.press(str(number))
-        expect(self.current.locator(f'[data-keep="{number}"]')).to_have_count(0)
 
     def edit(self) -> Locator:
         """Presses the key that opens the text for editing, and returns its field."""

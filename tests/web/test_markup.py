@@ -63,11 +63,26 @@ def test_an_id_and_a_line_stay_on_one_line(text: str) -> None:
 
 def test_words_of_one_text_are_struck_through_or_underlined_and_named_for_a_screen_reader() -> None:
     both = compared("The port is 8080 today.", "The port is 9090 today.")
-    assert '<del><span class="unseen"> (only in the first: </span>8080' in both.old
-    assert '<ins><span class="unseen"> (only in the second: </span>9090' in both.new
+    assert '<del><span class="unseen"> (only here: </span>8080' in both.old
+    assert '<ins><span class="unseen"> (only here: </span>9090' in both.new
     assert "<ins>" not in both.old
     assert both.whole
     assert not both.alike
+
+
+def test_the_marks_say_what_goes_and_what_stays_or_that_nothing_is_chosen() -> None:
+    texts = "The port is 8080 today.", "The port is 9090 today."
+    left = compared(*texts, ("ins", "del"))
+    assert (left.old.count("<ins>"), left.new.count("<del>")) == (1, 1)
+    asked = compared(*texts, ("mark", "mark"))
+    assert (asked.old.count("<mark>"), asked.new.count("<mark>")) == (1, 1)
+
+
+def test_texts_with_less_than_half_of_their_words_in_common_are_plain() -> None:
+    texts = "Ann takes the bus to work.", "The depot is closed on Sundays."
+    both = compared(*texts)
+    assert (plain(both.old), plain(both.new)) == texts
+    assert "<del>" not in both.old
 
 
 def test_texts_that_differ_in_white_space_alone_are_said_to_have_no_other_word() -> None:

@@ -130,8 +130,8 @@ def test_every_figure_that_is_shown_is_that_of_the_json(sample: Hostile) -> None
     figures = dict(
         re.findall(r"<dt><bdi>([^<]+)</bdi></dt><dd><span class=\"value\"><bdi>([\d,]+)", page)
     )
-    assert f"Updates: {counts['updates']}" in text
-    assert f"Unsure: {counts['unsure']}" in text
+    assert f"Out of date: {counts['updates']}" in text
+    assert f"Perhaps the same: {counts['unsure']}" in text
     assert {name: int(figures[name].replace(",", "")) for name in shown} == shown
     assert report.answer in text
     for shares in (report.by_namespace, report.by_month):
@@ -147,7 +147,7 @@ def test_charts_give_the_classes_and_verdicts_of_the_report(sample: Hostile) -> 
             page,
         )
     )
-    pairs = {"Both say the same": "duplicate", "Different": "distinct", "Newer value": "update"}
+    pairs = {"Both say the same": "duplicate", "Different": "distinct", "Out of date": "update"}
     for words, verdict in pairs.items():
         assert int(rows[words].replace(",", "")) == report.verdicts[verdict]
     counted = {name: int(rows[name]) for name in CLASSES.values() if name in rows}
@@ -172,7 +172,7 @@ def test_of_many_groups_the_largest_are_written_and_the_others_counted(sample: H
 def test_a_store_without_repetition_and_an_empty_store_say_so(tmp_path: Path) -> None:
     for content, sentence in (
         ('{"id": "a", "content": "Anna drinks green tea."}\n', "Nothing is said twice."),
-        ("", "0 redundant copies in 0 groups among 0 memories"),
+        ("", "There are no memories here."),
     ):
         path = tmp_path / "store.jsonl"
         path.write_text(content)

@@ -66,7 +66,6 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_window(page: ReviewPage
 
 def test_a_card_that_is_being_edited_is_as_accessible(page: ReviewPage) -> None:
     page.open("same", state="open", words="boiler")
-    page.choose(2)
     page.edit()
     check(page.page)
 

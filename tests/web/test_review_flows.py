@@ -74,12 +74,12 @@ def test_twenty_groups_are_accepted_by_one_key_each_and_every_answer_is_stored(
     assert len(page.keys_of()) == COUNT_OF_LAMPS - 20
 
 
-def test_a_number_key_chooses_the_survivor_and_says_who_goes(page: ReviewPage, store: str) -> None:
+def test_in_a_group_a_number_key_keeps_the_memory_at_that_place(
+    page: ReviewPage, store: str
+) -> None:
     page.open(words="boiler")
-    key = page.key
-    page.choose(2)
-    expect(page.card(key)).to_contain_text("boiler-1")
-    page.answer("a")
+    key = page.answer("2")
+    page.says("Accepted: 2 stays, 1 and 3 goes.")
     answer = stored(store, key)
     assert answer.survivor == "boiler-1"
     assert set(answer.hidden) == {"boiler-0", "boiler-2"}
@@ -119,13 +119,13 @@ def test_a_text_that_loses_a_fact_is_refused_and_stays_in_its_field(
     field = page.edit()
     whole = field.input_value()
     field.fill("Heating of the cellar was repaired by Olga after 30 min.")
-    page.card(key).get_by_role("button", name="Accept").first.click()
+    page.card(key).get_by_role("button", name="with this text").click()
     expect(page.card(key)).to_contain_text("Graz")
     expect(page.card(key).locator("[role=alert]")).to_be_visible()
     expect(field).to_have_value("Heating of the cellar was repaired by Olga after 30 min.")
     assert key not in answers(store)
     field.fill(whole.replace("was repaired", "has been repaired"))
-    page.card(key).get_by_role("button", name="Accept").first.click()
+    page.card(key).get_by_role("button", name="with this text").click()
     page.shows(key, "accept")
     answer = stored(store, key)
     assert answer.text == whole.replace("was repaired", "has been repaired")
@@ -140,7 +140,7 @@ def test_single_keys_can_be_switched_off_and_combinations_are_never_taken(
     page.page.keyboard.press("Control+a")
     switch.click()
     expect(switch).to_have_attribute("aria-pressed", "false")
-    for pressed in ("a", "d", "s", "2", "u", "e", "?"):
+    for pressed in ("a", "d", "b", "s", "2", "u", "e", "?"):
         page.page.keyboard.press(pressed)
     page.open(words="lamp", state="open")
     assert (answers(store), page.key) == (before, key)
@@ -184,7 +184,7 @@ def test_chains_show_the_newest_value_last_and_accepting_hides_the_older_ones(
     page: ReviewPage, store: str
 ) -> None:
     page.open("newer", words="grafana")
-    values = page.current.get_by_role("listitem")
+    values = page.current.locator(".text")
     for value, port in zip(values.all(), ("5434", "6002", "7102"), strict=True):
         expect(value).to_contain_text(re.compile(f"Grafana listens on port .*{port}"))
     key = page.answer("a")
@@ -198,10 +198,106 @@ def test_of_an_unsure_pair_a_person_chooses_the_one_that_stays(
 ) -> None:
     page.open("unsure", words="water attic")
     key = page.key
-    page.choose(2)
-    page.answer("a")
+    page.page.keyboard.press("a")
+    expect(page.card(key).get_by_role("alert")).to_contain_text("Press 1 or 2")
+    page.answer("2")
     answer = stored(store, key)
     assert (answer.survivor, answer.hidden) == ("water-attic-2", ("water-attic-1",))
+
+
+@pytest.mark.parametrize(
+    ("pressed", "choice", "times", "said"),
+    [
+        ("1", "accept", False, "Accepted: 1 stays, 2 goes."),
+        ("2", "accept", False, "Accepted: 2 stays, 1 goes."),
+        ("d", "different", False, "Both stay."),
+        ("b", "different", True, "Both stay, true at different times."),
+        (" ", "skip", False, "Skipped."),
+    ],
+)
+def test_each_key_answers_a_card_at_once_and_moves_nothing(
+    page: ReviewPage, store: str, pressed: str, choice: str, times: bool, said: str
+) -> None:
+    page.open(words="lamp")
+    page.page.evaluate("scrollTo(0, 0)")
+    before = places(page)
+    key, ids = page.key, page.current.locator(".head .id").all_inner_texts()
+    page.answer(pressed)
+    expect(page.page.locator("#said")).to_have_text(said)
+    assert places(page) == before
+    answer = stored(store, key)
+    assert (answer.choice, answer.times) == (choice, times)
+    if choice == "accept":
+        assert answer.survivor == ids[int(pressed) - 1]
+    row = page.card(key)
+    expect(row.locator(".difference")).not_to_be_visible()
+    expect(row).to_contain_text("The lamp in the", ignore_case=True)
+    assert row.evaluate("each => each.offsetHeight") < 60
+    number = row.locator(".place").inner_text()
+    page.page.keyboard.press("u")
+    page.shows(key, "open")
+    assert page.key == key
+    assert page.current.locator(".place").inner_text() == number
+    assert places(page) == before
+    assert key not in answers(store)
+
+
+def test_the_current_card_has_one_ring(page: ReviewPage) -> None:
+    page.open("same")
+    page.answer("s")
+    ring = page.current.evaluate(
+        "card => [card === document.activeElement, getComputedStyle(card).outlineStyle,"
+        " getComputedStyle(card).boxShadow !== 'none']"
+    )
+    assert ring == [True, "none", True]
+    page.page.keyboard.press("u")
+    page.shows(page.key, "open")
+
+
+def places(page: ReviewPage) -> dict[str, object]:
+    """Where the parts of the current card and its buttons stand in the window."""
+    found: dict[str, object] = page.page.evaluate(
+        """() => {
+            const top = (each) => [each.getBoundingClientRect().x, each.getBoundingClientRect().y];
+            const card = document.querySelector("[data-current]");
+            const all = (selector) => [...card.querySelectorAll(selector)].map(top);
+            return {
+                scroll: scrollY, card: top(card), texts: all(".text"), buttons: all("button"),
+                width: card.offsetWidth,
+            };
+        }"""
+    )
+    return found
+
+
+@pytest.mark.parametrize(("width", "height", "most"), [(1280, 800, 200), (400, 740, 300)])
+@pytest.mark.parametrize("tab", ["newer", "same", "unsure"])
+def test_the_first_card_stands_near_the_top_and_its_buttons_in_the_window(
+    page: ReviewPage, tab: str, width: int, height: int, most: int
+) -> None:
+    page.page.set_viewport_size({"width": width, "height": height})
+    page.open(tab)
+    box = page.current.bounding_box()
+    assert box is not None
+    assert box["y"] < most
+    text = page.current.locator(".text").first.bounding_box()
+    assert text is not None
+    assert text["y"] < most
+    for button in page.current.get_by_role("button").all():
+        expect(button).to_be_in_viewport(ratio=1)
+
+
+def test_the_page_says_how_far_it_is_and_how_many_were_accepted_at_once(
+    page: ReviewPage,
+) -> None:
+    page.open(words="heating", **{"class": "says-more"})
+    progress = page.page.locator("#progress")
+    expect(progress).to_have_text(re.compile(r"^\d+ of \d+, about \d+.minutes?$"))
+    before = int(progress.inner_text().partition(" ")[0])
+    page.answer("a")
+    expect(progress).to_have_text(re.compile(f"^{before + 1} of "))
+    page.page.keyboard.press("u")
+    expect(progress).to_have_text(re.compile(f"^{before} of "))
 
 
 def test_without_scripts_everything_can_be_read_and_answered(
@@ -212,10 +308,10 @@ def test_without_scripts_everything_can_be_read_and_answered(
         page = ReviewPage(context.new_page(), review.address)
         page.open(words="heating bathroom")
         (key,) = page.keys_of()
-        page.card(key).get_by_role("button", name="Accept").first.click()
-        assert page.page.url.endswith(f"#card-{key}")
+        page.card(key).get_by_role("button", name="Keep 1").click()
         page.shows(key, "accept")
         assert answers(store)[key] == "accept"
+        page.card(key).locator("summary").click()
         page.card(key).get_by_role("button", name="Take back").click()
         page.shows(key, "open")
         assert key not in answers(store)
@@ -237,7 +333,7 @@ def test_a_class_is_accepted_after_its_sample_applied_and_undone_to_the_last_byt
         for _ in range(5):
             page.answer("a")
         page.page.keyboard.press("A")
-        page.says("21")
+        page.says("21 groups were accepted at once")
         page.open(**{"class": "same-facts", "state": "open"})
         assert page.keys_of() == []
         assert file.read_bytes() == before
@@ -304,7 +400,7 @@ def test_everything_is_reached_by_the_tabulator_in_order_with_a_focus_to_see(
         seen.append(focused)
     assert all(each["outlined"] for each in seen), [e for e in seen if not e["outlined"]]
     assert [each["order"] for each in seen] == sorted(each["order"] for each in seen)
-    assert any("Accept" in each["name"] for each in seen)
+    assert any("Keep 1" in each["name"] for each in seen)
 
 
 _FOCUSED = """() => {

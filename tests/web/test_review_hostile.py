@@ -61,7 +61,6 @@ def test_hostile_memories_stay_text_in_answers_on_every_tab_and_in_a_run(page: R
     for pressed in "ada":
         page.answer(pressed)
         inert(page)
-    page.choose(2)
     page.edit()
     inert(page)
     for tab, pressed in (("newer", "a"), ("unsure", "d")):

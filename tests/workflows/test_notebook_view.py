@@ -84,10 +84,10 @@ def test_no_text_becomes_markup_or_steers_the_page(content: str, drawn: Memory) 
 def test_the_sentence_comes_first_then_groups_with_struck_and_underlined_words() -> None:
     with found("Anna drinks green tea.", "anna drinks green tea", "The printer is broken.") as it:
         markup = it._repr_html_()
-    sentence = "1 redundant copy in 1 group among 3 memories: 33.3% of what is visible."
-    assert 0 < text_of(markup).index(sentence) < text_of(markup).index("Largest groups")
-    assert ">Anna</del>" in markup
-    assert ">anna</ins>" in markup
+    sentence = "1 of 3 memories repeats another one (33.3%)."
+    assert 0 < text_of(markup).index(sentence) < text_of(markup).index("The same: ")
+    assert ">anna</del>" in markup
+    assert ">Anna</ins>" in markup
     assert "text-decoration: line-through" in markup
     assert "text-decoration: underline" in markup
     assert "color" not in markup
@@ -99,7 +99,7 @@ def test_groups_beyond_the_tenth_are_counted() -> None:
     with found(*texts, *texts) as findings:
         text = text_of(findings._repr_html_())
         report = text_of(audit(findings)._repr_html_())
-    assert "Largest groups (10 of 12)" in text
+    assert "The same: 10 of 12 groups" in text
     assert "2 more." in text
     assert "2 more." in report
     assert text.count("the same text") == 10
@@ -136,7 +136,7 @@ def test_nothing_said_twice_is_said_in_one_sentence() -> None:
     with found("Anna drinks green tea.") as findings:
         text = text_of(findings._repr_html_())
         assert text.startswith("This answer is not complete. No encoder was used")
-        assert "0 redundant copies in 0 groups among 1 memory" in text
+        assert "None of 1 memory repeats another one." in text
         assert "nothing would change" in plan(findings)._repr_html_()
 
 

@@ -7,10 +7,9 @@ generators, so memory stays bounded; none is left out.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from itertools import combinations, product
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
-from echoless.core.model import Candidate, Memory, candidate
+from echoless.core.model import Memory
 from echoless.core.optional import lazy_module
 
 if TYPE_CHECKING:
@@ -32,31 +31,12 @@ _SMALL: Final = 32
 """Members of a class up to which lists are faster than arrays."""
 
 
-def by_id(memories: Iterable[Memory]) -> list[Memory]:
-    """Returns the memories ordered by id, so that the order of the input cannot matter."""
-    return sorted(memories, key=lambda memory: memory.id)
-
-
 def fold(keyed: Iterable[tuple[Key, Member]]) -> dict[Key, list[Member]]:
     """Returns members grouped by key; keys and members stay in the order they came."""
     classes: dict[Key, list[Member]] = {}
     for key, member in keyed:
         classes.setdefault(key, []).append(member)
     return classes
-
-
-def pairs_within(members: Class, how: str, similarity: float) -> Iterator[Candidate]:
-    """Yields all pairs of one class as candidates."""
-    for one, other in combinations(members, 2):
-        yield candidate(one.id, other.id, how, similarity)
-
-
-def pairs_between(
-    members: Class, others: Class, how: str, similarity: float
-) -> Iterator[Candidate]:
-    """Yields all pairs of a member of one class with a member of another as candidates."""
-    for one, other in product(members, others):
-        yield candidate(one.id, other.id, how, similarity)
 
 
 def stars(classes: Iterable[Sequence[int]], most: int | None) -> Iterator[Places]:

@@ -28,7 +28,7 @@ from echoless.blocking.pair_scores import (
     PairSignals,
     gathered,
 )
-from echoless.blocking.vector_join.dense_limits import DENSE
+from echoless.blocking.similarities import DENSE
 from echoless.core.garbage_collection import give_back
 from echoless.core.model import Candidate, Memory
 from echoless.core.profiles import DetectorUse, Profile

@@ -26,3 +26,11 @@ CASE_FOLDED: Final = 0.999
 Below 1 so that a reader, and the judge, can tell the tiers apart: `TLS` and `tls`, or two paths
 that differ in case, may be two things.
 """
+
+
+DENSE: Final = 0.9
+"""Similarity from which a partner may belong to a crowd."""
+
+SEEN_ENOUGH: Final = 1_000
+"""Partners in a crowd that a memory is compared with, in the order of survival, before the search
+for closer ones ends: enough to see that it is a crowd, and what keeps the work linear."""

@@ -8,7 +8,7 @@ survival, a memory keeps some of both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from heapq import heappush, heappushpop
 from typing import Final
@@ -16,9 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.blocking.equal_values import pairs_between, pairs_within
-from echoless.blocking.vector_join.dense_limits import DENSE, SEEN_ENOUGH
-from echoless.core.model import Candidate, Memory
+from echoless.blocking.similarities import DENSE, SEEN_ENOUGH
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -215,26 +213,3 @@ class Partners:
         one, other, similarity = zip(*rows, strict=True) if rows else ((), (), ())
         pairs = Pairs(np.array(one, np.int64), np.array(other, np.int64), np.array(similarity))
         return replace(closest_before(pairs, None), cut=len(self._cut))
-
-
-def among_classes(
-    classes: Sequence[Sequence[Memory]],
-    blocks: Iterable[Pairs],
-    name: str,
-    pulse: Callable[[], None],
-) -> Iterator[Candidate]:
-    """Yields pairs of rows as candidates, where memories that a detector cannot tell share a row.
-
-    Args:
-        classes: Memories of each row; those of one row are candidates of similarity 1.
-        blocks: Blocks of pairs.
-        name: The detector.
-        pulse: Called before each block.
-    """
-    for members in classes:
-        yield from pairs_within(members, name, 1.0)
-    for pairs in blocks:
-        pulse()
-        rows = zip(*(column.tolist() for column in pairs.arrays), strict=True)
-        for one, other, similarity in rows:
-            yield from pairs_between(classes[one], classes[other], name, similarity)

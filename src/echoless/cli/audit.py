@@ -28,6 +28,7 @@ from echoless.cli.options import (
     with_option,
 )
 from echoless.cli.progress import Bar
+from echoless.core.destination import without_password
 from echoless.core.document import Block, Heading, say
 from echoless.core.errors import TOO_MUCH_REPETITION, EcholessError, UsageError
 from echoless.core.garbage_collection import uncollected
@@ -41,6 +42,7 @@ from echoless.core.settings import Choices, Settings
 from echoless.stores import Store, open_store
 from echoless.workflows.answer_texts import answer_texts
 from echoless.workflows.audit.between import Between, between_namespaces
+from echoless.workflows.audit.first_screen import ScreenSize, first_screen
 from echoless.workflows.audit.incremental import audit_store
 from echoless.workflows.audit.report import Report, audit, report_json, share_limit
 from echoless.workflows.audit.report_blocks import (
@@ -147,7 +149,10 @@ def compared_with(
 _COUNTS: Final = ("top", "members", "pairs")
 """Options that say how much of a report is shown."""
 
-_WHOLE: Final = Extent(top=1_000, members=100, pairs=10)
+_REPORT: Final = Extent(top=10, members=10, pairs=3)
+"""How much of the whole report a terminal shows."""
+
+_SUMMARY: Final = Extent(top=1_000, members=100, pairs=10)
 """How much of a report goes into the summary of a GitHub job, which takes a megabyte."""
 
 
@@ -192,16 +197,15 @@ class _Form:
         """Checks whether the HTML page is the only output; one sentence is printed with it then."""
         return self.html_file is not None and not (self.as_json or self.format)
 
-    @property
-    def page_extent(self) -> Extent:
-        """Returns how much a page shows: more than a terminal does, unless options say how much."""
+    def extent_of(self, whole: Extent) -> Extent:
+        """Returns how much of a whole report is shown: so much, unless options say how much."""
         source = click.get_current_context().get_parameter_source
         given = {
             name: getattr(self.extent, name)
             for name in _COUNTS
             if source(name) is not ParameterSource.DEFAULT
         }
-        return replace(html_report.EXTENT, **given)
+        return replace(whole, **given)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,8 +280,8 @@ class _Audited:
 @click.argument("stores", metavar="[STORE]...", nargs=-1)
 @mapping_options
 @finding_options
-@count_option("--top", default=10, explained="Show the N largest groups.")
-@count_option("--members", default=10, explained="Show N members of each of them.")
+@count_option("--top", default=3, explained="Show the N largest groups.")
+@count_option("--members", default=2, explained="Show N members of each of them.")
 @count_option(
     "--pairs", default=3, explained="Show N pairs of each kind that looks alike and stays apart."
 )
@@ -336,9 +340,9 @@ class _Audited:
 def audit_command(*, scope: _Scope, choices: Choices, limits: FailureLimits, form: _Form) -> int:
     """Report how much of STORE is repetition. Reads only.
 
-    The report gives the number of redundant copies, the share they have, what they cost in tokens,
-    the largest groups with reason and differences, and apart from these what only looks like a
-    duplicate: updates, contradictions, siblings, and pairs a person should look at.
+    The first screen says how much is repetition, what is out of date, what is said twice, what may
+    not both be true, and which command comes next. --explain prints the whole report: all figures,
+    every reason, and what differs in each text.
 
     Of several stores each gets a report of its own; nothing is compared between them, unless --all
     asks for it: then all get one report. A store that cannot be read is reported, the others go on,
@@ -414,7 +418,8 @@ def _audited(
         page = ""
         if form.html_file is not None:
             more = html_report.Additions(between=wider, second=second, name=store)
-            page = html_report.report_page(opened, report, form.page_extent, more)
+            extent = form.extent_of(html_report.EXTENT)
+            page = html_report.report_page(opened, report, extent, more)
         data: dict[str, Json] = {}
         blocks: Sequence[Block] = ()
         if form.as_json:
@@ -424,7 +429,7 @@ def _audited(
             if form.texts:
                 data["texts"] = answer_texts(data, opened.get)
         else:
-            blocks = _blocks(opened, report, wider, second, form)
+            blocks = _blocks(opened, report, wider, second, form, store)
             if earlier is not None and compared is not None:
                 blocks = [*audit_comparison.compared_blocks(compared, str(earlier.path)), *blocks]
         warnings = tuple(annotation_lines(opened, store, report)) if form.github else ()
@@ -448,13 +453,20 @@ def _blocks(
     wider: Between | None,
     second: ThresholdComparison | None,
     form: _Form,
+    name: str,
 ) -> Sequence[Block]:
     """Returns the report for a person: a sentence where a file has all of it."""
     if form.page_alone:
         return [*answer_blocks(report), say(f"The report is in {form.html_file}.")]
-    extent = _WHOLE if form.github else form.extent
+    title = Heading(f"Audit of {without_password(name)}")
+    if form.format is None and not form.extent.explain:
+        size = ScreenSize(form.extent.top, form.extent.members, form.extent.pairs)
+        screen = first_screen(store, report, size, name, wider)
+        return [title, *screen, *second_look_blocks(second)]
+    report_extent = replace(_REPORT, explain=form.extent.explain, repeat=form.extent.repeat)
+    extent = _SUMMARY if form.github else form.extent_of(report_extent)
     return [
-        Heading(f"Audit of {report.url}"),
+        title,
         *stored_audit_blocks(store, report, extent),
         *(between_blocks(wider, extent, what="namespaces") if wider else ()),
         *second_look_blocks(second),

@@ -164,7 +164,8 @@ def _report_failure(problem: BaseException, state: CommandState) -> int:
         case SystemExit(code=code):
             return code if isinstance(code, int) else 1
         case EcholessError():
-            click.echo(on_one_line(OUTPUT.reason(f"Error: {problem}")), err=True)
+            for line in (f"Error: {problem}", *getattr(problem, "__notes__", ())):
+                click.echo(on_one_line(OUTPUT.reason(line)), err=True)
             return problem.exit_code
         case click.ClickException():
             message = io.StringIO()

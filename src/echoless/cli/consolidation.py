@@ -83,7 +83,7 @@ _VERDICTS: Final[Mapping[str, str]] = {
 }
 """Verdicts of pairs in words, those to merge first."""
 
-LEGEND: Final = legend("only in the first", "only in the second")
+LEGEND: Final = legend("goes", "stays", title="Marks, if they are one")
 
 
 def consolidation_blocks(
@@ -155,7 +155,11 @@ def offer_blocks(offer: Offer, *, label: str = "", explained: bool = False) -> I
     yield say(strong(a.id), _time(a), level=1)
     yield say(flat(a.content), level=2)
     yield say(strong(b.id), _time(b), level=1)
-    yield TextPair(Quote(a.content, a.id), Quote(b.content, b.id))
+    goes, stays = (b, a) if offer.keep == a.id else (a, b)
+    if offer.keep is None:
+        yield say(flat(b.content), level=2)
+    else:
+        yield TextPair(Quote(goes.content, goes.id), Quote(stays.content, stays.id))
     advice = strong(offer.advice.replace("_", " "))
     if offer.keep is None:
         yield say(strong("no merge"), f": {offer.why}", level=1)

@@ -48,7 +48,6 @@ from echoless.workflows.review.decisions import (
     withdraw_answer,
     withdraw_pair,
 )
-from echoless.workflows.review.items import STATE_TITLES
 
 Kind: TypeAlias = Literal["different", "accepted", "skipped"]
 
@@ -189,7 +188,7 @@ def _chosen(made: Decisions, request: _Request) -> Decisions:
 
 def _kind(given: AnswerGiven) -> str:
     """Returns the kind of an answer, as `--kind` names it."""
-    return STATE_TITLES[given.answer.choice].lower()
+    return {"accept": "accepted", "skip": "skipped"}.get(given.answer.choice, "different")
 
 
 # ------------------------------------------------------------------ the list
@@ -205,7 +204,7 @@ def _blocks(made: Decisions, request: _Request) -> Iterator[Block]:
     if not made.pairs and not any(waiting.values()):
         yield say(f"No decision stands in {without_password(request.store)}.")
     if made.pairs:
-        yield Heading(f"Different: {count(len(made.pairs), 'pair')}")
+        yield Heading(f"Both stay: {count(len(made.pairs), 'pair')}")
         for pair in made.pairs[: request.top]:
             yield from _pair_blocks(pair)
         yield from _rest(len(made.pairs), request.top)

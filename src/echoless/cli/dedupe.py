@@ -58,6 +58,7 @@ from echoless.workflows.answer_texts import answer_texts
 from echoless.workflows.audit.report import findings_json, share_limit
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan
+from echoless.workflows.dedupe.updates import out_of_date
 
 if TYPE_CHECKING:
     from echoless.cli import jobs, terminal_review
@@ -78,6 +79,7 @@ class _Request:
         patch_file: File to write a patch to, or None.
         now: Whether to carry the plan out at once.
         interactive: Whether to ask group by group.
+        with_updates: Whether out-of-date memories go behind the newer ones.
         most_hidden: Largest share that a plan may hide, as it was typed; None for any.
         top: Most groups to print.
         explain: Whether the rule and the similarity of each verdict are printed.
@@ -92,6 +94,7 @@ class _Request:
     patch_file: Path | None
     now: bool
     interactive: bool
+    with_updates: bool
     most_hidden: str | None
     top: int
     explain: bool
@@ -135,7 +138,19 @@ class _Request:
                 f"{others[0]}."
             )
 
-    def check_share(self, findings: Findings) -> None:
+    def plan(self, findings: Findings) -> Plan:
+        """Returns the plan, with the out-of-date memories that go or stay where it is asked for."""
+        if not self.with_updates:
+            return plan(findings)
+        updates = out_of_date(findings)
+        learn(
+            findings.memories[id_] for pair, _ in updates.left.values() for id_ in (pair.a, pair.b)
+        )
+        for sentence in updates.notes():
+            findings.tally.note(sentence)
+        return plan(findings, updates=updates)
+
+    def check_share(self, findings: Findings, made: Plan) -> None:
         """Checks that not more is hidden than was allowed, where no person looks at the groups.
 
         Raises:
@@ -144,9 +159,11 @@ class _Request:
         if self.most_hidden is None:
             return
         limit = share_limit(self.most_hidden, "--most-hidden")
-        if (self.now or self.plan_file or self.patch_file) and findings.ratio > limit:
+        visible = len(findings.memories) - len(findings.marked)
+        share = sum(len(action.members) for action in made.actions) / max(visible, 1)
+        if (self.now or self.plan_file or self.patch_file) and share > limit:
             raise PlanTooLarge(
-                f"The plan would hide {findings.ratio:.2%} of the visible memories, more than "
+                f"The plan would hide {share:.2%} of the visible memories, more than "
                 f"--most-hidden {self.most_hidden} allows. Nothing was written. Look at the groups "
                 "without --apply, --plan and --patch, or raise the limit."
             )
@@ -186,6 +203,7 @@ class _DedupCommand(SettingsCommand):
         "echoless dedup agent.db",
         "echoless dedup agent.db --plan tidy.json && echoless apply agent.db tidy.json",
         "echoless dedup agent.db --interactive",
+        "echoless dedup agent.db --with-updates",
         "echoless dedup memories.jsonl --action delete --patch tidy.patch",
         "echoless dedup agent.db --apply --action merge --threshold semantic=0.9",
     ),
@@ -215,6 +233,12 @@ class _DedupCommand(SettingsCommand):
     "-i",
     is_flag=True,
     help="Decide by single keys what is the same; no memory changes before a last question.",
+)
+@click.option(
+    "--with-updates",
+    is_flag=True,
+    help="Also hide an out-of-date memory behind the one with the newer value, if no other fact is "
+    "lost.",
 )
 @click.option(
     "--most-hidden",
@@ -251,10 +275,10 @@ def dedup_command(*, request: _Request) -> int:
             )
         with Bar(quiet=request.as_json) as bar:
             findings = find(opened, settings, progress=bar)
-        request.check_share(findings)
+        made, run = request.plan(findings), None
+        request.check_share(findings, made)
         if request.interactive:
             render.note("There is no terminal to ask on, so this is a dry run: nothing is written.")
-        made, run = plan(findings), None
         if request.patch_file:
             return _write_patch(request, opened, findings, made)
         if request.plan_file:
@@ -360,6 +384,9 @@ def _show_json(
         **written_json(run, request.plan_file, request.store),
         "notes": [*findings.tally.notes, *notes],
     }
+    if request.with_updates:
+        older = (action for action in made.actions if action.is_update)
+        data["out_of_date"] = {m.id: action.survivor for action in older for m in action.members}
     if request.texts:
         texts = findings.memories
         data["texts"] = answer_texts(data, lambda ids: {i: texts[i] for i in ids & texts.keys()})

@@ -113,7 +113,7 @@ def _blocks(pair: tuple[Memory, Memory], explanation: Explanation) -> Iterator[B
         )
         yield say(f"a says all of b: {reading.a_holds_b:.2f}", level=1)
         yield say(f"b says all of a: {reading.b_holds_a:.2f}", level=1)
-        conflict = f"not both can hold: {reading.conflict:.2f}"
+        conflict = f"may not both be true: {reading.conflict:.2f}"
         yield say(f"{conflict} (reported from {reading.alarm:.2f})", level=1)
         for each in reading.words[:_MOST]:
             left_out = f"both say the same, without {each.word} in {each.side}: {each.same:.2f}"

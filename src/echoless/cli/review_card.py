@@ -10,8 +10,9 @@ from echoless.core.document import (
     Gap,
     Heading,
     MemoryText,
-    Paragraph,
-    difference,
+    Span,
+    Style,
+    count,
     dim,
     flat,
     legend,
@@ -22,26 +23,37 @@ from echoless.core.document import (
 )
 from echoless.core.model import Memory, verdict_name
 from echoless.core.secret_masking import learn
+from echoless.core.text_difference import alike, changed_ranges
+from echoless.core.timestamps import instant
 from echoless.core.verdict_sentences import sentence
 from echoless.execution.plan_blocks import verdict_clause
 from echoless.workflows.review.items import CLASSES, ItemKind, ReviewItem, facts_of
 from echoless.workflows.review.session import Filter, ReviewSession
 
 NOUNS: Final[dict[ItemKind, str]] = {
-    "same": "group",
+    "conflict": "conflict",
     "newer": "newer value",
+    "same": "group",
     "unsure": "unsure pair",
 }
 """Kinds of item in words, each for one item."""
 
 _MEMBERS: Final = 20
-"""Memories of one item that its card compares at most."""
+"""Memories of one item that its card shows at most."""
+
+LEGEND: Final = legend("goes", "stays", title="Marks")
+
+
+def counted(session: ReviewSession) -> str:
+    """Returns how many items of which kind a review has."""
+    counts = ((sum(session.counts(kind).values()), noun) for kind, noun in NOUNS.items())
+    return ", ".join(count(amount, noun) for amount, noun in counts if amount)
 
 
 def card_blocks(
     session: ReviewSession, item: ReviewItem, wanted: Filter, survivor: str, text: str | None
 ) -> Iterator[Block]:
-    """Yields an item as a person is asked about it.
+    """Yields an item as a person is asked about it, each memory at the number that keeps it.
 
     Args:
         session: The review.
@@ -50,32 +62,18 @@ def card_blocks(
         survivor: The memory that would stay; empty where a person has to choose.
         text: New text of the survivor, if there is one.
     """
-    learn(session.memory(id_) for id_ in item.ids)
+    learn(item.memories)
     yield Gap()
     yield Heading(_title(session, item, wanted))
-    shown = session.memory(survivor or item.ids[0])
-    if survivor:
-        yield say(strong(f"keep {survivor}"), f"  ({item.reason(survivor)})")
-    else:
-        yield say("[1] ", strong(shown.id), f"  {item.why}")
-    yield MemoryText(shown.content)
-    yield _facts(shown)
-    others = [(at, id_) for at, id_ in enumerate(numbered(item), 1) if id_ != shown.id]
-    for at, id_ in others[:_MEMBERS]:
-        yield from _member_blocks(session, item, id_, shown, label=f"[{at}] ")
-    if len(others) > _MEMBERS:
-        yield say(dim(f"{number(len(others) - _MEMBERS)} more; f shows all texts."), level=1)
+    pairs = zip(item.memories, item.compared_with(survivor), strict=True)
+    for at, (memory, other) in enumerate(pairs, 1):
+        if at <= _MEMBERS or memory.id == survivor:
+            yield from _member_blocks(item, memory, other, survivor, at)
+    if len(item.ids) > _MEMBERS:
+        yield say(dim(f"{number(len(item.ids) - _MEMBERS)} more; f shows all texts."), level=1)
     if survivor and text is not None:
         yield say(strong("new text of "), strong(survivor), dim("  by you"))
-        yield say(*difference(_line(shown.content), _line(text)), level=1)
-
-
-def numbered(item: ReviewItem) -> tuple[str, ...]:
-    """Returns the memories that a number chooses as the survivor, from 1 on.
-
-    The proposed survivor of a group or chain has no number, as `accept` keeps it.
-    """
-    return item.others if item.kind != "unsure" else item.ids
+        yield say(flat(text, len(text) + 1), level=1)
 
 
 def text_blocks(session: ReviewSession, item: ReviewItem) -> Iterator[Block]:
@@ -83,19 +81,6 @@ def text_blocks(session: ReviewSession, item: ReviewItem) -> Iterator[Block]:
     for id_ in item.ids:
         yield say(strong(id_))
         yield MemoryText(session.memory(id_).content)
-
-
-def effect_blocks(session: ReviewSession, item: ReviewItem, survivor: str) -> Iterator[Block]:
-    """Yields who would go behind another survivor, and who would stay and why.
-
-    Raises:
-        UsageError: That memory may not be the survivor.
-    """
-    regrouped = session.going(item.key, survivor)
-    going = ", ".join(member.id for member in regrouped.group.members)
-    yield say(strong(f"{survivor} would stay"), f", {going} would go behind it.")
-    for id_, why in regrouped.left_out.items():
-        yield say(f"{id_} {why}: left out, it stays visible.", level=1)
 
 
 def _title(session: ReviewSession, item: ReviewItem, wanted: Filter) -> str:
@@ -115,28 +100,35 @@ def _title(session: ReviewSession, item: ReviewItem, wanted: Filter) -> str:
 
 
 def _member_blocks(
-    session: ReviewSession, item: ReviewItem, id_: str, shown: Memory, *, label: str
+    item: ReviewItem, memory: Memory, other: Memory, survivor: str, at: int
 ) -> Iterator[Block]:
-    """Yields a member of an item, with its differences from the memory that is shown whole."""
-    memory = session.memory(id_)
-    judged = item.verdicts.get(id_)
-    verdict = None if judged is None else verdict_name(judged.verdict)
+    """Yields a memory, with the words marked that the other one does not have."""
+    goes = survivor and memory.id != survivor
+    judged = item.verdicts.get(memory.id)
     clause = "" if judged is None else sentence(judged.verdict, judged.a, judged.b)
-    yield say(label, strong(id_), verdict_clause(verdict, clause), level=1)
-    if memory.content != shown.content:
-        yield say(*difference(_line(shown.content), _line(memory.content)), level=2)
-    yield _facts(memory, level=2)
+    if memory.id == survivor:
+        about = f"  stays ({item.reason(survivor)})"
+    elif at == 1 and not survivor:
+        about = ""
+    else:
+        verdict = None if judged is None else verdict_name(judged.verdict)
+        about = ("  goes" if goes else "") + verdict_clause(verdict, clause)
+    yield say(f"[{at}] ", strong(memory.id), about)
+    style: Style = "old" if goes else "new" if survivor else "strong"
+    yield say(*_marked(memory.content, other.content, style), level=1)
+    time = short_time(memory.created_at or "") if instant(memory.created_at) else ""
+    if facts := [part for part in (time, *facts_of(memory)) if part]:
+        yield say(dim(" · ".join(facts)), level=1)
 
 
-def _line(text: str) -> str:
-    """Returns a whole text on one line, its secrets masked."""
-    return flat(text, len(text) + 1)
+def _marked(text: str, other: str, style: Style) -> Iterator[Span]:
+    """Yields a text on one line, its secrets masked, with the words that only it has marked.
 
-
-def _facts(memory: Memory, *, level: int = 1) -> Paragraph:
-    """Returns when a memory was made, and what else is known about it."""
-    parts = (short_time(memory.created_at or ""), *facts_of(memory))
-    return say(dim(" · ".join(filter(None, parts))), level=level)
-
-
-LEGEND: Final = legend("only there", "only here", title="Differences from the text above")
+    Where little is common nothing is marked, as nearly all would be.
+    """
+    shown, beside = (flat(each, len(each) + 1) for each in (text, other))
+    at = 0
+    for start, end in changed_ranges(shown, beside).old if alike(shown, beside) else ():
+        yield from (Span(shown[at:start]), Span(shown[start:end], style))
+        at = end
+    yield Span(shown[at:])

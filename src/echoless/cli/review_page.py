@@ -23,7 +23,7 @@ from echoless.cli.options import (
     store_argument,
 )
 from echoless.cli.progress import Bar
-from echoless.cli.review_card import NOUNS
+from echoless.cli.review_card import counted
 from echoless.cli.terminal_review import review_in_terminal
 from echoless.core.address import LOOPBACK, Address
 from echoless.core.commands import command_line
@@ -127,10 +127,10 @@ class _Request:
 def review_command(*, request: _Request) -> int:
     """Decide on duplicates of STORE in a page in the browser, until Ctrl-C.
 
-    Shows groups that say the same, newer values and unsure pairs, each with both texts and the
-    difference. Every answer is stored at once, so the review can be left and gone on with at any
-    moment. Memories change only when you press Apply, and `echoless undo` takes that back. The page
-    is for this machine alone; its link works once, and Enter gives a new one.
+    Shows conflicts, newer values, groups that say the same and unsure pairs, with both texts and
+    the difference. Every answer is stored at once, so the review can be left and gone on with at
+    any moment. Memories change only when you press Apply, and `echoless undo` takes that back. The
+    page is for this machine alone; its link works once, and Enter gives a new one.
     """
     if request.terminal:
         with open_store(request.store) as opened:
@@ -179,12 +179,11 @@ def _serve(session: ReviewSession, request: _Request, place: server.ReservedPort
 
 def _link_printer(session: ReviewSession, request: _Request) -> Callable[[str], None]:
     """Returns what prints links: whole, in a line of their own, unmasked, and nowhere else."""
-    counts = [count(sum(session.counts(kind).values()), noun) for kind, noun in NOUNS.items()]
     answered = session.answered()
     before = f" {count(answered, 'answer')} stored before." if answered else ""
     store = without_password(request.store)
     greeting = [
-        f"Review of {store}: {', '.join(counts)}.{before}",
+        f"Review of {store}: {counted(session) or 'nothing to decide'}.{before}",
         "Every answer is stored at once; memories change only when you press Apply.",
         "Enter gives a new link, Ctrl-C ends the review.",
         "Open this link, which works once:",

@@ -79,12 +79,15 @@ def _print(console: Console, block: Simple) -> None:
             _print_text(console, Text(readable(text), style="bold underline"), 0)
             if console.color_system is None:
                 _print_line(console, Text("=" * min(cell_len(readable(text)), console.width)), 0)
-        case Paragraph(line, level, whole):
+        case Paragraph(line, level):
             indent = min(INDENT * level, console.width // 2)
-            if whole:
-                _print_line(console, _text(line), indent)
+            drawn = _text(line, coloured=console.color_system is not None)
+            if block.cut:
+                drawn.truncate(max(_NARROWEST, console.width - indent), overflow="ellipsis")
+            if block.whole or block.cut:
+                _print_line(console, drawn, indent)
             else:
-                _print_text(console, _text(line), indent)
+                _print_text(console, drawn, indent)
         case MemoryText(text):
             for part in passage_lines(text):
                 _print_text(console, Text(part), INDENT)
@@ -119,8 +122,10 @@ def _print_line(console: Console, line: Text, indent: int) -> None:
     console.print(Text.assemble(" " * indent, line), soft_wrap=True)
 
 
-def _text(line: Line) -> Text:
-    return Text.assemble(*((marked(span), _STYLES[span.style]) for span in line))
+def _text(line: Line, *, coloured: bool) -> Text:
+    """Returns a line with its differences in colour, or between signs where there is none."""
+    shown = ((readable(span.text) if coloured else marked(span), span.style) for span in line)
+    return Text.assemble(*((text, _STYLES[style]) for text, style in shown))
 
 
 def _print_table(console: Console, table: Table) -> None:

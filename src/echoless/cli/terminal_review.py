@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,14 +15,7 @@ from echoless.cli import render
 from echoless.cli.options import CommandState, writing
 from echoless.cli.outcome import exit_code, say_notes, written_blocks
 from echoless.cli.progress import Bar
-from echoless.cli.review_card import (
-    LEGEND,
-    NOUNS,
-    card_blocks,
-    effect_blocks,
-    numbered,
-    text_blocks,
-)
+from echoless.cli.review_card import LEGEND, NOUNS, card_blocks, counted, text_blocks
 from echoless.core.commands import command_line
 from echoless.core.document import Block, Gap, Heading, command, count, number, say, strong
 from echoless.core.errors import EcholessError, UsageError
@@ -34,7 +26,7 @@ from echoless.execution.plan import Plan, write_plan
 from echoless.execution.plan_blocks import group_blocks, more, skipped_blocks
 from echoless.stores import Store
 from echoless.workflows.consolidation.merge_pairs import notes_on
-from echoless.workflows.review.answers import AnsweredElsewhere
+from echoless.workflows.review.answers import AnsweredElsewhere, answer_words
 from echoless.workflows.review.items import (
     KINDS,
     STATE_TITLES,
@@ -45,17 +37,6 @@ from echoless.workflows.review.items import (
 )
 from echoless.workflows.review.session import Filter, ReviewSession, open_review
 from echoless.workflows.review.session_lock import review_lock
-
-_ARROWS: Final = (("up", "A", "H"), ("down", "B", "P"), ("right", "C", "M"), ("left", "D", "K"))
-"""Names of arrows, with the letter that a terminal and the one that a console of Windows sends."""
-
-_NAMES: Final = {
-    **{f"{lead}{key}": name for name, key, _ in _ARROWS for lead in ("\x1b[", "\x1bO")},
-    **{f"{lead}{key}": name for name, _, key in _ARROWS for lead in ("\xe0", "\x00")},
-    "\r": "",
-    "\n": "",
-}
-"""Names of keys by what a terminal (`ESC`) or the console of Windows sends for them."""
 
 
 def read_key(question: str) -> str | None:
@@ -68,8 +49,8 @@ def read_key(question: str) -> str | None:
         question: Printed before.
 
     Returns:
-        A character; `up`, `down`, `right` or `left`; empty for Enter; several characters where they
-        came at once, such as pasted ones; None at the end of the input.
+        A character, or several that came at once, such as pasted ones; an empty text for an empty
+        line; None at the end of the input.
 
     Raises:
         KeyboardInterrupt: Ctrl-C.
@@ -88,25 +69,25 @@ def read_key(question: str) -> str | None:
     if not pressed:
         click.echo()
         return None
-    key = _NAMES.get(pressed, pressed)
-    click.echo(key if len(key) == 1 and key.isprintable() else "")
-    return key
+    click.echo(pressed if len(pressed) == 1 and pressed.isprintable() else "")
+    return pressed
 
 
 After: TypeAlias = Literal["ask", "show", "leave"]
 """What follows a key: the question again, the next item, or the end."""
 
 HELP: Final = (
-    ("a, →", "accept: the others go behind the memory that stays"),
-    ("d, ←", "different: not proposed again while the texts stay"),
-    ("s, ↓", "skip: left for later; S asks about all skipped ones again"),
-    ("1 to 9", "choose another memory to stay, then a; 0 asks for any number"),
-    ("e", "edit the text of the memory that stays, then a; no fact may be lost"),
+    ("1 to 9", "keep that memory: the others go behind it; 0 asks for any number"),
+    ("a", "accept the memory that is said to stay"),
+    ("d", "both stay: not proposed again while the texts stay"),
+    ("b", "both are true, at different times; they stay as by d"),
+    ("space, s", "skip: left for later; S asks about all skipped ones again"),
+    ("e", "edit the text of the memory that stays, or of 1, then a; no fact may be lost"),
     ("f", "show all texts whole"),
     ("u", "take the last answer back"),
     ("A", "accept the rest of this class of groups; u takes all of them back"),
     ("/", "filter by words and namespace:NAME; Enter alone shows all"),
-    ("t", "next kind: groups, newer values, unsure pairs"),
+    ("t", "next kind: newer values, conflicts, groups, unsure pairs"),
     ("p", "preview of what would happen"),
     ("q", "leave; the answers stay"),
 )
@@ -129,7 +110,7 @@ class TerminalReview:
     """
 
     session: ReviewSession
-    wanted: Filter = field(default_factory=lambda: Filter(state="open"))
+    wanted: Filter = field(default_factory=lambda: Filter(kind="newer", state="open"))
     survivor: str = ""
     text: str | None = None
     first: str = ""
@@ -201,12 +182,12 @@ class TerminalReview:
 
     def _question(self, item: ReviewItem) -> str:
         """Returns the keys that are most of use now."""
-        last = min(9, len(numbered(item)))
-        others = "[1] another survivor" if last == 1 else f"[1-{last}] another survivor"
+        pair = len(item.ids) == 2
+        keep = "[1] or [2] stays" if pair else f"[1-{min(9, len(item.ids))}] stays"
         accept = ["[a]ccept"] if self.survivor else []
-        if not self.survivor:
-            others = "[1] or [2] stays"
-        return "  ".join((*accept, "[d]ifferent", "[s]kip", others, "[?] help", "[q] leave: "))
+        stay = f"[d] {'both' if pair else 'all'} stay"
+        keys = (keep, *accept, stay, "[b] true at different times", "[space] skip")
+        return "  ".join((*keys, "[?] help", "[q] leave: "))
 
     # ------------------------------------------------------------------ keys
 
@@ -228,26 +209,32 @@ class TerminalReview:
             EcholessError: It cannot be done; nothing was stored.
         """
         if len(key) == 1 and key in "123456789":
-            return self._choose(item, int(key))
+            return self._keep(item, int(key))
         does = _KEYS.get(key)
         if does is None:
             render.show([say("That is no key of the review; ? lists them. Nothing was decided.")])
             return "ask"
         return does(self, item)
 
-    def accept(self, item: ReviewItem) -> After:
-        """Records that the other memories go behind the survivor."""
-        answer = self.session.accept(
-            item.key, survivor=self.survivor or None, text=self.text, seen=self.seen
-        )
-        render.show([say(f"Accepted: {', '.join(answer.hidden)} behind {answer.survivor}.")])
+    def accept(self, item: ReviewItem, keep: str = "") -> After:
+        """Records that the other memories go behind one of them, by default the survivor."""
+        text = self.text if keep in {"", self.survivor} else None
+        keep = keep or self.survivor
+        answer = self.session.accept(item.key, survivor=keep or None, text=text, seen=self.seen)
+        others = [id_ for id_ in item.ids if id_ not in {answer.survivor, *answer.hidden}]
+        too = f" {', '.join(others)} stays too." if others else ""
+        render.show([say(f"Accepted: {', '.join(answer.hidden)} behind {answer.survivor}.{too}")])
         return "show"
 
-    def differ(self, item: ReviewItem) -> After:
-        """Stores that the memories are different."""
-        self.session.differ(item.key, seen=self.seen)
-        render.show([say(f"Different: {', '.join(item.ids)}. Not proposed again.")])
+    def differ(self, item: ReviewItem, *, times: bool = False) -> After:
+        """Stores that the memories all stay."""
+        answer = self.session.differ(item.key, times=times, seen=self.seen)
+        render.show([say(f"{answer_words(answer)}: {', '.join(item.ids)}. Not proposed again.")])
         return "show"
+
+    def differ_in_time(self, item: ReviewItem) -> After:
+        """Stores that the memories are true at different times."""
+        return self.differ(item, times=True)
 
     def skip(self, item: ReviewItem) -> After:
         """Stores that the item is left for later."""
@@ -276,33 +263,27 @@ class TerminalReview:
         render.show([say(f"Accepted: {count(len(answers), 'group')}.{left}")])
         return "show" if answers else "ask"
 
-    def _choose(self, item: ReviewItem, place: int) -> After:
-        """Puts another memory in the survivor's place; it still has to be accepted."""
-        choices = numbered(item)
-        if not 1 <= place <= len(choices):
+    def _keep(self, item: ReviewItem, place: int) -> After:
+        """Records that the memory with a number stays."""
+        if not 1 <= place <= len(item.ids):
             render.show([say(f"There is no memory [{place}] here. Nothing was decided.")])
             return "ask"
-        chosen = choices[place - 1]
-        render.show([*effect_blocks(self.session, item, chosen), say("Press a to accept that.")])
-        self.survivor, self.text = chosen, None
-        return "ask"
+        return self.accept(item, item.ids[place - 1])
 
-    def choose_by_number(self, item: ReviewItem) -> After:
+    def keep_by_number(self, item: ReviewItem) -> After:
         """Asks for the number of the memory that stays."""
         typed = (render.ask("Number: ") or "").strip()
-        return self._choose(item, int(typed) if typed.isascii() and typed.isdecimal() else 0)
+        return self._keep(item, int(typed) if typed.isascii() and typed.isdecimal() else 0)
 
     def edit(self, item: ReviewItem) -> After:
         """Lets a person write a new text for the survivor, and checks that no fact is lost."""
-        if not self.survivor:
-            render.show([say("Choose first which memory stays. Nothing was decided.")])
-            return "ask"
-        text = _edited(self.text or self.session.memory(self.survivor).content)
+        keep = self.survivor or item.ids[0]
+        text = _edited(self.text or self.session.memory(keep).content)
         if text is None:
             render.show([say("The text stays as it is.")])
             return "ask"
-        self.session.check_text(item.key, text, survivor=self.survivor)
-        self.text = text
+        self.session.check_text(item.key, text, survivor=keep)
+        self.survivor, self.text = keep, text
         self._show(item)
         return "ask"
 
@@ -354,13 +335,12 @@ class TerminalReview:
 
 _KEYS: Final[dict[str, Callable[[TerminalReview, ReviewItem], After]]] = {
     "a": TerminalReview.accept,
-    "right": TerminalReview.accept,
     "d": TerminalReview.differ,
-    "left": TerminalReview.differ,
+    "b": TerminalReview.differ_in_time,
     "s": TerminalReview.skip,
-    "down": TerminalReview.skip,
+    " ": TerminalReview.skip,
     "S": TerminalReview.ask_skipped,
-    "0": TerminalReview.choose_by_number,
+    "0": TerminalReview.keep_by_number,
     "e": TerminalReview.edit,
     "f": TerminalReview.show_texts,
     "u": TerminalReview.take_back,
@@ -440,12 +420,13 @@ def review_in_terminal(
 
 def _greeting(session: ReviewSession) -> Iterator[Block]:
     """Yields the counts of items and of earlier answers."""
-    items = Counter(item.kind for item in session.items.values())
-    whole = ", ".join(count(items[kind], NOUNS[kind]) for kind in KINDS if items[kind])
     answers, skipped = session.answered(), session.counts()["skip"]
     before = f" {number(answers)} answered before" if answers else ""
     before += f", {number(skipped)} of them skipped (S asks again)" if skipped else ""
-    yield say(f"To review: {whole}.{before}{'.' if before else ''}")
+    minutes = count(session.minutes_left(), "minute")
+    yield say(f"To review: {counted(session)}, about {minutes}.{before}{'.' if before else ''}")
+    if session.note:
+        yield say(session.note)
     yield from skipped_blocks(session.findings.tally)
     yield say("Every answer is stored at once. No memory changes before the last question.")
     yield LEGEND

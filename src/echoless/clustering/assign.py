@@ -7,7 +7,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from echoless.clustering import survivor as survivors
-from echoless.clustering.folding import BY_STORE, KEPT_SURVIVOR, folded, folded_loosely
+from echoless.clustering.folding import (
+    KEPT_SURVIVOR,
+    PINNED,
+    PRIOR_SURVIVOR,
+    folded,
+    folded_loosely,
+)
 from echoless.clustering.grouping import SAME_BYTES, SAME_TEXT, Bonds, gather
 from echoless.clustering.noise_score import levelled
 from echoless.core.groups import Group
@@ -76,7 +82,7 @@ def best_first(
         profile: Names the order.
         prior: Survivors of earlier runs.
     """
-    key = survivors.roughly(profile.survivor, prior)
+    key = survivors.Standing(profile.survivor, prior, reads=False).key
 
     def of_best(memory: Memory) -> tuple[float | str, ...]:
         ids = copies.get(memory.id, (memory.id,))
@@ -115,6 +121,8 @@ def make_groups(
     order = standing.rank(bonded)
     centres = survivors.rank(bonded, profile.centre, set(), profile.junk) if profile.centre else ()
     groups = tuple(gather(profile.grouping, bonds, order, protected.keys() & set(ids), centres))
+    own = {PINNED, PRIOR_SURVIVOR}
+    by_store = {id_: why for id_, why in protected.items() if why not in own}
     for a, b in given.apart:
         tally.skip("kept both", a, b)
     for id_, poorer in bonds.waiting({m.id for group in groups for m in group.members}):
@@ -128,9 +136,7 @@ def make_groups(
                 if place[near] < place[earlier] and bonds.hides(earlier, near):
                     tally.skip(KEPT_SURVIVOR, earlier)
     return groups, {
-        g.survivor: BY_STORE
-        if protected.get(g.survivor) == BY_STORE
-        else survivors.why_first(g, memories.__getitem__, standing)
+        g.survivor: by_store.get(g.survivor) or survivors.why(g, memories.__getitem__, standing)
         for g in groups
     }
 

@@ -14,6 +14,7 @@ from echoless.core.text import loose
 from echoless.core.text_facts_cache import Readings
 from echoless.core.timestamps import instant
 from echoless.core.versions import edition
+from echoless.matching.fields import limits
 
 if TYPE_CHECKING:
     from echoless.matching import facts
@@ -28,7 +29,7 @@ DAY: Final = 86_400 * 10**9
 
 PRIOR_SURVIVOR: Final = "survivor of an earlier run"
 KEPT_SURVIVOR: Final = f"{PRIOR_SURVIVOR}, kept visible"
-BY_STORE: Final = "protected by its store"
+PINNED: Final = "pinned"
 
 Classes: TypeAlias = Mapping[tuple[object, ...], Sequence[Memory]]
 """Memories by partition, text and, where vectors count, vector: one key for a class of copies."""
@@ -49,7 +50,7 @@ def folded(
     """
     classes: dict[tuple[object, ...], list[Memory]] = {}
     for memory in memories:
-        seen: tuple[object, ...] = (memory.content,)
+        seen: tuple[object, ...] = (memory.content, limits(memory))
         if profile.encoder == "stored":
             comparable = any(vector.data.strip(b"\0") for vector in memory.vectors)
             seen = (*seen, memory.vectors if comparable else memory.id)
@@ -103,7 +104,7 @@ def folded_loosely(
     """
     classes: dict[tuple[object, ...], list[str]] = {}
     for memory in ranked:
-        key = (*profile.scope_of(memory), loose(memory.content))
+        key = (*profile.scope_of(memory), loose(memory.content), limits(memory))
         classes.setdefault(key, []).append(memory.id)
     copies: dict[str, tuple[str, ...]] = {}
     for best, *others in classes.values():

@@ -58,12 +58,12 @@ class Carried(NamedTuple):
 
     Attributes:
         grade: The class.
-        found: Kinds of junk in the text, in the order of `Junk`.
+        kinds: Kinds of junk in the text, in the order of `Junk`.
         length: Characters of a text that carries junk, 0 of one that carries none: for ties only.
     """
 
     grade: Grade
-    found: tuple[Junk, ...]
+    kinds: tuple[Junk, ...]
     length: int
 
 
@@ -100,7 +100,7 @@ def carried(texts: Iterable[str], policy: JunkPolicy, readings: Readings) -> dic
 
     def read(text: str) -> Json:
         junk = cleanliness(text, policy)
-        return [int(junk.grade), list(junk.found), junk.length]
+        return [int(junk.grade), list(junk.kinds), junk.length]
 
     read_texts = readings.of(f"carried {edition('noise')} {policy!r}", texts, read)
     return {

@@ -12,8 +12,9 @@ from typing import Final, TypeAlias
 
 from echoless.clustering.noise_score import Carried, carried, cleanliness
 from echoless.core.errors import UsageError
+from echoless.core.expressions import lazy_pattern
 from echoless.core.groups import Group
-from echoless.core.model import Memory, Provenance, Subsumes
+from echoless.core.model import Memory, Provenance, Subsumes, adds_fact
 from echoless.core.noise_policy import Junk, JunkPolicy
 from echoless.core.text import loose, numbered, utf16_length
 from echoless.core.text_facts_cache import Readings
@@ -130,6 +131,19 @@ def _by_time(best: Memory, behind: Sequence[Memory]) -> str:
 _NEWEST = Criterion(lambda m: -_moment(m), _by_time)
 _FIRST = Criterion(_moment, _by_time)
 
+_CHANGED = Criterion(
+    lambda m: -(instant(m.updated_at) or _OLDEST),
+    _compared("changed last", lambda m: spelled(m.updated_at) or "unknown"),
+)
+_WHY: Final = lazy_pattern(
+    r"\b(?:because|why|so that|how to|in order to|weil|damit|warum|parce que|porque)\b|ため"
+)
+_REASONED = Criterion(
+    lambda m: _WHY.search(m.content.casefold()) is None,
+    lambda _best, _behind: "says why or how, as the next does not",
+    reads=True,
+)
+
 _USUAL_IMPORTANCE: Final = 5
 """Of a memory without one, in the order `recall`. Source: the default of its tables."""
 
@@ -194,14 +208,14 @@ def _criteria(order: str, read: Read) -> tuple[Criterion, ...]:
     """
 
     def cleaner(best: Memory, behind: Sequence[Memory]) -> str:
-        carried = {kind for memory in behind for kind in read(memory).found}
-        more = carried - set(read(best).found)
+        carried = {kind for memory in behind for kind in read(memory).kinds}
+        more = carried - set(read(best).kinds)
         named = ", ".join(kind for kind in Junk if kind in (more or carried))
         who = "the other carries" if len(behind) == 1 else "the others carry"
         return f"cleaner text: {who} {'' if more else 'more junk: '}{named}"
 
     # The class is coarse: below it importance and use still count. The length decides only
-    # between two that carry junk and are equal in all else, before the id.
+    # between two that carry junk and are equal in all else.
     clean = Criterion(lambda m: read(m).grade, cleaner, reads=True)
     short = Criterion(
         lambda m: read(m).length,
@@ -209,7 +223,7 @@ def _criteria(order: str, read: Read) -> tuple[Criterion, ...]:
         reads=True,
     )
     orders = {
-        "safe": (_PROVENANCE, clean, _IMPORTANCE, _ACCESS, _FIRST, short),
+        "safe": (_PROVENANCE, clean, _IMPORTANCE, _ACCESS, _FIRST, short, _CHANGED, _REASONED),
         "composite": (_COMPOSITE, _NEWEST),
         "provenance": (_PROVENANCE, _NEWEST),
         "newest": (_NEWEST,),
@@ -223,25 +237,6 @@ def _criteria(order: str, read: Read) -> tuple[Criterion, ...]:
     return orders[order]
 
 
-class _Texts:
-    """Junk that texts carry, each text read once."""
-
-    def __init__(self, junk: JunkPolicy, readings: Readings | None) -> None:
-        self._junk = junk
-        self._readings = readings
-        self._carried: dict[str, Carried] = {}
-
-    def look_up(self, texts: Iterable[str]) -> None:
-        """Reads many texts at once; those of earlier runs come from the cache."""
-        if self._readings is not None:
-            self._carried.update(carried(texts, self._junk, self._readings))
-
-    def read(self, memory: Memory) -> Carried:
-        """Returns what the text of a memory carries."""
-        known = self._carried.get(memory.content)
-        return known or cleanliness(memory.content, self._junk)
-
-
 class Standing:
     """An order of survivors that reads each memory once."""
 
@@ -251,6 +246,8 @@ class Standing:
         prior: AbstractSet[str],
         junk: JunkPolicy = _JUNK,
         readings: Readings | None = None,
+        *,
+        reads: bool = True,
     ) -> None:
         """Chooses the order.
 
@@ -259,12 +256,14 @@ class Standing:
             prior: Survivors of earlier runs; sticky, in most orders before all but pinned memories.
             junk: What the order `safe` counts as junk.
             readings: What was read of texts in earlier runs.
+            reads: False leaves out the criteria that read the text, which is slow.
 
         Raises:
             UsageError: Unknown order.
         """
-        self._texts = _Texts(junk, readings)
-        self.criteria = _criteria(order, self._texts.read)
+        self._junk, self._readings = junk, readings
+        self._carried: dict[str, Carried] = {}
+        self.criteria = [c for c in _criteria(order, self._read) if reads or not c.reads]
         self.sticky = order not in _OUTRANKING
         self.prior = prior
         self._keys: dict[str, tuple[float | str, ...]] = {}
@@ -272,8 +271,9 @@ class Standing:
     def rank(self, memories: Iterable[Memory]) -> list[str]:
         """Returns ids, best survivor first."""
         listed = list(memories)
-        if any(criterion.reads for criterion in self.criteria):
-            self._texts.look_up(m.content for m in listed if m.id not in self._keys)
+        if self._readings is not None and any(criterion.reads for criterion in self.criteria):
+            texts = (m.content for m in listed if m.id not in self._keys)
+            self._carried.update(carried(texts, self._junk, self._readings))
         return [memory.id for memory in sorted(listed, key=self.key)]
 
     def key(self, memory: Memory) -> tuple[float | str, ...]:
@@ -285,6 +285,11 @@ class Standing:
             key = (*memory.promise.rank, *settled, *criteria, memory.id)
             self._keys[memory.id] = key
         return key
+
+    def _read(self, memory: Memory) -> Carried:
+        """Returns the junk that a text carries."""
+        known = self._carried.get(memory.content)
+        return known or cleanliness(memory.content, self._junk)
 
     def differs(self, one: Memory, other: Memory, criterion: int) -> bool:
         """Checks whether two memories differ in a criterion, by its number."""
@@ -306,51 +311,14 @@ def rank(
     return Standing(order, prior, junk).rank(memories)
 
 
-def roughly(order: str, prior: AbstractSet[str]) -> Callable[[Memory], tuple[float | str, ...]]:
-    """Returns a sort key as in `Standing`, without the criteria that read the text and are slow.
-
-    Args:
-        order: Name of an order.
-        prior: Survivors of earlier runs.
-
-    Raises:
-        UsageError: Unknown order.
-    """
-
-    def unread(memory: Memory) -> Carried:
-        raise AssertionError(f"{memory.id} is read by no criterion")
-
-    keys = [c.key for c in _criteria(order, unread) if not c.reads]
-    sticky = order not in _OUTRANKING
-
-    def key(memory: Memory) -> tuple[float | str, ...]:
-        settled = (not memory.pinned, sticky and memory.id not in prior)
-        return (*memory.promise.rank, *settled, *[of(memory) for of in keys], memory.id)
-
-    return key
-
-
-def why(
-    group: Group,
-    memories: Callable[[str], Memory],
-    order: str,
-    prior: AbstractSet[str],
-    junk: JunkPolicy = _JUNK,
-) -> str:
+def why(group: Group, memories: Callable[[str], Memory], standing: Standing) -> str:
     """Returns in one phrase what put the survivor before the best of the others.
 
     Args:
         group: The group.
         memories: Memory by id.
-        order: The order it was chosen by.
-        prior: Survivors of earlier runs.
-        junk: What the order counted as junk.
+        standing: The order it was chosen by.
     """
-    return why_first(group, memories, Standing(order, prior, junk))
-
-
-def why_first(group: Group, memories: Callable[[str], Memory], standing: Standing) -> str:
-    """Returns the same as `why`, by an order that has read the memories already."""
     best = memories(group.survivor)
     others = sorted((memories(m.id) for m in group.members), key=standing.key)
     if others[0].promise.rank > best.promise.rank:
@@ -360,8 +328,14 @@ def why_first(group: Group, memories: Callable[[str], Memory], standing: Standin
     if best.id in standing.prior and standing.sticky:
         return "survivor of an earlier run"
     if standing.key(others[0]) < standing.key(best):
-        if any(m.judged and isinstance(m.judged.verdict, Subsumes) for m in group.members):
-            return "says everything the others say, and more"
+        fuller = [
+            m.judged.verdict
+            for m in group.members
+            if m.judged and isinstance(m.judged.verdict, Subsumes)
+        ]
+        if fuller:
+            more = any(map(adds_fact, fuller))
+            return f"says everything the others say{', and more' if more else ''}"
         # it began no group of its own, as it would hide what only the fuller memory says
         return "the next one says less than another memory"
     # those equal with the best so far
@@ -371,4 +345,4 @@ def why_first(group: Group, memories: Callable[[str], Memory], standing: Standin
             behind = [m for m in level if standing.differs(m, best, place)]
             return criterion.phrase(best, behind)
         level = [m for m in level if not standing.differs(m, best, place)]
-    return "all criteria equal; the smaller id wins"
+    return "no reason to prefer one; the first by name was kept"

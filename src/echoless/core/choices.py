@@ -7,9 +7,9 @@ To add one, write one field of `Choices`. Its variable in the environment, its k
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, ParamSpec, get_args, get_origin, get_type_hints
 
 from echoless.core.errors import UsageError
 from echoless.core.model import Json
@@ -42,6 +42,8 @@ OFF: Final = frozenset({"0", "no", "off", "false"})
 
 LONGEST_NUMBER: Final = 15
 """Digits of a number in the environment; anything longer is a mistake, or meant to do harm."""
+
+_Parts = ParamSpec("_Parts")
 
 _DECLARED: Final = "setting"
 """Key of the declaration in the metadata of a field."""
@@ -180,9 +182,16 @@ class Setting:
         )
 
 
-def declare(setting: Setting) -> Any:
-    """Returns a field of `Choices` with its declaration, in the type of `dataclasses.field`."""
-    return field(default=None, metadata={_DECLARED: setting})
+def _declaring(setting: Callable[_Parts, Setting]) -> Callable[_Parts, Any]:
+    """Returns a function that makes a field of `Choices`, given the parts of its declaration."""
+
+    def declared(*args: _Parts.args, **parts: _Parts.kwargs) -> Any:
+        return field(default=None, metadata={_DECLARED: setting(*args, **parts)})
+
+    return declared
+
+
+declare: Final = _declaring(Setting)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,192 +225,151 @@ class Choices:
     """
 
     profile: str | None = declare(
-        Setting(
-            help="Way of deduplicating; the store proposes one. `echoless profiles` explains them.",
-            words=tuple(PROFILES),
-            harmless=True,
-        )
+        help="Way of deduplicating; the store proposes one. `echoless profiles` explains them.",
+        words=tuple(PROFILES),
+        harmless=True,
     )
     threshold: tuple[str, ...] | None = declare(
-        Setting(
-            help="Similarity from which a pair is looked at, above 0 and up to 1: 0.9 for every "
-            "detector, semantic=0.9 for one. May be given several times.",
-            metavar="[DETECTOR=]T",
-            takes_numbers=True,
-            harmless=True,
-        )
+        help="Similarity from which a pair is looked at, above 0 and up to 1: 0.9 for every "
+        "detector, semantic=0.9 for one. May be given several times.",
+        metavar="[DETECTOR=]T",
+        takes_numbers=True,
+        harmless=True,
     )
     detector: tuple[str, ...] | None = declare(
-        Setting(
-            help="Look with this detector too, a plug-in or one the profile leaves out. May be "
-            "given several times; `echoless detectors` lists them.",
-            metavar="NAME",
-            built_in=frozenset({"exact", "normalised", "sequence", "lexical", "semantic"}),
-            loads="code",
-            rare=True,
-        )
+        help="Look with this detector too, a plug-in or one the profile leaves out. May be "
+        "given several times; `echoless detectors` lists them.",
+        metavar="NAME",
+        built_in=frozenset({"exact", "normalised", "sequence", "lexical", "semantic"}),
+        loads="code",
+        rare=True,
     )
     semantic: bool | None = declare(
-        Setting(
-            help="Compare by words only: quicker, and blind to paraphrases.",
-            default=True,
-            harmless=True,
-            rare=True,
-        )
+        help="Compare by words only: quicker, and blind to paraphrases.",
+        default=True,
+        harmless=True,
+        rare=True,
     )
     encoder: str | None = declare(
-        Setting(
-            help="Where vectors come from: auto, stored, none, or an encoder of `echoless "
-            "encoders` with its argument, such as model2vec:/models/potion.",
-            metavar="NAME[:ARG]",
-            default="auto",
-            built_in=frozenset({"auto", "stored", "none", "use", "fast"}),
-            loads="model",
-        )
+        help="Where vectors come from: auto, stored, none, or an encoder of `echoless "
+        "encoders` with its argument, such as model2vec:/models/potion.",
+        metavar="NAME[:ARG]",
+        default="auto",
+        built_in=frozenset({"auto", "stored", "none", "use", "fast"}),
+        loads="model",
     )
     survivor: str | None = declare(
-        Setting(
-            help="Order by which the memory that stays visible is chosen.",
-            words=ORDERS,
-            noun="survivor order",
-            harmless=True,
-            rare=True,
-        )
+        help="Order by which the memory that stays visible is chosen.",
+        words=ORDERS,
+        noun="survivor order",
+        harmless=True,
+        rare=True,
     )
     grouping: str | None = declare(
-        Setting(
-            help="How pairs become groups: each with the survivor, each with each, by chains, or "
-            "the closest pair first.",
-            words=GROUPINGS,
-            harmless=True,
-            rare=True,
-        )
+        help="How pairs become groups: each with the survivor, each with each, by chains, or "
+        "the closest pair first.",
+        words=GROUPINGS,
+        harmless=True,
+        rare=True,
     )
     action: str | None = declare(
-        Setting(
-            help="What happens to duplicates: mark hides them, merge also gives their metadata to "
-            "the survivor, delete also removes them. The profile's by default, and never delete "
-            "unless asked.",
-            words=ACTIONS,
-            harmless=True,  # to delete needs the command line too
-        )
+        help="What happens to duplicates: mark hides them, merge also gives their metadata to "
+        "the survivor, delete also removes them. The profile's by default, and never delete "
+        "unless asked.",
+        words=ACTIONS,
+        harmless=True,  # to delete needs the command line too
     )
     namespace: str | None = declare(
-        Setting(help="Look at this namespace only (all by default).", metavar="NAME", harmless=True)
+        help="Look at this namespace only (all by default).", metavar="NAME", harmless=True
     )
     since: str | None = declare(
-        Setting(
-            help="Look at memories created from this time on, such as 2026-01-31.",
-            metavar="TIME",
-            harmless=True,
-            rare=True,
-        )
+        help="Look at memories created from this time on, such as 2026-01-31.",
+        metavar="TIME",
+        harmless=True,
+        rare=True,
     )
     limit: int | None = declare(
-        Setting(
-            help="Look at the N most recently created memories.",
-            metavar="N",
-            least=1,
-            harmless=True,
-            rare=True,
-        )
+        help="Look at the N most recently created memories.",
+        metavar="N",
+        least=1,
+        harmless=True,
+        rare=True,
     )
     thorough: bool | None = declare(
-        Setting(
-            help="Ask the pair model about every pair, however long it takes. Else a run asks "
-            "about the 4,000 likeliest of each namespace.",
-            default=False,
-            harmless=True,
-        )
+        help="Ask the pair model about every pair, however long it takes. Else a run asks "
+        "about the 4,000 likeliest of each namespace.",
+        default=False,
+        harmless=True,
     )
     cache: bool | None = declare(
-        Setting(
-            help="Neither read nor write what is kept from run to run.",
-            default=True,
-            harmless=True,
-            rare=True,
-        )
+        help="Neither read nor write what is kept from run to run.",
+        default=True,
+        harmless=True,
+        rare=True,
     )
     verifier: str | None = declare(
-        Setting(
-            help="Ask this model about pairs the judge is unsure of and nothing stands against: "
-            "openai:MODEL, openai:MODEL@URL or anthropic:MODEL (texts go to that server). None by "
-            "default.",
-            metavar="NAME[:ARG]",
-            default="none",
-            built_in=frozenset({"none"}),
-            loads="model",
-        )
+        help="Ask this model about pairs the judge is unsure of and nothing stands against: "
+        "openai:MODEL, openai:MODEL@URL or anthropic:MODEL (texts go to that server). None by "
+        "default.",
+        metavar="NAME[:ARG]",
+        default="none",
+        built_in=frozenset({"none"}),
+        loads="model",
     )
     questions: int | None = declare(
-        Setting(
-            help="Ask the verifier about at most N pairs, the closest first "
-            f"({QUESTIONS} by default).",
-            metavar="N",
-            default=QUESTIONS,
-            least=1,
-            hint="--verifier none asks nothing.",
-            rare=True,
-        )
+        help=f"Ask the verifier about at most N pairs, the closest first ({QUESTIONS} by default).",
+        metavar="N",
+        default=QUESTIONS,
+        least=1,
+        hint="--verifier none asks nothing.",
+        rare=True,
     )
     locale: str | None = declare(
-        Setting(
-            help=f"Language in which a language model is asked ({LOCALES[0]} by default).",
-            words=LOCALES,
-            default=LOCALES[0],
-            harmless=True,
-            rare=True,
-        )
+        help=f"Language in which a language model is asked ({LOCALES[0]} by default).",
+        words=LOCALES,
+        default=LOCALES[0],
+        harmless=True,
+        rare=True,
     )
     workers: int | None = declare(
-        Setting(
-            help=f"Questions to a language model on their way at a time ({WORKERS} by default).",
-            metavar="N",
-            default=WORKERS,
-            least=1,
-            most=64,
-            rare=True,
-        )
+        help=f"Questions to a language model on their way at a time ({WORKERS} by default).",
+        metavar="N",
+        default=WORKERS,
+        least=1,
+        most=64,
+        rare=True,
     )
     requests_a_minute: int | None = declare(
-        Setting(help="Send a language model no more requests.", metavar="N", least=1, rare=True)
+        help="Send a language model no more requests.", metavar="N", least=1, rare=True
     )
     tokens_a_minute: int | None = declare(
-        Setting(
-            help="Send a language model, and have it write, no more tokens.",
-            metavar="N",
-            least=1,
-            rare=True,
-        )
+        help="Send a language model, and have it write, no more tokens.",
+        metavar="N",
+        least=1,
+        rare=True,
     )
     most_cost: float | None = declare(
-        Setting(
-            help="Ask a language model nothing that could cost more in all; needs both prices.",
-            metavar="X",
-            least=0,
-            rare=True,
-        )
+        help="Ask a language model nothing that could cost more in all; needs both prices.",
+        metavar="X",
+        least=0,
+        rare=True,
     )
     price_in: float | None = declare(
-        Setting(
-            help="Price of a million tokens sent to the language model, for the running total.",
-            metavar="X",
-            least=0,
-            rare=True,
-        )
+        help="Price of a million tokens sent to the language model, for the running total.",
+        metavar="X",
+        least=0,
+        rare=True,
     )
     price_out: float | None = declare(
-        Setting(help="Price of a million tokens it writes.", metavar="X", least=0, rare=True)
+        help="Price of a million tokens it writes.", metavar="X", least=0, rare=True
     )
     timeout: float | None = declare(
-        Setting(
-            help=f"Time a language model has for one answer ({TIMEOUT:g} by default).",
-            metavar="SECONDS",
-            default=TIMEOUT,
-            above=0,
-            unit="seconds",
-            rare=True,
-        )
+        help=f"Time a language model has for one answer ({TIMEOUT:g} by default).",
+        metavar="SECONDS",
+        default=TIMEOUT,
+        above=0,
+        unit="seconds",
+        rare=True,
     )
 
     def over(self, lower: Choices) -> Choices:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from echoless.core import wording
@@ -59,11 +59,13 @@ class Paragraph:
         line: Spans of the text.
         level: 0 for running text; deeper levels are indented, and items of a list in Markdown.
         whole: Whether a terminal gets it in one line: it is a command to copy.
+        cut: Whether a terminal cuts it at its edge.
     """
 
     line: Line
     level: int = 0
     whole: bool = False
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +120,17 @@ class Quote:
 class TextPair:
     """Two texts and the words that differ. A page shows both, any other form one line.
 
+    Texts with less than half of their words in common, and those of which neither goes, are shown
+    as they are.
+
     Attributes:
-        old: The first text.
-        new: The second one.
+        old: The text that goes.
+        new: The one that stays.
         title: What stands before the line.
         level: As of a paragraph.
         always: Whether equal texts are shown as well.
+        decided: Whether it is known which of the two stays.
+        new_above: Whether the text that stays is above already.
     """
 
     old: Quote
@@ -131,6 +138,8 @@ class TextPair:
     title: str = ""
     level: int = 2
     always: bool = False
+    decided: bool = True
+    new_above: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +174,8 @@ def simple(blocks: Iterable[Block]) -> Iterator[Simple]:
         match block:
             case Quote(text=text, level=level):
                 yield say(flat(text or ""), level=level)
-            case TextPair(old, new, title, level, always):
-                if always or old.text != new.text:
-                    words = difference(flat(old.text or ""), flat(new.text or ""))
-                    yield say(title, *words, level=level)
+            case TextPair():
+                yield from _both(block)
             case Figures(rows):
                 yield Table(("figure", "value"), rows, frozenset({1}))
             case Box(inner, spaced):
@@ -177,6 +184,19 @@ def simple(blocks: Iterable[Block]) -> Iterator[Simple]:
                     yield Gap()
             case _:
                 yield block
+
+
+def _both(pair: TextPair) -> Iterator[Paragraph]:
+    """Yields what differs of two texts in one line, or the texts below each other."""
+    if pair.old.text == pair.new.text and not pair.always:
+        return
+    old, new = flat(pair.old.text or ""), flat(pair.new.text or "")
+    if old == new or (pair.decided and text_difference.alike(old, new)):
+        yield say(pair.title, *difference(old, new), level=pair.level)
+        return
+    yield say(pair.title, old, level=pair.level)
+    if not pair.new_above:
+        yield say(pair.title, new, level=pair.level)
 
 
 def say(*parts: str | Span, level: int = 0) -> Paragraph:
@@ -193,6 +213,11 @@ def legend(old: str, new: str, *, title: str = "Differences") -> Paragraph:
         title: Words in front of the two places.
     """
     return say(f"{title}: ", Span(old, "old"), " ", Span(new, "new"), ".")
+
+
+def cut(*parts: str | Span, level: int = 0) -> Paragraph:
+    """Returns a paragraph that a terminal cuts at its edge."""
+    return replace(say(*parts, level=level), cut=True)
 
 
 def command(line: str, *, before: str = "", level: int = 1) -> Paragraph:

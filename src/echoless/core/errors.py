@@ -59,6 +59,17 @@ class EcholessError(Exception):
 
     exit_code: ClassVar[int] = 1
 
+    def __init__(self, message: str = "", *more: str) -> None:
+        """Takes what is said of it.
+
+        Args:
+            message: What failed, for which id, and what to do next.
+            more: Other ways to go on, each for a line of its own; notes of the exception.
+        """
+        super().__init__(message)
+        for line in more:
+            self.add_note(line)
+
 
 class UsageError(EcholessError):
     """Error for a wrong call: an unknown name or a value out of range."""

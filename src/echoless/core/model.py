@@ -29,6 +29,13 @@ VOLATILE: Final = "volatile"
 itself. `importance` is known here: where it fades without anyone's edit, it counts as a recall.
 So are `created_at` and `updated_at`: some programs stamp what they take with the time of now."""
 
+UNDER: Final = "under"
+"""Key of `Memory.native` under which an adapter lists what a text stands under, outermost first:
+its file, headings, the lead of its list. The judge reads it (`matching.fields.apart`)."""
+
+STEP: Final = "1."
+"""Last part of `UNDER` of an item of a numbered list."""
+
 
 class Provenance(StrEnum):
     """Origin of a memory, most trusted first: words of a person rank above derived text."""
@@ -156,8 +163,8 @@ class Memory:
         vectors: At most one for a model.
         extra: Fields of the store that echoless does not interpret; carried along unchanged.
         native: What the adapter needs to put the record back exactly as it was (its raw line, its
-            place). Opaque to everyone else, but for `VOLATILE`; not part of equality or of the
-            fingerprint.
+            place). Opaque to everyone else, but for `VOLATILE` and `UNDER`; not part of equality or
+            of the fingerprint.
         owners: Fields of the record that look like owners and are no part of the namespace, such as
             `user=ann&wing=blue`; memories of two are never merged either. Not part of equality.
         promise: What the adapter reads from the record of how long, and for whom, it is in force.
@@ -183,6 +190,12 @@ class Memory:
     native: JsonObject = field(default_factory=dict, compare=False, repr=False)
     owners: str = field(default="", compare=False)
     promise: Promise = field(default=IN_FORCE, compare=False)
+
+
+def under(memory: Memory) -> tuple[str, ...]:
+    """Returns what a text stands under, see `UNDER`; nothing where its adapter lists nothing."""
+    listed = memory.native.get(UNDER, ())
+    return tuple(map(str, listed)) if isinstance(listed, list | tuple) else ()
 
 
 def later(a: Memory, b: Memory) -> Side | None:
@@ -493,6 +506,24 @@ def richer(verdict: Verdict) -> Side | None:
     return "a" if any(each.a for each in verdict.evidence.differences) else "b"
 
 
+IN_OTHER_WORDS: Final = "adds-in-other-words"
+"""Rule of a pair that the pair model merged, and of which one side holds a little more for it."""
+
+
+def adds_fact(verdict: Subsumes) -> bool:
+    """Returns whether the richer side says a fact more, not one word (`owns` for `has`) more."""
+    evidence = verdict.evidence
+    if evidence.rule != IN_OTHER_WORDS:
+        return True
+    one_sided = (each for each in evidence.differences if not (each.a and each.b))
+    added = [each.kind for each in one_sided for _ in getattr(each, verdict.superset)]
+    return len(added) > 1 or not _WORDING.issuperset(added)
+
+
+_WORDING: Final = frozenset({DifferenceKind.DETAIL, DifferenceKind.NEGATION})
+"""Kinds of a difference that two wordings of one fact may have."""
+
+
 def flipped(verdict: Verdict) -> Verdict:
     """Returns the same verdict with the two sides exchanged."""
     old = verdict.evidence
@@ -530,3 +561,14 @@ class Judged:
                 return survivor == (self.a if side == "a" else self.b) and member != survivor
             case _:
                 return False
+
+
+def judged_as(one: str, other: str, verdict: Verdict) -> Judged:
+    """Returns a pair with its verdict, given with `one` on side a."""
+    return Judged(one, other, verdict) if one < other else Judged(other, one, flipped(verdict))
+
+
+def older_and_newer(pair: Judged) -> tuple[str, str]:
+    """Returns the ids of the older and the newer memory of an update."""
+    assert isinstance(pair.verdict, Update)
+    return (pair.b, pair.a) if pair.verdict.newer == "a" else (pair.a, pair.b)

@@ -1,6 +1,6 @@
 """Verdicts as clauses of plain English for a person, made from their structured evidence.
 
-A clause names the verdict first and then the words that decide it: `newer value: May, not March`.
+A clause names the verdict first and then the words that decide it: `was March, now May`.
 It quotes words of memories, so whoever prints it masks secrets as in any other reason.
 """
 
@@ -23,6 +23,7 @@ from echoless.core.model import (
     Unsure,
     Update,
     Verdict,
+    adds_fact,
     richer,
 )
 from echoless.core.secrets import shortened
@@ -63,6 +64,7 @@ _NOUNS_BY_RULE: Final[Mapping[str, str]] = MappingProxyType(
         "small-words-differ": "other small words",
         "status-changed": "another status",
         "tense-differs": "another tense",
+        "under-other-headings": "another heading",
         "vowel-signs-differ": "other vowel signs",
     }
 )
@@ -82,6 +84,7 @@ _SAME: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """Clauses of duplicates by rule; any other rule compares what the words say."""
+_REWORDED: Final = "the same in other words"
 _UNDECIDED: Final[Mapping[str, str]] = MappingProxyType(
     {
         "too-long-to-compare": "too long to compare",
@@ -112,9 +115,9 @@ def sentence(verdict: Verdict, a: str = "the first", b: str = "the second") -> s
     evidence, names = verdict.evidence, (a, b)
     match verdict:
         case Duplicate():
-            said = _SAME.get(evidence.rule, "the same in other words")
+            said = _SAME.get(evidence.rule, _REWORDED)
         case Subsumes(superset=side):
-            said = _more(verdict, names, side)
+            said = _more(verdict, names, side) if adds_fact(verdict) else _REWORDED
         case Update(newer=side):
             said = _newer(evidence.differences, names, side)
         case Contradiction():
@@ -152,7 +155,8 @@ def _newer(differences: Sequence[Difference], names: tuple[str, str], side: Side
     first = differences[0] if differences else Difference(DifferenceKind.DETAIL)
     if first.a and first.b:
         new, old = (first.a, first.b) if side == "a" else (first.b, first.a)
-        return f"newer value: {_not(new, old)}"
+        was, now = _apart(old, new)
+        return f"was {_series(was)}, now {_series(now)}"
     if added := _only(differences, side):
         return f"newer: {name} adds {_list(added, quote=True)}"
     if left_out := _only(differences, "b" if side == "a" else "a"):
@@ -164,8 +168,8 @@ def _against(differences: Sequence[Difference], names: tuple[str, str]) -> str:
     first = differences[0] if differences else Difference(DifferenceKind.DETAIL)
     if first.a and first.b and first.kind is not DifferenceKind.ORDER:
         one, other = _apart(first.a, first.b)
-        return f"not both can hold: {_series(one)} or {_series(other)}"
-    return _with("not both can hold", differences, names)
+        return f"may not both be true: {_series(one)} or {_series(other)}"
+    return _with("may not both be true", differences, names)
 
 
 def _other_thing(rule: str, differences: Sequence[Difference], names: tuple[str, str]) -> str:

@@ -32,10 +32,10 @@ class Stage(NamedTuple):
 
 
 STAGES: Final[dict[StageName, Stage]] = {
-    "matching": Stage(10),
+    "matching": Stage(11),
     "noise": Stage(4, ("matching",)),
-    "blocking": Stage(3),
-    "audit": Stage(17, ("matching", "noise", "blocking")),
+    "blocking": Stage(4),
+    "audit": Stage(19, ("matching", "noise", "blocking")),
 }
 """Verdicts of the rules with the facts of a text (`matching`), junk of a text (`noise`), proposed
 pairs (`blocking`), and the report about a namespace (`audit`)."""

@@ -231,9 +231,9 @@ def run_job(
                 if _again(made, attempt, attempts):
                     again.append(by_number[made.number])
                     continue
-                _record(
-                    opened.results, replace(made, attempts=max(made.attempts, attempt)), outcome
-                )
+                failed = replace(made, attempts=max(made.attempts, attempt))
+                outcome.failed.append(failed)
+                opened.results.write(file_name(failed.number, FAILURE), failure_file(failed))
             ended += 1
             progress(ended, whole)
         left = again
@@ -251,12 +251,6 @@ def _again(failed: Failed, attempt: int, attempts: int) -> bool:
     if failed.kind == "refused":
         raise UsageError(failed.reason)
     return failed.kind != "lasting" and attempt < attempts
-
-
-def _record(results: Results, failed: Failed, outcome: JobOutcome) -> None:
-    """Writes down a partition that failed each time; the others go on."""
-    outcome.failed.append(failed)
-    results.write(file_name(failed.number, FAILURE), failure_file(failed))
 
 
 def finished_partitions(results: Results) -> Iterator[Finished]:

@@ -41,7 +41,10 @@ class LocalEngine:
         self, task: Task, partitions: Iterable[Partition], *, alone: bool = False
     ) -> Iterator[Finished | Failed]:
         """Yields the result of each partition, in the order of their ends; see `Engine.run`."""
-        self._resize(1 if alone else self._count)
+        size = 1 if alone else self._count
+        if size != self._size:
+            self.close()
+            self._size = size
         waiting = iter(partitions)
         running: dict[Future[Finished | Failed], Partition] = {}
         while True:
@@ -52,12 +55,6 @@ class LocalEngine:
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 yield self._outcome(future, running.pop(future))
-
-    def _resize(self, size: int) -> None:
-        """Sets how many processes there are; those of another number end."""
-        if size != self._size:
-            self.close()
-            self._size = size
 
     def _submitted(self, task: Task, partition: Partition) -> Future[Finished | Failed]:
         """Gives a partition to a free process; starts processes where there are none."""

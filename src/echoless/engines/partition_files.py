@@ -130,7 +130,9 @@ def numbers_of(names: Iterable[str], ending: str) -> list[int]:
 def report_file(finished: Finished, pages: Sequence[Page]) -> bytes:
     """Returns the report of a partition: what became of it, and its pages by namespace."""
     rows: dict[str, list[str] | list[int] | list[bytes]] = {
-        "namespace": [_encodable(page.namespace) for page in pages],
+        "namespace": [  # in valid UTF-8; the page itself has the exact name
+            page.namespace.encode("utf-8", "backslashreplace").decode("utf-8") for page in pages
+        ],
         "memories": [page.total for page in pages],
         "marked": [page.marked for page in pages],
         "groups": [len(page.groups) for page in pages],
@@ -145,11 +147,6 @@ def report_file(finished: Finished, pages: Sequence[Page]) -> bytes:
     file = io.BytesIO()
     parquet.write_table(pyarrow.table(rows, schema=schema), file, compression="zstd")
     return file.getvalue()
-
-
-def _encodable(name: str) -> str:
-    """Returns a name in valid UTF-8, for the name of a file; the page itself has the exact name."""
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def finished_of(data: bytes, place: str) -> Finished:

@@ -24,8 +24,7 @@ from echoless.engines.job_run import stored_job
 from echoless.engines.partition_files import Failed, Finished, check_installed
 from echoless.engines.partition_worker import PartitionWorker
 from echoless.engines.postgres_queue import Queue
-from echoless.engines.postgres_results import PostgresResults
-from echoless.engines.postgres_session import JobSession
+from echoless.engines.postgres_session import JobSession, PostgresResults
 from echoless.stores import open_store
 
 POLL: Final = 1.0

@@ -12,10 +12,9 @@ from echoless.stores.files import Snapshot, read_bytes, replace_bytes, speaking_
 if TYPE_CHECKING:
     import fsspec
 
-    from echoless.engines import postgres_results, postgres_session
+    from echoless.engines import postgres_session
 else:
     fsspec = lazy_module("fsspec")
-    postgres_results = lazy_module("echoless.engines.postgres_results")
     postgres_session = lazy_module("echoless.engines.postgres_session")
 
 POSTGRES: Final = frozenset({"postgres", "postgresql"})
@@ -81,7 +80,7 @@ def open_results(place: str) -> Results:
     if scheme == "file":
         return LocalFolder(Path(rest))
     if scheme in POSTGRES:
-        return postgres_results.PostgresResults(postgres_session.JobSession(place))
+        return postgres_session.PostgresResults(postgres_session.JobSession(place))
     require_module("fsspec", f"Results at {scheme}://", "scale")
     return ObjectFolder(place)
 

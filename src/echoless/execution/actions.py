@@ -92,6 +92,11 @@ class _GroupAction:
         """Ids of the survivor and the members."""
         return (self.survivor, *(m.id for m in self.members))
 
+    @property
+    def is_update(self) -> bool:
+        """Whether the members go because the survivor has newer values."""
+        return all(m.verdict == "update" for m in self.members)
+
 
 class Mark(_GroupAction):
     """Hides the members behind the survivor; no record changes."""
@@ -127,28 +132,30 @@ def counted(actions: Iterable[Action]) -> dict[str, int]:
     return counts
 
 
+_WRITTEN: Final = ("id", "fingerprint", "verdict", "similarity", "evidence", "preview")
+"""Fields of a member in a plan file; the others are for a person who looks at a new plan."""
+
 _DONE: Final = {"mark": "hidden", "merge": "merged", "delete": "deleted"}
 
 
 def promise(counts: Mapping[str, int]) -> str:
     """Returns what a plan would do, in one sentence."""
-    parts = [
-        f"{count(counts[kind], 'memory', 'memories')} would be {done}"
-        for kind, done in _DONE.items()
-        if counts[kind]
-    ]
-    total = count(counts["groups"], "group")
-    return f"{total}: {', '.join(parts)}." if parts else f"{total}: nothing would change."
+    done = _by_kind(counts, "would be ") or "nothing would change"
+    return f"{count(counts['groups'], 'group')}: {done}."
 
 
 def achieved(counts: Mapping[str, int]) -> str:
     """Returns the changes of a run, in one sentence."""
-    parts = [
-        f"{count(counts[kind], 'memory', 'memories')} {done}"
+    return f"{_by_kind(counts) or 'nothing changed'} in {count(counts['groups'], 'group')}."
+
+
+def _by_kind(counts: Mapping[str, int], would: str = "") -> str:
+    """Returns how many memories are hidden, merged and deleted; empty where none is."""
+    return ", ".join(
+        f"{count(counts[kind], 'memory', 'memories')} {would}{done}"
         for kind, done in _DONE.items()
         if counts[kind]
-    ]
-    return f"{', '.join(parts) or 'nothing changed'} in {count(counts['groups'], 'group')}."
+    )
 
 
 def action_to_json(action: Action) -> dict[str, Json]:
@@ -172,17 +179,7 @@ def action_to_json(action: Action) -> dict[str, Json]:
         "why": action.why,
         "preview": action.preview,
         "gains": dict(action.gains),
-        "members": [
-            {
-                "id": m.id,
-                "fingerprint": m.fingerprint,
-                "verdict": m.verdict,
-                "similarity": m.similarity,
-                "evidence": m.evidence,
-                "preview": m.preview,
-            }
-            for m in action.members
-        ],
+        "members": [{name: getattr(m, name) for name in _WRITTEN} for m in action.members],
     }
 
 

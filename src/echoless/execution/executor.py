@@ -21,6 +21,8 @@ from echoless.core.optional import lazy_module
 from echoless.execution.actions import Action, achieved
 from echoless.execution.journal import (
     ROLLED_BACK,
+    Account,
+    Refusal,
     announce,
     confirm,
     read_back,
@@ -30,7 +32,6 @@ from echoless.execution.journal import (
     write,
 )
 from echoless.execution.recovery import recover, settle
-from echoless.execution.run_account import Account, Refusal
 from echoless.stores.base import (
     ALL,
     Scope,

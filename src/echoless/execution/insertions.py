@@ -1,34 +1,133 @@
 """Adds memories to a store, as a run: event first, read back, undoable like any other.
 
 An addition is the one write that needs no plan: nothing that was there changes. Where it does
-change something (a link back from an older memory), the older record is part of the run.
+change something (a link back from an older memory), the older record is part of the run. Further
+steps of the run are deletions as plans have them, with all their refusals, or changes of records
+that are there; each is announced before it is carried out, and rolled back by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import TypeAlias, assert_never
 
 from echoless.core.errors import DuplicateId, EcholessError, PlanRefused, UsageError
 from echoless.core.model import Json, JsonObject, Memory, identical
-from echoless.execution.executor import new_run
-from echoless.execution.insertion_steps import FollowUp, addition, follow
+from echoless.execution.actions import Delete
+from echoless.execution.executor import new_run, set_aside, take
 from echoless.execution.journal import (
     TAKEN_BACK,
+    Account,
     Entry,
+    Refusal,
     announce,
     confirm,
     put_back,
+    record_failure,
+    record_refusals,
     shares_transaction,
     write,
 )
-from echoless.execution.recovery import recover
-from echoless.execution.run_account import Refusal
+from echoless.execution.recovery import ADD, recover, settle
 from echoless.stores.base import Store, together_with_ledger
 from echoless.stores.ledger import Ledger
+from echoless.stores.link_index import Backlinks
 
-__all__ = ["Added", "add", "add_with", "witness"]
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Records that change because something was added.
+
+    Attributes:
+        ids: The records.
+        becomes: Pure function from the current records, by id, to the new versions of changed
+            records.
+        why: One line, for the history.
+    """
+
+    ids: tuple[str, ...]
+    becomes: Callable[[Mapping[str, Memory]], Sequence[Memory]]
+    why: str
+
+
+FollowUp: TypeAlias = Delete | Change
+
+
+def addition(number: int, survivor: str, added: Sequence[str], why: str) -> dict[str, Json]:
+    """Returns the event of an action that adds memories, or changes records because of others.
+
+    Args:
+        number: Of the action, within the run.
+        survivor: The memory the history names; empty where there is none.
+        added: Ids of the new memories.
+        why: One line, for the history.
+    """
+    return {
+        "action": number,
+        "kind": ADD,
+        "survivor": survivor,
+        "added": list(added),
+        "why": why,
+        "members": [],
+        "conflicts": [],
+    }
+
+
+def follow(store: Store, run: str, steps: Sequence[FollowUp]) -> tuple[Refusal, ...]:
+    """Carries out what follows an addition; call inside `store.writing()`.
+
+    Args:
+        store: The store.
+        run: The run of the addition, which is its action 0.
+        steps: In order.
+
+    Returns:
+        Steps that were refused, or failed and were rolled back.
+    """
+    account, backlinks = Account(), Backlinks(store)
+    for number, step in enumerate(steps, 1):
+        match step:
+            case Delete():
+                try:
+                    take(store, run, [step], number, account, backlinks)
+                except EcholessError as problem:
+                    set_aside(store, run, [step], number, problem, account)
+            case Change():
+                _change(store, run, number, step, account)
+            case _:
+                assert_never(step)
+    with store.ledger.transaction():
+        record_refusals(store.ledger, run, account.refused)
+    return (*account.refused, *account.failed)
+
+
+def _change(store: Store, run: str, number: int, step: Change, account: Account) -> None:
+    """Changes records that are there; a failure is rolled back and noted in the account."""
+    before: dict[str, Memory] = {}
+    try:
+        before = dict(store.get(step.ids))
+        gone = [id_ for id_ in step.ids if id_ not in before]
+        if gone:
+            before = {}
+            raise PlanRefused(f"{gone[0]!r} is gone from {store.url}.")
+        after = {memory.id: memory for memory in step.becomes(before)}
+        if not after:
+            return
+        before = {id_: before[id_] for id_ in after}
+        entry = Entry(addition(number, step.ids[0], (), step.why), before, after)
+        announce(store.ledger, run, [entry])
+        with store.transaction():
+            write(store, run, [entry], TAKEN_BACK)
+        confirm(store, run, [entry.event])
+    except EcholessError as problem:
+        put_back(store, before)
+        settle(store, run, [number])
+        failure = Refusal(step.ids[0], step.ids, str(problem))
+        account.failed.append(failure)
+        with store.ledger.transaction():
+            record_failure(store.ledger, run, number, failure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +174,8 @@ def add(
             added.
         StoreError: The store is locked, read-only or full, or cannot hold a field.
     """
-    if not memories and not changed:
-        raise UsageError("There is nothing to add.")
-    with store.writing():
-        recover(store)
-        with together_with_ledger(store):
-            entry = _entry(store, memories, changed, _event(why, memories, said))
-            return _carry_out(store, entry, profile, ()).run
+    made = add_with(store, memories, (), profile=profile, why=why, changed=changed, said=said)
+    return made.run
 
 
 def add_with(
@@ -91,6 +185,7 @@ def add_with(
     *,
     profile: str,
     why: str,
+    changed: Sequence[Memory] = (),
     said: JsonObject | None = None,
 ) -> Added:
     """Writes new memories and takes further steps in one run, which `undo` takes back whole.
@@ -100,22 +195,23 @@ def add_with(
 
     Args:
         store: As for `add`.
-        memories: As for `add`, not empty.
+        memories: As for `add`.
         steps: In order: changes of records that are there, and deletions of those the new ones
             take the place of.
         profile: Name of the profile, for the history.
         why: As for `add`.
+        changed: As for `add`.
         said: Data of the event, as for `add`.
 
     Raises:
         EcholessError: As `add`; then nothing was added and no step tried.
     """
-    if not memories:
+    if not memories and not changed:
         raise UsageError("There is nothing to add.")
     with store.writing():
         recover(store)
         with together_with_ledger(store):
-            entry = _entry(store, memories, (), _event(why, memories, said))
+            entry = _entry(store, memories, changed, _event(why, memories, said))
             return _carry_out(store, entry, profile, steps)
 
 

@@ -29,9 +29,9 @@ from echoless.core.run_notes import Tally
 from echoless.core.secret_masking import learn
 from echoless.execution.actions import BY_CHAIN, Action, Rewrite
 
-LEGEND: Final = legend("only in the memory that stays", "only in the other one")
-_SIGNS: Final[Mapping[str | None, str]] = {"duplicate": "=", "subsumes": "<"}
-"""What stands before the verdict on a member: it says the same, or less than the survivor."""
+LEGEND: Final = legend("only in the memory that goes", "only in the one that stays")
+_SIGNS: Final[Mapping[str | None, str]] = {"duplicate": "=", "subsumes": "<", "update": "<"}
+"""What stands before the verdict on a member: it says the same, or less or older values."""
 
 Repeat: TypeAlias = Callable[[str, int], str]
 """Returns what a reader types to see more, given an option and its value."""
@@ -142,7 +142,7 @@ def _member(
     yield say(strong(member.id), verdict_clause(member.verdict, member.sentence), level=1)
     if explained:
         yield evidence_line(member.verdict, member.similarity, member.evidence, level=2)
-    yield TextPair(quote(survivor, memories), quote(member.id, memories))
+    yield TextPair(quote(member.id, memories), quote(survivor, memories), new_above=True)
 
 
 def quote(id_: str, memories: Mapping[str, Memory], *, level: int = 1) -> Quote:
@@ -252,7 +252,11 @@ def plan_blocks(
     if shown:
         yield LEGEND
         yield Gap()
-    yield from group_blocks(shown, memories, members=members, explained=explained, repeat=repeat)
+    older = [action for action in shown if action.is_update]
+    for title, part in (("Out of date", older), ("The same", shown[len(older) :])):
+        if older and part:
+            yield Heading(title)
+        yield from group_blocks(part, memories, members=members, explained=explained, repeat=repeat)
     if len(shown) < len(actions):
         left = count(len(actions) - len(shown), "more group")
         line = repeat and repeat("--top", len(actions))

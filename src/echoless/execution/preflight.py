@@ -13,9 +13,8 @@ from echoless.core.model import Json, Memory, fingerprint
 from echoless.core.timestamps import now
 from echoless.execution.actions import Action, Delete, Mark
 from echoless.execution.field_merge import Conflict, merged, relinked
-from echoless.execution.journal import Entry, state_print
+from echoless.execution.journal import Account, Entry, Refusal, state_print
 from echoless.execution.recovery import outdated, release, texts_key
-from echoless.execution.run_account import Account, Refusal
 from echoless.stores.base import Store
 from echoless.stores.ledger import Mark as LedgerMark
 from echoless.stores.link_index import Backlinks

@@ -157,19 +157,14 @@ def _recover_actions(
     )
     old = [m for i, m in sorted(before.items()) if m and i not in edited and i in arrived]
     restore(store, old, [i for i in arrived if before[i] is None])
-    reveal(store, _hidden_by(store, run, pending))
+    announced = [m.duplicate for event in pending for m in marks_of(event.data, run)]
+    standing = store.ledger.marks_of(announced)  # what another run hides stays hidden
+    reveal(store, [i for i in announced if i not in standing or standing[i].run == run])
     with store.ledger.transaction():
         for event in pending:
             data: dict[str, Json] = {"action": event.data["action"], "left_alone": list(edited)}
             store.ledger.record("action_rolled_back", run, data)
     return ("conflict", edited) if edited else ("rolled back", tuple(sorted(before)))
-
-
-def _hidden_by(store: Store, run: str, pending: Sequence[Event]) -> list[str]:
-    """Returns the memories that a run announced and no other run hides."""
-    announced = [m.duplicate for event in pending for m in marks_of(event.data, run)]
-    standing = store.ledger.marks_of(announced)
-    return [i for i in announced if i not in standing or standing[i].run == run]
 
 
 def _hidden_already(store: Store, run: str, pending: Sequence[Event]) -> bool:

@@ -8,23 +8,11 @@
 
 from __future__ import annotations
 
-from echoless.ingest.guard import Guard, remember
-from echoless.ingest.outcomes import (
-    Admitted,
-    AlreadyKnown,
-    Match,
-    NeedsReview,
-    Remembered,
-    Updates,
-)
-
-__all__ = [
-    "Admitted",
-    "AlreadyKnown",
-    "Guard",
-    "Match",
-    "NeedsReview",
-    "Remembered",
-    "Updates",
-    "remember",
-]
+from echoless.ingest.guard import Guard as Guard
+from echoless.ingest.guard import remember as remember
+from echoless.ingest.outcomes import Admitted as Admitted
+from echoless.ingest.outcomes import AlreadyKnown as AlreadyKnown
+from echoless.ingest.outcomes import Match as Match
+from echoless.ingest.outcomes import NeedsReview as NeedsReview
+from echoless.ingest.outcomes import Remembered as Remembered
+from echoless.ingest.outcomes import Updates as Updates

@@ -40,8 +40,6 @@ from echoless.stores.shodh.store import ShodhStore
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan_groups
 
-__all__ = ["DedupJob", "Options", "TimedOut", "audit", "dedup"]
-
 Linkage = Literal["transitive", "star"]
 LINKAGES: Final[tuple[Linkage, ...]] = ("transitive", "star")
 THRESHOLD: Final = 0.75
@@ -380,7 +378,6 @@ def audit(
     *,
     project: str | None = None,
     store: str | Path | None = None,
-    options: Options | None = None,
 ) -> dict[str, Json]:
     """Reports how much of a store is repetition. Reads only.
 
@@ -388,7 +385,6 @@ def audit(
         threshold: Two notes match when their ratio is strictly greater; higher means stricter.
         project: Name; detected by default.
         store: This folder instead of the project's.
-        options: All options; they replace `threshold`.
 
     Returns:
         The object `audit --json` prints; all zeros without the library or a store.
@@ -397,11 +393,11 @@ def audit(
         UsageError: An option is out of range.
         EcholessError: The store cannot be opened, or the time is up.
     """
-    chosen = options or Options(threshold=threshold)
+    options = Options(threshold=threshold)
     with opened(store_folder(project, store)) as place:
         if isinstance(place, str):
             return dict(NO_AUDIT)
-        return find_clusters(place, chosen).audit_json()
+        return find_clusters(place, options).audit_json()
 
 
 def dedup(
@@ -410,7 +406,6 @@ def dedup(
     *,
     project: str | None = None,
     store: str | Path | None = None,
-    options: Options | None = None,
 ) -> dict[str, Json]:
     """Merges each cluster into its best note, with all tags. A dry run by default.
 
@@ -419,7 +414,6 @@ def dedup(
         dry_run: Only say what would be done.
         project: Name; detected by default.
         store: This folder instead of the project's.
-        options: All options; they replace `threshold`.
 
     Returns:
         The object the command prints.
@@ -428,11 +422,11 @@ def dedup(
         UsageError: An option is out of range.
         EcholessError: The store cannot be opened or written, or the time is up.
     """
-    chosen = options or Options(threshold=threshold)
+    options = Options(threshold=threshold)
     with opened(store_folder(project, store)) as place:
         if isinstance(place, str):
             return dict(NOTHING)
-        work = find_clusters(place, chosen)
+        work = find_clusters(place, options)
         return work.preview_json() if dry_run else work.done_json(work.carry_out())
 
 

@@ -132,7 +132,7 @@ def explain(judge: Judge, pair: Pair) -> Explanation:
         for each in fired
         if not merges(rules) and _forbids(read, each, plain["letters"], judge)
     )
-    reading = _read(judge, pair, plain) if isinstance(judge, LearnedJudge) else None
+    reading = _read(judge, pair, rules, plain) if isinstance(judge, LearnedJudge) else None
     left = {token.index for token in comparison.only_a}
     return Explanation(
         verdict=verdict,
@@ -167,7 +167,9 @@ def _values(comparison: Comparison) -> Iterator[ComparedKind]:
             yield ComparedKind(kind, comparison.relation(kind), a, b)
 
 
-def _read(judge: LearnedJudge, pair: Pair, plain: dict[str, float]) -> Reading | None:
+def _read(
+    judge: LearnedJudge, pair: Pair, rules: Verdict, plain: dict[str, float]
+) -> Reading | None:
     """Returns what the model says of a pair, and of the pair without each of its words."""
     without = list(_without_words(pair))
     whole = judge.scorer.score([(pair.a.content, pair.b.content)], Tally())[0]
@@ -189,7 +191,7 @@ def _read(judge: LearnedJudge, pair: Pair, plain: dict[str, float]) -> Reading |
         conflict=decision.conflict.probability(features(plain, whole)),
         same=same,
         merge=judge.merge_from(pair),
-        alarm=decision.alarm,
+        alarm=judge.alarm_from(pair, rules),
         words=tuple(left for left in words if abs(left.same - same) >= _TOLD),
     )
 

@@ -2,6 +2,10 @@
 
 Agents write `- [x] 2025-03-02: **Queue:** added` where a person would say `the queue was added`.
 What stands in these fields is compared as a field; the sentence is compared without them.
+
+A line of a document also has what it stands under: its file, headings, the lead of its list. Two
+lines under other headings say the same only if both are whole statements and the headings limit
+neither (`apart`, ADR 0036).
 """
 
 from __future__ import annotations
@@ -12,7 +16,9 @@ from enum import StrEnum
 from typing import Final
 
 from echoless.core.expressions import lazy_pattern
-from echoless.core.text import BOX, BOXES, normalise, struck
+from echoless.core.model import STEP, Memory, under
+from echoless.core.text import BOX, BOXES, normalise, struck, words
+from echoless.matching.languages import listed, stem
 from echoless.matching.text_cache import ByText
 
 
@@ -165,3 +171,68 @@ def _known(match: re.Match[str]) -> str | None:
     """Returns the word of a match if it is a status word."""
     word = (match["inside"] or match["upper"] or match["before"] or "").strip().casefold()
     return word if word in _WORDS else None
+
+
+# ------------------------------------------------------------------ headings
+
+_STATED: Final = 5
+"""Words of the first line from which a text states something by itself, inclusive. In 33 public
+repositories shorter lines under two headings are labels, values and items, that the heading
+completes."""
+
+_ORDINAL: Final = lazy_pattern(r"\A(?:\d+\.)*\d+[.)]?\s+(?=\S)")
+
+
+@ByText
+def is_statement(text: str) -> bool:
+    """Returns whether a text says by itself what it is about: no label, value, item or state."""
+    said = fields_of(text)
+    first = said.sentence.partition("\n")[0].rstrip()
+    own = words(first)
+    return (
+        said.status is None
+        and not said.struck
+        and len(own) >= _STATED
+        and not first.endswith((":", "\uff1a"))
+        and own[0] not in listed("pointing_first")
+        and listed("pointing").isdisjoint(own)
+    )
+
+
+def limits(memory: Memory, *, whole: bool = True) -> tuple[str, ...]:
+    """Returns which parts of what a memory stands under may limit what it says, in normal form.
+
+    A part limits nothing whose words are all neutral or in the text itself: `Style`, or `Redis`
+    above `Redis keys expire after a day`.
+
+    Args:
+        memory: Any.
+        whole: Whether every part limits a text that is no statement, or is a step.
+    """
+    parts = under(memory)
+    if not parts:
+        return ()
+    if whole and (parts[-1] == STEP or not is_statement(memory.content)):
+        return tuple(normalise(part, fold_case=True) for part in parts)
+    plain = listed("neutral_headings").union(_stems(memory.content))
+    return tuple(
+        normalise(part, fold_case=True)
+        for part in parts
+        if part != STEP and not plain.issuperset(_stems(_ORDINAL.sub("", part).replace("_", " ")))
+    )
+
+
+def _stems(text: str) -> set[str]:
+    return {stem(word, "en") for word in words(text)}
+
+
+def apart(a: Memory, b: Memory, *, whole: bool = True) -> bool:
+    """Returns whether what two memories stand under may make two things of what they say.
+
+    Args:
+        a: One memory.
+        b: The other.
+        whole: See `limits`.
+    """
+    one, other = ([part for part in under(each) if part != STEP] for each in (a, b))
+    return one != other and limits(a, whole=whole) != limits(b, whole=whole)

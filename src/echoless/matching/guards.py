@@ -12,6 +12,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -23,7 +24,9 @@ from echoless.core.model import (
     DifferenceKind,
     Duplicate,
     Evidence,
+    Memory,
     Pair,
+    Related,
     Sibling,
     Unsure,
     Update,
@@ -32,6 +35,7 @@ from echoless.core.model import (
 )
 from echoless.core.text import loose
 from echoless.matching.base import Judge
+from echoless.matching.fields import apart, is_statement, limits
 from echoless.matching.rule_judge import RuleJudge
 
 _NUMBER: Final = lazy_pattern(r"\d+(?:[.,:/-]\d+)*")
@@ -157,6 +161,31 @@ def _containment(pair: Pair) -> Difference | None:
 def _around(short: str, long: str) -> tuple[str, ...]:
     before, _, after = long.partition(short)
     return tuple(part.strip() for part in (before, after) if part.strip())
+
+
+def in_place(a: Memory, b: Memory, verdict: Verdict) -> Verdict:
+    """Returns the verdict on two memories with what they stand under, such as their headings.
+
+    Two statements under headings that limit what they say are siblings, whatever their words;
+    shorter texts, which their headings complete, are related (ADR 0036).
+
+    Args:
+        a: One memory.
+        b: The other.
+        verdict: On their texts alone.
+    """
+    conflict = isinstance(verdict, Update | Contradiction)
+    if not (conflict or merges(verdict) or isinstance(verdict, Unsure)):
+        return verdict
+    if not apart(a, b, whole=not conflict):
+        return verdict
+    stated = is_statement(a.content) and is_statement(b.content)
+    if isinstance(verdict, Unsure) and stated:
+        return verdict
+    places = Difference(DifferenceKind.SCOPE, limits(a, whole=False), limits(b, whole=False))
+    named = replace(verdict.evidence, rule="under-other-headings", veto=True)
+    evidence = replace(named, differences=(places, *named.differences))
+    return Sibling(evidence) if stated else Related(evidence)
 
 
 def judge_named(name: str) -> Judge:

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeAlias
 
 from echoless.core.expressions import lazy_pattern
 from echoless.core.shipped import shipped_json
+from echoless.core.text import words as cut
 
 LANGUAGES: Final = ("en", "de", "ja")
 _KANA: Final = lazy_pattern("[\u3041-\u3096\u30a1-\u30fa]")
@@ -209,6 +210,20 @@ _AS_WRITTEN: Final = ("retracting",)
 def _raw(language: str) -> dict[str, Any]:
     raw: dict[str, Any] = shipped_json(f"matching/lexicon/{language}.json")
     return raw
+
+
+@cache
+def listed(name: str) -> frozenset[str]:
+    """Returns the words of one list in all languages, cut by `core.text.words`, and their stems.
+
+    Args:
+        name: `neutral_headings` (words of headings that limit nothing: what every document of rules
+            has; names of parts, places, systems, states, occasions are none of them), `pointing`
+            (words that point to what stands around a text) or `pointing_first` (the same, where
+            they come first).
+    """
+    written = " ".join(" ".join(_raw(each)[name]) for each in LANGUAGES)
+    return frozenset(form for word in cut(written) for form in (word, stem(word, "en")))
 
 
 def _folded(groups: Sequence[Sequence[str]], language: str) -> list[list[str]]:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 import rapidfuzz
@@ -51,6 +52,7 @@ from echoless.matching.facts import Facts, anchored, day_of, facts_of
 from echoless.matching.fields import Status, fields_of
 from echoless.matching.languages import SEVERAL, relations_of
 from echoless.matching.rules import FIRM, VALUES, Finding, Force, findings
+from echoless.matching.values.tokens import Kind, Value
 
 SETTLED: Final = frozenset(
     {
@@ -98,6 +100,8 @@ _STATED: Final = 3
 _PART: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]|[^\W_](?:[\w'’-]*\w)?")
 """Words, and characters of scripts that do not part them."""
 _COUNTED: Final = frozenset({DifferenceKind.NUMBER, DifferenceKind.UNIT, DifferenceKind.VERSION})
+COUNTED: Final = _COUNTED | {DifferenceKind.DATE}
+"""Kinds of difference between figures and days."""
 _STATES: Final = frozenset({DifferenceKind.NEGATION, DifferenceKind.POLARITY})
 """Kinds that need no more of a subject than what the texts share anyway."""
 
@@ -273,6 +277,31 @@ def may_conflict(pair: Pair, differences: Sequence[Difference], *, sure: bool = 
         (n for n in range(least - before) if one[-1 - n] != other[-1 - n]), least - before
     )
     return not (before < behind >= _STATED and before + behind < least)
+
+
+def tells_change(pair: Pair) -> bool:
+    """Returns whether one text alone tells of a change (`now`, `since May`, `no longer`)."""
+    a, b = _facts(pair.a, pair.b)
+    return a.update != b.update or a.outdated != b.outdated
+
+
+def denies(pair: Pair) -> bool:
+    """Returns whether one text alone denies a thing, and the other states it.
+
+    The thing is the word behind the denial: `spaces, not tabs` denies tabs.
+    """
+    a, b = _facts(pair.a, pair.b)
+    denied = _denied(a), _denied(b)
+    if all(each is not None for each in denied):
+        return False
+    return any(
+        said and said & other.counts.keys() for said, other in zip(denied, (b, a), strict=True)
+    )
+
+
+def _denied(facts: Facts) -> set[Value] | None:
+    """Returns the value behind each denial of a text; None where it denies nothing."""
+    return {b.value for a, b in pairwise(facts.tokens) if a.kind is Kind.NEGATION} or None
 
 
 def exchanged_subjects(pair: Pair) -> bool:

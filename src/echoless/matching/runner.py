@@ -119,6 +119,8 @@ def open_cached_verdicts(judge: Judge, tally: Tally, *, enabled: bool) -> Cached
 def verdicts_on(judge: Judge, profile: Profile, pairs: Sequence[Pair]) -> list[Verdict]:
     """Returns the verdicts on pairs; long notes are compared by passages where texts are read.
 
+    What pairs stand under is read too, see `guards.in_place`.
+
     Args:
         judge: The judge of the profile.
         profile: Only the judge `full` reads texts.
@@ -138,9 +140,9 @@ def settled_by_passages(
         pairs: What was judged.
         verdicts: On the whole texts, in the same order.
     """
-    if profile.judge != "full" or not any(is_long(m.content) for p in pairs for m in (p.a, p.b)):
-        return verdicts
-    return passages.by_passages(judge, pairs, verdicts)
+    if profile.judge == "full" and any(is_long(m.content) for p in pairs for m in (p.a, p.b)):
+        verdicts = passages.by_passages(judge, pairs, verdicts)
+    return [guards.in_place(p.a, p.b, verdict) for p, verdict in zip(pairs, verdicts, strict=True)]
 
 
 def judge_all(

@@ -18,8 +18,11 @@ from urllib.parse import quote
 from echoless.core import json_codec as codec
 from echoless.core.commands import command_line
 from echoless.core.errors import BadRecord, EcholessError, StoreError
+from echoless.core.expressions import lazy_pattern
 from echoless.core.model import Json, JsonObject, Link, Memory, Provenance
 from echoless.core.sqlite import Cell, Database, is_sqlite, looking
+from echoless.stores.expiration import puts_away
+from echoless.stores.scope import is_owner
 
 _TARGETS: Final = ("target", "target_id", "id")
 _KINDS: Final = ("kind", "link_type", "type")
@@ -31,8 +34,16 @@ BYTES: Final = "$bytes"
 _LOOKED_AT: Final = 100
 """Rows of a table that are looked at to find its texts."""
 
-_NAMED: Final = 3
-"""Further tables that a message names."""
+OWNER: Final = "an owner"
+CREATED: Final = "the time of creation"
+AWAY: Final = "a mark of deletion"
+"""What a column looks like by its name."""
+
+_CREATED: Final = lazy_pattern(
+    r"(?P<made>(?:created?|creation|inserted|added|learne?d|noted|saved|written|recorded)"
+    r"(?:at|on|date|time|ts)?)|(?:time)?stamp|ts|time|date|datetime|when"
+)
+"""Names of columns of the time of creation; the plain ones behind the sentence are less sure."""
 
 
 def default(name: str) -> object:
@@ -341,15 +352,43 @@ def texts_in(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     return list(best.items())
 
 
-def suggestion(path: Path, texts: Sequence[tuple[str, str]]) -> str:
-    """Returns the command that reads a table of a database, and what else holds texts.
+def options_for(columns: Sequence[str]) -> dict[str, str]:
+    """Returns options of an address for a table of no known program, by what a column looks like.
+
+    Args:
+        columns: Those that hold no text, in the order of their table.
+    """
+    owners = [quote(name) for name in columns if is_owner(name)]
+    away = [quote(name) for name in columns if puts_away(name)]
+    times = [
+        (not match["made"], quote(name))
+        for name in columns
+        if (match := _CREATED.fullmatch(name.replace("_", "").lower()))
+    ]
+    options = {
+        OWNER: owners and f"map=namespace:{','.join(owners)}",
+        CREATED: times and f"map=created_at:{min(times)[1]}",
+        AWAY: away and f"hide={away[0]}",
+    }
+    usual = {"map=namespace:namespace", "map=created_at:created_at"}
+    return {what: option for what, option in options.items() if option and option not in usual}
+
+
+def foreign(path: Path, connection: sqlite3.Connection) -> list[str]:
+    """Returns for each table with texts a sentence with the command that reads it, longest first.
 
     Args:
         path: The database.
-        texts: What `texts_in` found in it; without any, a form to fill in is returned.
+        connection: To it; where it has no texts, the sentence is a form to fill in.
     """
-    (table, column), *others = texts or [("TABLE", "COLUMN")]
-    url = f"sql:///{path}?map=content:{quote(column)}#{quote(table)}"
-    named = ", ".join(f"{table} ({column})" for table, column in others[:_NAMED])
-    more = f" Other tables with texts: {named}." if named else ""
-    return f"To read its table: {command_line('audit', url)}.{more}"
+    query = "SELECT name FROM pragma_table_info(?)"
+    sentences = []
+    for table, column in texts_in(connection) or [("TABLE", "COLUMN")]:
+        names = [name for (name,) in connection.execute(query, (table,)) if name != column]
+        options = options_for(names)
+        wanted = "&".join((f"map=content:{quote(column)}", *options.values()))
+        line = command_line("audit", f"sql:///{path}?{wanted}#{quote(table)}")
+        looks = (f"{each} ({what})" for what, each in options.items())
+        guess = f" Guessed by name: {', '.join(looks)}." if options else ""
+        sentences.append(f"To read its table {table}: {line}.{guess}")
+    return sentences

@@ -48,6 +48,9 @@ _KINDS: Final = lazy_pattern(
 """Fields of LangGraph, llm-memory, mem0, Graphiti, mcp-memory-service and others, by what they say:
 an end, a length of life, that a record is put away or still active, or its state."""
 
+_TASKS: Final = frozenset({"done", "completed", "canceled", "cancelled"})
+"""Words that tell how far a task is; the record of it may still be wanted."""
+
 _UNITS: Final = {"minutes": 60, "hours": 3_600, "days": 86_400}
 """Seconds."""
 
@@ -70,6 +73,12 @@ def _kind(key: str) -> tuple[str, str]:
     if match["life"]:
         return "life", match["unit"] or ""
     return match.lastgroup, match[match.lastgroup]
+
+
+def puts_away(key: str) -> bool:
+    """Returns whether a field of this name tells that its record was deleted or archived."""
+    kind, word = _kind(key)
+    return kind == "away" and word not in _TASKS and not key.lower().endswith("by")
 
 
 def ends(key: str, value: Json) -> bool:

@@ -22,21 +22,17 @@ from echoless.stores.hidden_records import HiddenRecord
 from echoless.stores.json_splice import splice
 from echoless.stores.scope import Head, owned
 
+_ALSO: Final[Mapping[str, tuple[str, ...]]] = {
+    "content": ("text", "memory"),
+    "namespace": ("project", "entity"),
+    "created_at": ("createdAt", "timestamp", "ts"),
+    "updated_at": ("updatedAt",),
+    "vectors": ("embedding",),
+}
+"""Keys of other programs, by field."""
+
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "content": ("content", "text", "memory"),
-    "namespace": ("namespace", "project", "entity"),
-    "type": ("type",),
-    "tags": ("tags",),
-    "importance": ("importance",),
-    "access_count": ("access_count",),
-    "created_at": ("created_at", "createdAt", "timestamp", "ts"),
-    "updated_at": ("updated_at", "updatedAt"),
-    "last_accessed": ("last_accessed",),
-    "provenance": ("provenance",),
-    "links": ("links",),
-    "pinned": ("pinned",),
-    "metadata": ("metadata",),
-    "vectors": ("vectors", "embedding"),
+    name: (name, *_ALSO.get(name, ())) for name in codec.FIELDS if name != "id"
 }
 """Keys a field is read from, the first present one wins; all others go to `extra`."""
 

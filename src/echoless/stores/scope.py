@@ -212,6 +212,11 @@ def _label(key: str) -> str:
     return "" if match is None else match[1]
 
 
+def is_owner(key: str) -> bool:
+    """Returns whether a field of this name holds an owner, such as a user or a tenant."""
+    return _label(key) not in {"", "namespace", *_OCCASIONS}
+
+
 def _named(memory: Memory, *, whole: bool) -> Iterator[tuple[str, str, str]]:
     """Yields key, label and value of the fields that look like owners."""
     for fields in (memory.metadata, memory.extra) if whole else (memory.metadata,):

@@ -7,6 +7,7 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from threading import RLock
@@ -14,6 +15,7 @@ from typing import Final
 
 from echoless.core import drafts
 from echoless.core.errors import EcholessError, ForeignStore, LedgerDamaged, StoreLocked
+from echoless.core.model import Memory
 from echoless.core.sqlite import (
     BUSY_TIMEOUT_SECONDS,
     Database,
@@ -26,6 +28,7 @@ from echoless.stores import ledger_schema as lineage
 from echoless.stores.base import Store, TextFiles
 from echoless.stores.files import exclusive, speaking_of
 from echoless.stores.ledger import Ledger, Mark
+from echoless.stores.ledger_rows import Image
 from echoless.stores.ledger_schema import LedgerDatabase
 
 SUFFIX: Final = drafts.SIDECAR
@@ -369,15 +372,24 @@ class JoinedLedger(Ledger):
         self,
         database: LedgerDatabase,
         joined: Callable[[Mapping[str, Mark]], Mapping[str, Mark]],
+        renamed: Callable[[Memory], Memory] = lambda memory: memory,
     ) -> None:
         """Wraps the database of a sidecar.
 
         Args:
             database: Of the sidecar.
             joined: Returns the marks that hold, by hidden id, for those of the sidecar alone.
+            renamed: Returns a memory of an image with the namespace the store gives it now.
         """
         super().__init__(database)
-        self._joined = joined
+        self._joined, self._renamed = joined, renamed
+
+    def images(self, run: str) -> list[Image]:
+        """Returns all images of a run, as the store would give them now."""
+        return [
+            each if each.memory is None else replace(each, memory=self._renamed(each.memory))
+            for each in super().images(run)
+        ]
 
     def marks(self, run: str | None = None) -> dict[str, Mark]:
         """Returns marks by hidden id, of one run if given."""

@@ -39,7 +39,7 @@ from echoless.core.timestamps import instant
 from echoless.stores import full_text
 from echoless.stores import ledger_schema as lineage
 from echoless.stores.base import ALL, Capabilities, Prints, Scope, Store, StoreKind
-from echoless.stores.column_values import suggestion, texts_in
+from echoless.stores.column_values import foreign
 from echoless.stores.files import file_number, make_file
 from echoless.stores.known_schema import refusal
 from echoless.stores.ledger import Ledger
@@ -105,7 +105,7 @@ class SqliteStore(StoreKind, Store):
                 (application,) = database.connection.execute("PRAGMA application_id").fetchone()
                 has_memories = table_exists(database.connection, "memories")
                 ours = application == APPLICATION_ID and has_memories
-                way = "" if ours else suggestion(path, texts_in(database.connection))
+                ways = [] if ours else foreign(path, database.connection)
         except EcholessError:
             database.close()
             raise
@@ -115,7 +115,8 @@ class SqliteStore(StoreKind, Store):
             database.close()
             raise ForeignStore(
                 f"{path} is an SQLite database of another program, none that `echoless stores` "
-                f"lists. {way}"
+                f"lists. {ways[0]}",
+                *ways[1:],
             )
         for each in (migrations, lineage.migrations):
             each.check(database)

@@ -25,8 +25,6 @@ from echoless.blocking.detector import Detector
 from echoless.core.model import Candidate, Memory
 from echoless.core.run_notes import Tally
 
-__all__ = ["ODD_TEXTS", "PLAIN_TEXTS", "DetectorConformance", "memories_of"]
-
 PLAIN_TEXTS: Final = (
     "The nightly backup of the tracker database runs at 02:00 UTC.",
     "The nightly backup of the tracker database runs at 03:00 UTC.",

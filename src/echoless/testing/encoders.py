@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 else:
     np = lazy_module("numpy")
 
-__all__ = ["WordBag"]
-
 
 class WordBag:
     """Encoder that sums one fixed random direction for each word.

@@ -127,7 +127,7 @@ class _Application:
     # ------------------------------------------------------------------ what takes no fields
 
     async def _start(self, _request: Request) -> Response:
-        return responses.RedirectResponse("/same", 303)
+        return responses.RedirectResponse(await self.calls.call(self.pages.first), 303)
 
     async def _help(self, request: Request) -> Response:
         return await self._reply(request, self.pages.help)

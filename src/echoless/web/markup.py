@@ -16,12 +16,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from echoless.core.masking import OUTPUT
 from echoless.core.optional import lazy_module
 from echoless.core.secrets import uncut
-from echoless.core.text_difference import changed_ranges
+from echoless.core.text_difference import alike, changed_ranges
 from echoless.core.visible import escapes as hidden_characters
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 else:
     markupsafe = lazy_module("markupsafe")
+
+Mark: TypeAlias = Literal["del", "ins", "mark"]
 
 FIRST: Final = 1_500
 """Characters of a text shown at once; the rest is folded away."""
@@ -47,8 +49,8 @@ class TextComparison:
     """Two texts of a page with what differs.
 
     Attributes:
-        old: The first text; `<del>` marks what only it says.
-        new: The second text; `<ins>` marks what only it says.
+        old: The first text, with marks around what only it says.
+        new: The second text, likewise; both are plain where little is common.
         same: Whether the texts are equal, letter for letter.
         alike: Whether no word differs: the texts differ in white space at most.
         whole: False if a text was too long to be compared to its end.
@@ -100,21 +102,25 @@ def passage(text: str) -> Markup:
     return _block(text, _Text(_masked(text)))
 
 
-def compared(old: str, new: str) -> TextComparison:
+def compared(old: str, new: str, marks: tuple[Mark, Mark] = ("del", "ins")) -> TextComparison:
     """Compares two texts word by word and returns both, with what differs marked.
 
     Args:
-        old: The text whose own words are struck through.
-        new: The text whose own words are underlined.
+        old: The first text.
+        new: The second text.
+        marks: Elements around what only the first and only the second text says: `del` if that text
+            goes, `ins` if it stays, `mark` if nothing is chosen.
     """
     if old == new:
         whole = passage(old)
         return TextComparison(whole, whole, same=True, alike=True, whole=True)
     masked = _masked(old), _masked(new)
+    if not alike(*masked):
+        return TextComparison(passage(old), passage(new), same=False, alike=False, whole=True)
     changed = changed_ranges(*masked)
     return TextComparison(
-        _block(old, _Text(masked[0], changed.old, "del")),
-        _block(new, _Text(masked[1], changed.new, "ins")),
+        _block(old, _Text(masked[0], changed.old, marks[0])),
+        _block(new, _Text(masked[1], changed.new, marks[1])),
         same=False,
         alike=changed.whole and not changed.old and not changed.new,
         whole=changed.whole and len(old) <= MOST and len(new) <= MOST,
@@ -180,7 +186,7 @@ class _Text:
         self,
         masked: str,
         changed: Sequence[tuple[int, int]] = (),
-        mark: Literal["del", "ins"] = "ins",
+        mark: Mark = "mark",
         *,
         escapes: Sequence[tuple[int, str]] | None = None,
     ) -> None:
@@ -198,15 +204,13 @@ class _Text:
     def _pieces(self, start: int, end: int) -> Iterator[Markup]:
         """Yields stretches of a part, the changed ones with words for a screen reader."""
         form = markupsafe.Markup(
-            '<{0}><span class="unseen"> (only in the {1}: </span>{2}<span class="unseen">) </span>'
-            "</{0}>"
+            '<{0}><span class="unseen"> (only here: </span>{1}<span class="unseen">) </span></{0}>'
         )
-        side = "first" if self._mark == "del" else "second"
         at = start
         for begin, stop in ((max(a, start), min(b, end)) for a, b in self._changed):
             if begin < stop:
                 yield self.stretch(at, begin)
-                yield form.format(self._mark, side, self.stretch(begin, stop))
+                yield form.format(self._mark, self.stretch(begin, stop))
                 at = stop
         yield self.stretch(at, end)
 

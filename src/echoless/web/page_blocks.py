@@ -11,7 +11,7 @@ from typing import Final
 
 from echoless.core.document import Block, Box, Figures, Quote, Table, TextPair, number
 from echoless.core.rendering import escaped, markup, readable, simple_element
-from echoless.web.markup import compared, identifier, passage
+from echoless.web.markup import Mark, compared, identifier, passage
 
 _OPEN_ROWS: Final = 12
 """Rows of a table that are shown; the others are folded."""
@@ -56,7 +56,8 @@ def _difference(block: TextPair) -> str:
     old, new = block.old, block.new
     if old.text is not None and old.text == new.text and not block.always:
         return f'{_head(new)}<p class="quiet">The same text, letter for letter.</p>'
-    both = compared(old.text or "", new.text or "")
+    marks: tuple[Mark, Mark] = ("del", "ins") if block.decided else ("mark", "mark")
+    both = compared(old.text or "", new.text or "", marks)
     title = f'<p class="head">{escaped(block.title)}</p>' if block.title else ""
     if both.same:
         return title + _side(new, both.new)

@@ -6,7 +6,7 @@ a fragment in place of the one with the same id.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -41,22 +41,16 @@ from echoless.web.review_view import (
     new_text,
     next_cards,
     overview,
+    place_of,
     state_counts,
 )
 from echoless.web.templating import render
 from echoless.workflows.consolidation.merge_pairs import notes_on
-from echoless.workflows.review.answers import AnsweredElsewhere
+from echoless.workflows.review.answers import AnsweredElsewhere, answer_words
 from echoless.workflows.review.items import CLASSES, KINDS, STATE_TITLES, ItemKind, ReviewItem
 from echoless.workflows.review.session import ReviewSession
 
 ACTIONS: Final[Mapping[str, str]] = {"mark": "hidden", "merge": "merged", "delete": "deleted"}
-
-DONE: Final[Mapping[str, str]] = {
-    "accept": "Accepted",
-    "different": "Recorded as different",
-    "skip": "Skipped",
-    "take-back": "Taken back",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +84,11 @@ class ReviewPages:
         self._plan: tuple[object, Plan] | None = None
 
     # ------------------------------------------------------------------ lists and cards
+
+    def first(self) -> str:
+        """Returns the address of the first list with an open item."""
+        counts = overview(self._session).counts
+        return f"/{next((kind for kind in KINDS if counts[kind]['open']), 'same')}"
 
     def listed(self, kind: ItemKind, fields: Fields) -> Reply:
         """Returns one page of a list."""
@@ -144,27 +143,27 @@ class ReviewPages:
             return self.refused(fields, draft, problem, fragment=fragment)
         back = came_from(fields)
         if not fragment:
-            return Reply("", 303, f"{back.url}#card-{draft.key}")
+            return Reply("", 303, back.url)
         last = field(fields, "last")
         following = next_cards(self._session, back, last) if last else None
         view = self._card(self._session.item(draft.key), back, fields)
-        said = self._sentence(choice, draft.key)
+        said = self._sentence(self._session.item(draft.key))
         return self._fragment(card=view, query=back, following=following, said=said)
 
     def _answer(self, draft: Draft, choice: str) -> None:
-        """Records an answer."""
+        """Records an answer; a form without a choice names the memory that stays."""
         session, item = self._session, self._session.item(draft.key)
         match choice:
-            case "accept":
+            case "" | "accept":
                 self._accept(item, draft)
-            case "different":
-                session.differ(item.key, seen=draft.seen)
+            case "different" | "times":
+                session.differ(item.key, times=choice == "times", seen=draft.seen)
             case "skip":
                 session.skip(item.key, seen=draft.seen)
             case "take-back":
                 session.take_back(item.key, seen=draft.seen)
             case _:
-                raise InputError("An answer is accept, different, skip or take-back.")
+                raise InputError("An answer is accept, different, times, skip or take-back.")
 
     def _accept(self, item: ReviewItem, draft: Draft) -> None:
         """Accepts an item with the chosen survivor, or with the proposed one."""
@@ -178,13 +177,17 @@ class ReviewPages:
             item.key, survivor=survivor, without=without, text=text, seen=draft.seen
         )
 
-    def _sentence(self, choice: str, key: str) -> str:
-        """Returns what was done with an item."""
-        answer = self._session.answers.get(key)
-        if answer is None or choice != "accept":
-            return f"{DONE[choice]}."
-        going = count(len(answer.hidden), "goes behind it", "go behind it")
-        return f"Accepted: {answer.survivor} stays, {going}."
+    def _sentence(self, item: ReviewItem) -> str:
+        """Returns the answer that an item has now, with memories as places on its card."""
+        answer = self._session.answers.get(item.key)
+        if answer is None:
+            return "Taken back."
+        if answer.choice != "accept":
+            return f"{answer_words(answer)}."
+        others = [id_ for id_ in item.ids if id_ not in {answer.survivor, *answer.hidden}]
+        going, stay = (_places(item, ids) for ids in (answer.hidden, others))
+        too = f"; {stay} stays too" if others else ""
+        return f"Accepted: {_places(item, [answer.survivor])} stays, {going} goes{too}."
 
     def undo(self, fields: Fields, *, fragment: bool) -> Reply:
         """Takes the latest answer back."""
@@ -197,9 +200,9 @@ class ReviewPages:
         if len(keys) > 1 or item is None or item.kind != back.kind:
             return self._listed_again(back, f"taken-back:{len(keys)}", fragment=fragment)
         if not fragment:
-            return Reply("", 303, f"{back.url}#card-{item.key}")
+            return Reply("", 303, back.url)
         view = self._card(item, back, {})
-        return self._fragment(card=view, query=back, said="The answer is taken back.")
+        return self._fragment(card=view, query=back, said="The last answer is taken back.")
 
     def accept_rest(self, fields: Fields, *, fragment: bool) -> Reply:
         """Accepts the rest of a class."""
@@ -339,12 +342,13 @@ class ReviewPages:
         problem: str = "",
     ) -> CardView:
         """Returns a card with the place that the form names."""
-        place = whole_number(field(fields, "place"), 9) or 0
+        place = whole_number(field(fields, "place"), 9) or place_of(self._session, back, item)
         return card(self._session, item, back, place=place, draft=draft, problem=problem)
 
     def _page(self, template: str, tab: str, **values: object) -> str:
         """Returns a whole page."""
-        common = {"tab": tab, "said": "", "problem": "", "overview": overview(self._session)}
+        known = {"overview": overview(self._session), "note": self._session.note}
+        common = {"tab": tab, "said": "", "problem": "", **known}
         return render(template, **{**self._frame, "kinds": KINDS, **common, **values})
 
     def _fragment(
@@ -402,6 +406,12 @@ def fragment_of(**values: object) -> str:
     nothing = dict.fromkeys(("card", "list", "overview", "states"))
     texts = dict.fromkeys(("said", "problem", "problem_key"), "")
     return render("review_fragment.html", **{**nothing, **texts, **values})
+
+
+def _places(item: ReviewItem, ids: Sequence[str]) -> str:
+    """Returns memories as their places on a card: `2 and 3`."""
+    *first, last = sorted(item.ids.index(id_) + 1 for id_ in ids) or [0]
+    return f"{', '.join(map(str, first))} and {last}" if first else str(last)
 
 
 def _paging(fields: Fields, total: int) -> tuple[int, int]:

@@ -193,13 +193,17 @@ def with_line_feeds(text: str) -> str:
 
 
 def draft_of(fields: Fields) -> Draft:
-    """Returns the card that a form sends; `keep` is a survivor that was just chosen."""
-    text, keep = None, field(fields, "keep")
-    if fields.get("text") and not keep:
+    """Returns the card that a form sends.
+
+    `keep` is a memory that was just chosen to stay, `edit` one whose text is to be edited, and
+    `cancel` leaves the card as it was proposed.
+    """
+    text, keep, cancel = None, field(fields, "keep") or field(fields, "edit"), fields.get("cancel")
+    if fields.get("text") and not keep and not cancel:
         text = with_line_feeds(field(fields, "text"))
     return Draft(
         key=field(fields, "key"),
-        survivor=keep or field(fields, "survivor"),
+        survivor="" if cancel else keep or field(fields, "survivor"),
         without=tuple(each for each in fields.get("without", ()) if each != keep),
         text=text,
         editing=text is not None or bool(fields.get("edit")),

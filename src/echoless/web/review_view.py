@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from echoless.core.document import flat
 from echoless.core.errors import EcholessError
 from echoless.core.groups import Group
 from echoless.core.masking import OUTPUT
@@ -18,7 +19,7 @@ from echoless.core.text import token_estimate
 from echoless.core.verdict_sentences import sentence
 from echoless.core.visible import escapes
 from echoless.execution.plan import gains
-from echoless.web.markup import MOST
+from echoless.web.markup import MOST, Mark
 from echoless.web.review_query import (
     PAGE,
     Draft,
@@ -28,11 +29,10 @@ from echoless.web.review_query import (
     referred,
     with_line_feeds,
 )
-from echoless.workflows.review.answers import Answer
+from echoless.workflows.review.answers import Answer, answer_words
 from echoless.workflows.review.items import (
     CLASSES,
     KINDS,
-    STATE_TITLES,
     ItemKind,
     ReviewItem,
     facts_of,
@@ -43,7 +43,13 @@ from echoless.workflows.review.session import STATES, ReviewSession, State
 SHOWN: Final = 20
 """Largest number of members of one item on its card; the others are counted."""
 
+_LINE: Final = 200
+"""Characters of a text on one line."""
+
 Role: TypeAlias = Literal["stays", "goes", "stays-apart", "asked"]
+
+_MARKS: Final[Mapping[Role, Mark]] = {"stays": "ins", "goes": "del"}
+"""One meaning of each mark: red and struck goes, green and underlined stays, `mark` is open."""
 
 FIELDS: Final[Mapping[str, str]] = {
     "content": "text",
@@ -67,14 +73,15 @@ class MemberView:
     """One memory of a card.
 
     Attributes:
-        position: Number from 1, which is also the key that chooses the survivor.
+        position: Place on the card from 1, which is also the key that keeps this memory.
         id: Its id.
         reference: What stands for the id in a form.
         memory: The memory.
         facts: What is known about it besides text, date and namespace, in words.
         role: `stays`, `goes`, `stays-apart` (not behind this survivor) or `asked` (no choice yet).
         why: Relation to the survivor, as a clause.
-        same: Whether its text equals the survivor's text, letter for letter.
+        against: The text with which its text is compared.
+        mark: Element around what only this text says.
         excluded: Whether the person called it different.
     """
 
@@ -85,7 +92,8 @@ class MemberView:
     facts: tuple[str, ...]
     role: Role
     why: str = ""
-    same: bool = False
+    against: str
+    mark: Mark
     excluded: bool = False
 
 
@@ -135,41 +143,26 @@ class CardView:
         return self.item.key
 
     @property
-    def rewritten(self) -> bool:
-        """Returns whether the survivor gets a new text."""
-        return self.answer is not None and self.answer.text is not None
-
-    @property
     def title(self) -> str:
         """Returns what the item is, in words."""
-        if self.item.kind == "same":
-            return CLASSES[self.item.group_class] if self.item.group_class else "The same"
-        return "Newer value" if self.item.kind == "newer" else "For you to decide"
+        return CLASSES[self.item.group_class] if self.item.group_class else KINDS[self.item.kind]
 
     @property
     def answered(self) -> str:
         """Returns the answer in words; empty without one."""
-        return "" if self.state == "open" else STATE_TITLES[self.state]
+        return "" if self.answer is None or self.state == "open" else answer_words(self.answer)
 
     @property
-    def going(self) -> Sequence[MemberView]:
-        """Returns the memories that go."""
-        return [member for member in self.members if member.role == "goes"]
+    def line(self) -> str:
+        """Returns what is left of a card that is folded: the text that stays, or the first one."""
+        first = self.survivor or self.members[0]
+        new = self.answer.text if self.answer and self.state == "accept" else None
+        return flat(new or first.memory.content, _LINE)
 
     @property
-    def others(self) -> Sequence[MemberView]:
-        """Returns the memories that do not have the survivor's text, letter for letter."""
-        return [m for m in self.members if m is not self.survivor and not m.same]
-
-    @property
-    def reasons(self) -> Sequence[str]:
-        """Returns the relations of the hidden memories to the survivor, without repetition."""
-        return list(dict.fromkeys(member.why for member in self.going if member.why))
-
-    @property
-    def same(self) -> Sequence[MemberView]:
-        """Returns the memories with the survivor's text, letter for letter."""
-        return [member for member in self.members if member.same]
+    def pair(self) -> bool:
+        """Returns whether the card is about two memories."""
+        return len(self.item.ids) == 2
 
 
 def card(
@@ -210,7 +203,7 @@ def card(
         members=shown,
         left_out=len(members) - len(shown),
         why=item.reason(survivor.id) if survivor else "",
-        tokens=sum(token_estimate(memory.content) for memory in going) or item.tokens,
+        tokens=sum(token_estimate(memory.content) for memory in going),
         gains=gained_fields(gained),
         text=text,
         text_note=note,
@@ -234,7 +227,7 @@ def _choice(
     proposed = Regrouped(item.behind(item.survivor), {})
     if chosen is None and answer is not None:
         if answer.choice != "accept":
-            return proposed, ""
+            return Regrouped(item.behind(""), {}), ""
         behind = item.behind(answer.survivor).members
         going = tuple(member for member in behind if member.id in answer.hidden)
         return Regrouped(Group(answer.survivor, going), {}), ""
@@ -254,7 +247,7 @@ def _members(item: ReviewItem, choice: Regrouped, draft: Draft | None) -> Sequen
     going = {member.id: member.judged for member in choice.group.members}
     judged = {**item.verdicts, **going}
     excluded = {referred(each, item.ids) for each in draft.without} if draft else set()
-    text = next((m.content for m in item.memories if m.id == survivor), None)
+    compared = zip(item.memories, item.compared_with(survivor), strict=True)
     return [
         MemberView(
             position=position,
@@ -262,12 +255,13 @@ def _members(item: ReviewItem, choice: Regrouped, draft: Draft | None) -> Sequen
             reference=reference(memory.id),
             memory=memory,
             facts=facts_of(memory),
-            role=_role(memory.id, survivor, going),
+            role=(role := _role(memory.id, survivor, going)),
             why=choice.left_out.get(memory.id) or _clause(judged.get(memory.id), named),
-            same=memory.id != survivor and memory.content == text,
+            against=other.content,
+            mark=_MARKS.get(role, "mark"),
             excluded=memory.id in excluded,
         )
-        for position, memory in enumerate(item.memories, 1)
+        for position, (memory, other) in enumerate(compared, 1)
     ]
 
 
@@ -321,7 +315,7 @@ def _editable(survivor: MemberView | None, draft: Draft | None) -> tuple[str | N
     if draft is None or not draft.editing:
         return None, "", ""
     if survivor is None:
-        return None, "", "Choose first which memory stays. Then its text can be edited."
+        return None, "", "Choose the memory whose text is to be edited."
     memory = survivor.memory
     if memory.pinned:
         return None, "", f"{memory.id} is pinned: its text is not changed."
@@ -395,6 +389,12 @@ def next_cards(session: ReviewSession, query: ListQuery, last: str) -> ListView:
     return ListView(query=query, cards=cards, total=len(selected), page=0, pages=0)
 
 
+def place_of(session: ReviewSession, query: ListQuery, item: ReviewItem) -> int:
+    """Returns the place of an item in a list, from 1; 0 where its filter leaves it out."""
+    selected = session.selection(query.with_state(None).filter(session.namespaces))
+    return next((place for place, each in enumerate(selected, 1) if each is item), 0)
+
+
 def state_counts(session: ReviewSession, query: ListQuery) -> Mapping[State, int]:
     """Returns how many items of a list have which answer, without regard to its own state."""
     if not query.with_state(None).narrowed:
@@ -419,10 +419,16 @@ class Overview:
     Attributes:
         counts: Items of each kind by answer.
         apart: Number of pairs that are recorded as different.
+        answered: Items with an answer, of all kinds.
+        total: All items.
+        minutes: What the open items take.
     """
 
     counts: Mapping[ItemKind, Mapping[State, int]]
     apart: int
+    answered: int
+    total: int
+    minutes: int
 
     @property
     def accepted(self) -> int:
@@ -435,4 +441,7 @@ def overview(session: ReviewSession) -> Overview:
     return Overview(
         counts={kind: session.counts(kind) for kind in KINDS},
         apart=session.store.ledger.kept_count(),
+        answered=session.answered(),
+        total=len(session.items),
+        minutes=session.minutes_left(),
     )

@@ -46,10 +46,6 @@ class TestSequence(Opened):
     example = ("abcde 👩‍👩‍👧", "abcdf 👩‍👩‍👧")
 
 
-class TestSequenceWithoutScreen(TestSequence):
-    settings: ClassVar[JsonObject] = {"screen": False}
-
-
 class TestLexical(Opened):
     detector = "lexical"
     threshold = 0.3

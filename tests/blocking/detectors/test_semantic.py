@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless.blocking.detector import Detector, DetectorOptions
+from echoless.blocking.detectors import semantic
 from echoless.blocking.detectors.semantic import SemanticDetector
 from echoless.core.model import Candidate, Memory, Vector
 from echoless.core.run_notes import Tally
@@ -185,3 +186,31 @@ def test_a_long_memory_with_one_other_fact_is_less_similar_than_its_copy() -> No
     pairs = {(a, b): value for a, b, value in found(memories, threshold=0.5, encoder=WordBag())}
     assert pairs["a", "c"] == pytest.approx(1.0)
     assert pairs["a", "b"] < 0.95
+
+
+def test_without_a_threshold_the_closest_memory_of_each_is_proposed() -> None:
+    memories = [
+        stored("a", ("m", (10, 0, 0))),
+        stored("b", ("m", (8, 6, 0))),
+        stored("c", ("m", (6, 0, 8))),
+        stored("d", ("m", (0, 2, -9))),
+    ]
+    assert found(memories, threshold=None) == [("a", "b", 0.8), ("a", "c", 0.6)]
+    assert found(memories, threshold=0.85) == []
+
+
+def test_the_closest_is_not_looked_for_below_a_pair_that_is_close_anyway() -> None:
+    memories = [stored("a", ("m", (1, 0))), stored("b", ("m", (1, 0.01)))]
+    assert [pair[:2] for pair in found(memories, threshold=None)] == [("a", "b")]
+
+
+def test_a_large_partition_has_the_pairs_of_the_threshold_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(semantic, "CLOSEST_UP_TO", 2)
+    memories = [
+        stored(id_, ("m", row)) for id_, row in (("a", (5, 0)), ("b", (3, 4)), ("c", (-4, 3)))
+    ]
+    assert found(memories, threshold=None) == []
+    monkeypatch.setattr(semantic, "CLOSEST_UP_TO", 3)
+    assert found(memories, threshold=None) == [("a", "b", 0.6)]

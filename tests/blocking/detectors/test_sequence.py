@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from echoless.blocking.detector import DetectorOptions
 from echoless.blocking.detectors import sequence
 from echoless.blocking.detectors.sequence import SequenceDetector, ratio
-from echoless.core.errors import UsageError
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from echoless.testing.detectors import memories_of
@@ -39,10 +38,8 @@ def pairs(texts: list[str], options: DetectorOptions) -> dict[tuple[str, str], f
     return made
 
 
-def options(
-    threshold: float | None = None, *, inclusive: bool = True, screen: bool = True
-) -> DetectorOptions:
-    return DetectorOptions(threshold=threshold, inclusive=inclusive, settings={"screen": screen})
+def options(threshold: float | None = None, *, inclusive: bool = True) -> DetectorOptions:
+    return DetectorOptions(threshold=threshold, inclusive=inclusive)
 
 
 @given(TEXT, TEXT)
@@ -58,8 +55,14 @@ def test_the_ratio_is_the_larger_direction_of_difflib(a: str, b: str) -> None:
 def test_the_screen_changes_no_answer(texts: list[str], threshold: float, inclusive: bool) -> None:
     strict = min(threshold, 0.95)
     chosen = threshold if inclusive else strict
-    with_screen = pairs(texts, options(chosen, inclusive=inclusive))
-    assert with_screen == pairs(texts, options(chosen, inclusive=inclusive, screen=False))
+    filled = [memory for memory in memories_of(texts) if memory.content.strip()]
+    ratios = {(a.id, b.id): ratio(a.content, b.content) for a, b in combinations(filled, 2)}
+    passing = {
+        ids: value
+        for ids, value in ratios.items()
+        if value > chosen or (inclusive and value == chosen)
+    }
+    assert pairs(texts, options(chosen, inclusive=inclusive)) == passing
 
 
 @given(st.lists(LONG, min_size=2, max_size=4), THRESHOLDS)
@@ -119,9 +122,7 @@ def test_the_ratio_of_known_texts() -> None:
 def test_a_threshold_is_inclusive_or_strict_as_asked(
     a: str, b: str, threshold: float, inclusive: bool, found: bool
 ) -> None:
-    for screen in (True, False):
-        chosen = options(threshold, inclusive=inclusive, screen=screen)
-        assert bool(pairs([a, b], chosen)) is found
+    assert bool(pairs([a, b], options(threshold, inclusive=inclusive))) is found
 
 
 def test_the_default_threshold_is_three_quarters_inclusive() -> None:
@@ -133,11 +134,10 @@ def test_contents_are_compared_as_they_are() -> None:
 
 
 def test_empty_texts_are_counted_and_never_a_pair() -> None:
-    for screen in (True, False):
-        tally = Tally()
-        detector = SequenceDetector(options(screen=screen))
-        assert not list(detector.detect(memories_of(["", "", "  \n", "ok"]), tally))
-        assert tally.counts == {"empty": 3}
+    tally = Tally()
+    detector = SequenceDetector(options())
+    assert not list(detector.detect(memories_of(["", "", "  \n", "ok"]), tally))
+    assert tally.counts == {"empty": 3}
 
 
 def test_a_missing_compiled_matcher_is_told_and_gives_the_same(
@@ -175,9 +175,3 @@ def test_many_near_copies_take_few_exact_ratios(monkeypatch: pytest.MonkeyPatch)
     assert sum(len(block.one) for block in blocks) == 3 * 397 + 3
     assert {int(one) for block in blocks for one in block.one} == {0, 1, 2}
     assert len(counted) == 3 * 397 + 3
-
-
-@pytest.mark.parametrize("value", [0, "no", None])
-def test_a_screen_that_is_neither_true_nor_false_is_refused(value: int | str | None) -> None:
-    with pytest.raises(UsageError, match="screen"):
-        SequenceDetector(DetectorOptions(settings={"screen": value}))

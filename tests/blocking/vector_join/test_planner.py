@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from echoless.blocking.similarities import DENSE, SEEN_ENOUGH
 from echoless.blocking.top_k import kept_partners
-from echoless.blocking.vector_join.dense_limits import DENSE, SEEN_ENOUGH
 from echoless.blocking.vector_join.equal_rows import copies_of, each_once
 from echoless.blocking.vector_join.exact_join import Join, JoinWork, pairs_above, row_norms
 from echoless.blocking.vector_join.hyperplane_join import layout_for, planes_for

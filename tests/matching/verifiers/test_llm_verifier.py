@@ -7,9 +7,13 @@ from typing import Any
 import pytest
 
 from echoless import Memory
+from echoless.core.choices import TIMEOUT
 from echoless.core.errors import UsageError, VerifierError
+from echoless.core.llm_limits import Limits
 from echoless.matching.verifiers import NoOpinion, Opinion, Says
-from echoless.matching.verifiers.llm_verifier import openai_verifier, read_opinion
+from echoless.matching.verifiers.llm_verifier import ModelVerifier, openai_verifier, read_opinion
+from echoless.models.llm.openai import OpenAIModel
+from echoless.models.llm.retrying_model import RETRIES, GovernedModel
 from tests.model_server import ModelServer, Raw, data_of, fails, hangs, opinion
 
 KEY = "sk-very-secret-0123456789"
@@ -19,8 +23,13 @@ def pair(a: str = "one", b: str = "two") -> tuple[Memory, Memory]:
     return Memory(id="a", content=a), Memory(id="b", content=b)
 
 
+def verifier_at(url: str, *, retries: int = RETRIES, timeout: float = TIMEOUT) -> ModelVerifier:
+    limits = Limits(workers=1, timeout=timeout)
+    return ModelVerifier(GovernedModel(OpenAIModel(f"m@{url}"), limits, retries=retries))
+
+
 def ask(server: ModelServer, *texts: tuple[str, str], **options: Any) -> list[object]:
-    verifier = openai_verifier(f"m@{server.url}", **options)
+    verifier = verifier_at(server.url, **options)
     return list(verifier.verify([pair(*each) for each in texts or [("one", "two")]]))
 
 
@@ -169,7 +178,7 @@ def test_a_refused_key_or_model_is_an_error(server: ModelServer, status: int, ad
 
 def test_a_server_that_is_not_there_is_an_error(server: ModelServer) -> None:
     with pytest.raises(VerifierError, match="cannot be reached"):
-        openai_verifier(f"m@{server.nowhere}", retries=0).verify([pair()])
+        verifier_at(server.nowhere, retries=0).verify([pair()])
 
 
 def test_what_was_answered_before_the_server_went_away_is_kept(server: ModelServer) -> None:

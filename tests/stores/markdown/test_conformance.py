@@ -56,13 +56,13 @@ class TestFileWithComments(BulletConformance):
         return f"markdown:///{folder}/NOTES.md?hide=comment"
 
 
-class TestRules(BulletConformance):
+class TestRulesByHeading(BulletConformance):
     FILE = "AGENTS.md"
 
     __test__ = True
 
     def url(self, folder: Path) -> str:
-        return f"markdown:///{folder}/project?preset=agent-rules"
+        return f"markdown:///{folder}/project?preset=agent-rules&scope=heading"
 
 
 class TestObservations(BulletConformance):
@@ -81,11 +81,23 @@ class TestObservations(BulletConformance):
         return sorted(ids) if FULL.id in ids else list(ids)
 
 
+class TestRules(TestObservations):
+    """A bullet of a rule file holds its text alone; the file is the scope."""
+
+    def url(self, folder: Path) -> str:
+        return f"markdown:///{folder}/project?preset=agent-rules"
+
+    def kept(self, memory: Memory) -> Memory:
+        folder = memory.namespace.partition("/")[0]
+        name = f"{folder}/AGENTS.md" if folder else "AGENTS.md"
+        return Memory(id=memory.id, content=memory.content, namespace=name)
+
+
 class TestDailyNotes(StoreConformance):
     """A day is all that a daily note knows of the time, and no scope."""
 
     def url(self, folder: Path) -> str:
-        return f"markdown:///{folder}/workspace?preset=openclaw"
+        return f"markdown:///{folder}/workspace?preset=openclaw&scope=heading"
 
     def kept(self, memory: Memory) -> Memory:
         return Memory(

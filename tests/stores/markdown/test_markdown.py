@@ -531,8 +531,9 @@ def test_a_name_that_another_writer_takes_meanwhile_is_exchanged(
     assert taken.read_text() == "Something else entirely.\n"
 
 
+@pytest.mark.parametrize("scope", ["scope=file", "scope=heading"])
 def test_a_new_bullet_goes_to_the_end_of_its_section_and_leaves_without_trace(
-    tmp_path: Path,
+    tmp_path: Path, scope: str
 ) -> None:
     text = "# A\n\n* one\n\n## B\n\nEnd."
     folder = write(tmp_path, CLAUDE_md=text)
@@ -543,11 +544,14 @@ def test_a_new_bullet_goes_to_the_end_of_its_section_and_leaves_without_trace(
         "CLAUDE.md > D": "# A\n\n* one\n\n## B\n\nEnd.\n\n# D\n\n- new\n",
         "other.md > E": text,
     }
-    with open_store(folder) as store, store.writing():
+    url = f"markdown:///{folder}?{scope}"
+    with open_store(url) as store, store.writing():
         for namespace, expected in new.items():
             name = "AGENTS.md" if namespace.startswith("other") else "CLAUDE.md"
             space = namespace.replace("other.md", name)
-            store.put([Memory(id="n", content="new", namespace=space)])
+            made = store.shaped(Memory(id="n", content="new", namespace=space))
+            assert made.namespace == (name if scope == "scope=file" else space)
+            store.put([made])
             assert (folder / "CLAUDE.md").read_text() == expected
             store.remove(["n"])
             assert (folder / "CLAUDE.md").read_text() == text

@@ -292,6 +292,22 @@ def test_a_note_that_another_one_links_to_is_the_one_that_stays(tmp_path: Path, 
     assert texts(folder) == files
 
 
+def test_a_link_that_was_written_to_a_hidden_note_is_a_fault(tmp_path: Path) -> None:
+    notes = {"a.md": f"{RULE}\n", "b.md": f"{RULE}\n", "c.md": "Releases leave on Tuesdays.\n"}
+    folder = write(tmp_path, {"MEMORY.md": "- [A](a.md)\n- [B](b.md)\n", **notes})
+    run = deduped(folder)
+    with open_store(folder) as store:
+        assert check(store).sound
+    (hidden,) = {"a.md", "b.md"} - {path.name for path in folder.glob("*.md")}
+    (folder / "c.md").write_text(f"Releases leave on Tuesdays, see [[{hidden[0]}]].\n")
+    with open_store(folder) as store:
+        (problem,) = check(store).problems
+    assert problem.says == f"{hidden} is hidden, and a link to it leads nowhere: in c.md."
+    with open_store(folder) as store:
+        undo(store, run)
+        assert check(store).sound
+
+
 def test_a_link_of_a_note_to_itself_and_of_the_index_keep_nothing(tmp_path: Path) -> None:
     files = {"MEMORY.md": "- [A](a.md)\n- [B](b.md)\n"}
     for name in "ab":
@@ -499,7 +515,7 @@ def test_a_heading_with_a_day_in_words_does_not_separate_daily_notes(
 ) -> None:
     files = {"memory/2026-04-12.md": "- It listens on 3128.\n"}
     files["DREAMS.md"] = f"## {day}\n\n- {RULE}\n\n## May matters\n\n- {OTHER}\n"
-    found = memories(write(tmp_path, files)).values()
+    found = memories(f"markdown:///{write(tmp_path, files)}?scope=heading").values()
     assert {m.content: m.namespace for m in found if m.content in {RULE, OTHER}} == {
         RULE: "",
         OTHER: "May matters",

@@ -20,7 +20,8 @@ from echoless import apply, find, open_store, plan, undo
 from echoless.core.model import Memory
 from echoless.core.settings import Choices, resolve
 from echoless.stores.base import Printed, Scope, Store
-from echoless.stores.sql import hiding, namespace_conditions
+from echoless.stores.sql import namespace_conditions
+from echoless.stores.sql import table as tables
 from echoless.stores.sql.row_codec import Codec
 from echoless.stores.sql.table import Row
 from tests.postgres_server import Server
@@ -342,7 +343,7 @@ def test_a_date_that_hides_a_row_of_mem0_is_part_of_the_digest_when_it_has_come(
             def now(cls, tz: tzinfo | None = None) -> Later:
                 return cls(3000, 1, 1, tzinfo=tz)
 
-        monkeypatch.setattr(hiding, "datetime", Later)
+        monkeypatch.setattr(tables, "datetime", Later)
         agrees(store)
         assert store.count() == 1
         assert store.prints().by_namespace != before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -24,6 +25,7 @@ from echoless.core.errors import (
 )
 from echoless.core.profiles import ActionKind
 from echoless.core.settings import Choices, resolve
+from echoless.core.timestamps import day
 from echoless.ingest.guard import Guard
 from echoless.stores.field_map import read_pairs
 from echoless.stores.registry import mapped
@@ -466,10 +468,76 @@ def test_a_database_of_an_unknown_program_is_told_with_the_command_that_reads_it
         answer = CliRunner().invoke(main, ["audit", address])
         assert answer.exit_code == code, answer.output
         assert command in answer.output
-        assert "Other tables with texts: chats (said)." in answer.output
+        assert (
+            f"\nTo read its table chats: echoless audit 'sql:///{path}?map=content:said#chats'."
+            in (answer.output)
+        )
     answer = CliRunner().invoke(main, ["audit", f"sql:///{path}#chats"])
     assert f"sql:///{path}?map=content:said#chats" in answer.output
     assert CliRunner().invoke(main, command.replace("'", "").split()[1:]).exit_code == 0
+
+
+def bot_file(folder: Path, unit: float = 1) -> Path:
+    """A table of facts of two tenants with Unix times, one of its rows deleted."""
+    path = folder / "bot.db"
+    rows = [
+        (1, "The printer is out of toner.", "t1", 1_767_000_000 * unit, None),
+        (2, "the printer is out of toner", "t1", 1_767_086_400 * unit, None),
+        (3, "The printer is out of toner", "t2", 1_767_172_800 * unit, None),
+        (4, "The lift is being repaired.", "t1", 1_767_259_200 * unit, "2026-02-01"),
+    ]
+    with closing(sqlite3.connect(path)) as db, db:
+        names = "id INTEGER PRIMARY KEY, fact TEXT, tenant TEXT, learned_at, deleted_at TEXT"
+        db.execute(f"CREATE TABLE facts ({names})")
+        db.executemany("INSERT INTO facts VALUES (?, ?, ?, ?, ?)", rows)
+    return path
+
+
+@pytest.mark.parametrize("unit", [1, 1.0, 1_000, 1_000_000])
+def test_the_command_told_for_an_own_table_reads_owners_times_and_deletions(
+    tmp_path: Path, unit: float
+) -> None:
+    path = bot_file(tmp_path, unit)
+    options = "map=content:fact&map=namespace:tenant&map=created_at:learned_at&hide=deleted_at"
+    command = f"echoless audit 'sql:///{path}?{options}#facts'"
+    told = CliRunner().invoke(main, ["audit", str(path)]).output
+    assert f"To read its table facts: {command}. Guessed by name: " in told
+    assert "hide=deleted_at (a mark of deletion)" in told
+    (address,) = shlex.split(command)[2:]
+    with open_store(address) as store:
+        found = find(store)
+        assert store.namespaces() == {"t1": 2, "t2": 1}
+        assert [day(memory.created_at) for memory in found.memories.values()] == [
+            "2025-12-29",
+            "2025-12-30",
+            "2025-12-31",
+        ]
+        assert [[group.survivor, *(m.id for m in group.members)] for group in found.groups] == [
+            ["1", "2"]
+        ]
+
+
+def test_columns_of_an_own_table_that_nothing_reads_are_named(tmp_path: Path) -> None:
+    with open_store(f"sql:///{bot_file(tmp_path)}?map=content:fact#facts") as store:
+        found = find(store)
+        assert len(found.memories) == 4
+        notes = " ".join(found.tally.notes)
+    assert "map=created_at:learned_at in the address reads the times of creation." in notes
+    assert "deleted or archived: 1. They count as memories; hide=deleted_at in the" in notes
+
+
+def test_rows_of_two_tenants_of_a_server_are_in_no_group_without_a_map(
+    database: str, server_table: psycopg.Connection
+) -> None:
+    server_table.execute("CREATE TABLE facts (id int PRIMARY KEY, content text, tenant text)")
+    for number, tenant in enumerate(("t1", "t1", "t2"), 1):
+        text = "The gateway listens on port 8443."
+        server_table.execute("INSERT INTO facts VALUES (%s, %s, %s)", (number, text, tenant))
+    with open_store(f"postgresql://{database}#facts") as store:
+        found = find(store)
+        (group,) = found.groups
+        assert {group.survivor, *(member.id for member in group.members)} == {"1", "2"}
+        assert any("'tenant' are never compared" in note for note in found.tally.notes)
 
 
 def test_rows_without_a_text_are_told_with_the_place_of_the_one_they_have(tmp_path: Path) -> None:

@@ -158,6 +158,10 @@ def test_what_a_reader_would_miss_is_named(sources: list[str], text: str, lost: 
             "ログにはDatadogを使い、Datadogに送ると決めた。",
         ),
         (
+            ["A pull request closes 2 tickets at most."],
+            "A pull request closes at most two tickets.",
+        ),
+        (
             [
                 "The staging database is wiped on Sundays.",
                 "Staging DB gets wiped every Sunday night.",

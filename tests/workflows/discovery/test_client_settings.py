@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from echoless.workflows.discovery import client_settings
-from echoless.workflows.discovery.client_settings import named_stores
+from echoless.workflows.discovery import search
+from echoless.workflows.discovery.search import named_stores
 from echoless.workflows.discovery.walk import Passed
 
 
@@ -77,7 +77,7 @@ def test_a_path_relative_to_a_server_is_said(tmp_path: Path) -> None:
 def test_a_file_beyond_the_limit_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_settings, "MOST_BYTES", 10)
+    monkeypatch.setattr(search, "MOST_BYTES", 10)
     (tmp_path / ".claude.json").write_text(json.dumps({"env": server("/a")}), "utf-8")
     passed = Passed()
     assert named(tmp_path, passed) == []

@@ -47,11 +47,11 @@ def planned(session: ReviewSession) -> dict[str, str]:
     return {member.id: action.survivor for action in actions for member in action.members}
 
 
-def test_groups_newer_values_and_unsure_pairs_are_asked_about_surest_first(
+def test_newer_values_and_conflicts_are_asked_about_before_groups_and_unsure_pairs(
     session: ReviewSession,
 ) -> None:
     asked = [item.ids for item in session.items.values()]
-    assert asked == [PORTS, TEA, COFFEE, NEWER_PORT, NEWER_TEA, *BACKUPS]
+    assert asked == [NEWER_PORT, NEWER_TEA, *BACKUPS, PORTS, TEA, COFFEE]
 
 
 def test_answers_are_in_a_review_opened_anew(session: ReviewSession, opened: Open) -> None:
@@ -59,12 +59,33 @@ def test_answers_are_in_a_review_opened_anew(session: ReviewSession, opened: Ope
     session.differ(key(session, TEA))
     session.skip(key(session, COFFEE))
     assert opened().answers == session.answers
-    assert [opened().state(k) for k in list(session.items)[:4]] == [
-        "accept",
-        "different",
-        "skip",
-        "open",
-    ]
+    states = [opened().state(k) for k in session.items]
+    assert states == [*["open"] * 5, "accept", "different", "skip"]
+
+
+def test_true_at_different_times_is_stored_and_keeps_the_pair_out_of_plans(
+    session: ReviewSession, opened: Open
+) -> None:
+    before = set(session.items)
+    answer = session.differ(key(session, NEWER_TEA), times=True)
+    assert answer.apart == (NEWER_TEA,)
+    again = opened()
+    assert again.answers[answer.key].times
+    assert answer.key not in again.items
+    assert before - set(again.items) == {answer.key}
+    (pair,) = again.decisions().pairs
+    assert pair.origin == "in a review: both are true, at different times"
+    assert planned(again) == {}
+    again.take_back(answer.key)
+    assert kept(again) == set()
+
+
+def test_a_chain_between_groups_that_are_kept_apart_is_not_asked_about_again(
+    session: ReviewSession, opened: Open
+) -> None:
+    """The other copies of a group say what its survivor says."""
+    session.differ(key(session, NEWER_TEA))
+    assert not [ids for ids in (i.ids for i in opened().items.values()) if "t-3" in ids]
 
 
 def test_the_plan_puts_each_line_of_answers_behind_its_last_survivor(
@@ -157,7 +178,7 @@ def test_answers_that_go_round_in_a_circle_are_refused(session: ReviewSession) -
 
 
 def test_an_unsure_pair_needs_a_survivor(session: ReviewSession) -> None:
-    with pytest.raises(UsageError, match="Choose which memory stays: c-1, c-2"):
+    with pytest.raises(UsageError, match="Press 1 or 2"):
         session.accept(key(session, BACKUPS[0]))
 
 

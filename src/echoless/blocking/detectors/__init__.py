@@ -6,30 +6,16 @@ needs.
 
 from __future__ import annotations
 
-from echoless.blocking.detector import (
-    BulkDetector,
-    Card,
-    Detector,
-    DetectorOptions,
-    Pairwise,
-    Proposed,
-    Steady,
-    check_threshold,
-)
+from echoless.blocking.detector import BulkDetector as BulkDetector
+from echoless.blocking.detector import Card as Card
+from echoless.blocking.detector import Detector as Detector
+from echoless.blocking.detector import DetectorOptions as DetectorOptions
+from echoless.blocking.detector import Pairwise as Pairwise
+from echoless.blocking.detector import Proposed as Proposed
+from echoless.blocking.detector import Steady as Steady
+from echoless.blocking.detector import check_threshold
 from echoless.core import plugins
 from echoless.core.errors import UsageError
-
-__all__ = [
-    "BulkDetector",
-    "Card",
-    "Detector",
-    "DetectorOptions",
-    "Pairwise",
-    "Proposed",
-    "Steady",
-    "all_detectors",
-    "open_detector",
-]
 
 
 def open_detector(name: str, options: DetectorOptions) -> Detector:

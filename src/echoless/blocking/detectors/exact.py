@@ -7,18 +7,23 @@ from typing import Final
 
 import numpy as np
 
-from echoless.blocking.detector import Card, DetectorOptions, Proposed, gate_for, refuse_unknown
-from echoless.blocking.equal_values import by_id, cut_short, fold, pairs_within, stars
-from echoless.core.model import Candidate, Memory
+from echoless.blocking.detector import (
+    Bulk,
+    Card,
+    DetectorOptions,
+    Proposed,
+    gate_for,
+    refuse_unknown,
+)
+from echoless.blocking.equal_values import cut_short, fold, stars
+from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from echoless.core.text import is_blank
-
-__all__ = ["ExactDetector"]
 
 NAME: Final = "exact"
 
 
-class ExactDetector:
+class ExactDetector(Bulk):
     """A detector of memories whose contents are equal code point for code point, similarity 1.0.
 
     Every pair among copies is proposed, unless fewer partners are asked for. A threshold changes
@@ -37,21 +42,10 @@ class ExactDetector:
         refuse_unknown(NAME, options)
         gate_for(NAME, options, 1.0)
 
-    def detect(self, memories: Sequence[Memory], tally: Tally) -> Iterator[Candidate]:
-        """Yields all pairs of equal contents; empty texts are no candidates."""
-        texts = []
-        for memory in by_id(memories):
-            if is_blank(memory.content):
-                tally.skip("empty", memory.id)
-            else:
-                texts.append((memory.content, memory))
-        for copies in fold(texts).values():
-            yield from pairs_within(copies, NAME, 1.0)
-
     def propose(
         self, memories: Sequence[Memory], tally: Tally, most: int | None = None
     ) -> Iterator[Proposed]:
-        """Yields the pairs of `detect` as arrays; see `BulkDetector`."""
+        """Yields all pairs of equal contents; empty texts are no candidates."""
         texts = []
         for position, memory in enumerate(memories):
             if is_blank(memory.content):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.blocking.detector import (
+    Bulk,
     Card,
     DetectorOptions,
     Proposed,
@@ -19,19 +20,15 @@ from echoless.blocking.detector import (
     proposed,
     refuse_unknown,
 )
-from echoless.blocking.equal_values import by_id
 from echoless.blocking.similarities import DECIMALS, LEXICAL_THRESHOLD
 from echoless.blocking.text_join.approximate_tfidf_join import LOOKED_AT, WordingJoin
 from echoless.blocking.text_join.shingling import load_for
 from echoless.blocking.text_join.tfidf_join import Likeness
 from echoless.blocking.text_join.tfidf_rows import gram_rows, rows_and_clues
-from echoless.blocking.top_k import among_classes
-from echoless.core.model import Candidate, Memory
+from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from echoless.core.runtime import MISSING, compiled
 from echoless.core.text import char_ngrams
-
-__all__ = ["LexicalDetector", "pair_similarity"]
 
 Ints = NDArray[np.int64]
 
@@ -58,7 +55,7 @@ def pair_similarity(one: str, other: str) -> float:
     return round(min(1.0, product / sqrt(lengths)), DECIMALS) if lengths else 0.0
 
 
-class LexicalDetector:
+class LexicalDetector(Bulk):
     """A detector of memories with a high cosine of character-n-gram TF-IDF vectors.
 
     Terms are `echoless.core.text.char_ngrams` of the case-folded normal form (3 characters, 2 for
@@ -83,25 +80,6 @@ class LexicalDetector:
         self._n = count_setting(NAME, options, "n", default=3, least=2, most=8)
         self._pulse = options.pulse
         self._memories = options.memories
-        self._joins = options.joins
-
-    def detect(self, memories: Sequence[Memory], tally: Tally) -> Iterator[Candidate]:
-        """Yields pairs whose cosine passes the threshold.
-
-        Texts of which normalisation leaves nothing are skipped as "nothing but dressing". Texts of
-        the same n-grams are one comparison, however many they are.
-        """
-        ordered = by_id(memories)
-        load_for(self._memories, (memory.content for memory in ordered))
-        rows = gram_rows((memory.content for memory in ordered), self._n)
-        places = self._filled(ordered, rows.filled, tally)
-        first = rows.first_equal()
-        distinct = places[first[places] == places]
-        classes: dict[int, list[Memory]] = {row: [] for row in distinct.tolist()}
-        for place in places.tolist():
-            classes[int(first[place])].append(ordered[place])
-        pairs = Likeness(rows.chosen(distinct), self._gate).pairs()
-        yield from among_classes(list(classes.values()), pairs, NAME, self._pulse)
 
     def propose(
         self, memories: Sequence[Memory], tally: Tally, most: int | None = None
@@ -127,12 +105,6 @@ class LexicalDetector:
             "words. Measured, that finds all closest partners from a similarity of 0.5 and "
             f"95 % from 0.4 on.{slow}"
         )
-        if self._joins is not None and len(memories) >= self._joins.least:
-            with self._joins.wording(contents, self._n, len(memories)) as wording:
-                places = self._filled(memories, wording.filled, tally)
-                blocks = wording.pairs(self._gate, most)
-                yield from self._pulsing(proposed(blocks, places, NAME, tally, most))
-            return
         rows, clues = rows_and_clues(contents, self._n)
         places = self._filled(memories, rows.filled, tally)
         join = WordingJoin(rows.chosen(places), clues.chosen(places), self._gate, most)

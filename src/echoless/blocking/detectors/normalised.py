@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
 from typing import Final
 
 import numpy as np
 
-from echoless.blocking.detector import Card, DetectorOptions, Proposed, gate_for, refuse_unknown
-from echoless.blocking.equal_values import by_id, cut_short, fold, stars
+from echoless.blocking.detector import (
+    Bulk,
+    Card,
+    DetectorOptions,
+    Proposed,
+    gate_for,
+    refuse_unknown,
+)
+from echoless.blocking.equal_values import cut_short, fold, stars
 from echoless.blocking.similarities import CASE_FOLDED, CASE_KEPT
-from echoless.core.model import Candidate, Memory, candidate
+from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from echoless.core.text import normalise
 
@@ -20,7 +26,7 @@ __all__ = ["CASE_FOLDED", "CASE_KEPT", "NormalisedDetector"]
 NAME: Final = "normalised"
 
 
-class NormalisedDetector:
+class NormalisedDetector(Bulk):
     """A detector of memories whose normal forms (`echoless.core.text.normalise`) are equal.
 
     The normal form ignores Markdown dressing, typographic quotes, white space, invisible characters
@@ -42,29 +48,10 @@ class NormalisedDetector:
         refuse_unknown(NAME, options)
         self._gate = gate_for(NAME, options, CASE_FOLDED)
 
-    def detect(self, memories: Sequence[Memory], tally: Tally) -> Iterator[Candidate]:
-        """Yields pairs of equal normal forms.
-
-        Texts of which nothing is left, such as `***`, are skipped as "nothing but dressing".
-        """
-        folded = []
-        for memory in by_id(memories):
-            form = normalise(memory.content, fold_case=True)
-            if form:
-                folded.append((form, memory))
-            else:
-                tally.skip("nothing but dressing", memory.id)
-        for members in fold(folded).values():
-            forms = [(normalise(memory.content), memory.id) for memory in members]
-            for (form, one), (other_form, other) in combinations(forms, 2):
-                similarity = CASE_KEPT if form == other_form else CASE_FOLDED
-                if self._gate.passes(similarity):
-                    yield candidate(one, other, NAME, similarity)
-
     def propose(
         self, memories: Sequence[Memory], tally: Tally, most: int | None = None
     ) -> Iterator[Proposed]:
-        """Yields the pairs of `detect` as arrays; see `BulkDetector`."""
+        """Yields pairs of equal normal forms."""
         fold_case = self._gate.passes(CASE_FOLDED)
         forms = []
         for position, memory in enumerate(memories):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations
 from typing import Final
 
 import numpy as np
@@ -13,18 +12,17 @@ from rapidfuzz.distance import Indel
 from rapidfuzz.process import cdist
 
 from echoless.blocking.detector import (
+    Bulk,
     Card,
     DetectorOptions,
     Gate,
     Proposed,
-    flag_setting,
     gate_for,
     proposed,
     refuse_unknown,
 )
-from echoless.blocking.equal_values import by_id
 from echoless.blocking.top_k import Partners
-from echoless.core.model import Candidate, Memory, candidate
+from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from echoless.core.runtime import workers
 from echoless.core.text import is_blank
@@ -38,7 +36,6 @@ except ImportError:  # no wheel for this platform
 
     COMPILED = False
 
-__all__ = ["SequenceDetector", "ratio"]
 
 NAME: Final = "sequence"
 DEFAULT_THRESHOLD: Final = 0.75
@@ -89,7 +86,7 @@ def _ratio_below(a: str, b: str, bound: float) -> float:
     return max(first, _one_way(b, a))
 
 
-class SequenceDetector:
+class SequenceDetector(Bulk):
     """A detector of memories whose raw contents have a high `difflib` ratio (see `ratio`).
 
     Contents are compared as they are: case and white space count. The default threshold 0.75 is
@@ -98,7 +95,7 @@ class SequenceDetector:
     Screen: matching blocks form a common subsequence, so the Indel similarity (twice the longest
     common subsequence over both lengths) is an upper bound of either direction, and
     `2 * min / (len(a) + len(b))` an upper bound of that. Only pairs a bound cannot rule out are
-    computed. The setting `screen: false` computes all pairs; the answers are the same.
+    computed.
     """
 
     name = NAME
@@ -111,29 +108,9 @@ class SequenceDetector:
     )
 
     def __init__(self, options: DetectorOptions) -> None:
-        refuse_unknown(NAME, options, "screen")
+        refuse_unknown(NAME, options)
         self._gate = gate_for(NAME, options, DEFAULT_THRESHOLD)
         self._pulse = options.pulse
-        self._screen = flag_setting(NAME, options, "screen", default=True)
-
-    def detect(self, memories: Sequence[Memory], tally: Tally) -> Iterator[Candidate]:
-        """Yields pairs whose ratio passes the threshold; empty texts are no candidates."""
-        filled = []
-        for memory in by_id(memories):
-            if is_blank(memory.content):
-                tally.skip("empty", memory.id)
-            else:
-                filled.append(memory)
-        _note_slow(tally, len(filled))
-        if self._screen:
-            filled.sort(key=lambda memory: (len(memory.content), memory.id))
-        texts = [memory.content for memory in filled]
-        pairs = bounded_pairs(texts, self._gate, self._pulse) if self._screen else _all_pairs(texts)
-        for row, column, bound in pairs:
-            self._pulse()
-            similarity = _ratio_below(texts[row], texts[column], bound)
-            if self._gate.passes(similarity):
-                yield candidate(filled[row].id, filled[column].id, NAME, similarity)
 
     def propose(
         self, memories: Sequence[Memory], tally: Tally, most: int | None = None
@@ -156,9 +133,7 @@ class SequenceDetector:
         places = [place for place, _ in filled]
         texts = [text for _, text in filled]
         partners = Partners(most)
-        if not self._screen:
-            pairs = _all_pairs(texts)
-        elif most is None:
+        if most is None:
             pairs = bounded_pairs(texts, self._gate, self._pulse)
         else:
             pairs = bounded_before(texts, places, partners, self._gate, self._pulse)
@@ -176,11 +151,6 @@ def _note_slow(tally: Tally, texts: int) -> None:
     """Notes that the slower matcher is used, if there is a pair to compare."""
     if not COMPILED and texts > 1:
         tally.note("sequence: cydifflib is not installed, difflib is used (slower, same result)")
-
-
-def _all_pairs(texts: Sequence[str]) -> Iterator[tuple[int, int, float]]:
-    """Yields the positions of every pair of texts and 1.0, a bound that rules out nothing."""
-    return ((row, column, 1.0) for row, column in combinations(range(len(texts)), 2))
 
 
 def bounded_pairs(

@@ -25,11 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.blocking.detector import Gate
-from echoless.blocking.similarities import DECIMALS
+from echoless.blocking.similarities import DECIMALS, DENSE, SEEN_ENOUGH
 from echoless.blocking.text_join.shingling import chunks, in_order, loops_loaded, ranges
 from echoless.blocking.text_join.tfidf_rows import TermRows
 from echoless.blocking.top_k import Pairs, closest_before, together
-from echoless.blocking.vector_join.dense_limits import DENSE, SEEN_ENOUGH
 from echoless.core.optional import lazy_module
 
 if TYPE_CHECKING:

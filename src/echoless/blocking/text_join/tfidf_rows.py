@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -38,9 +38,6 @@ Words = NDArray[np.uint64]
 
 _AT_ONCE = 1 << 20
 """Terms numbered anew at a time."""
-
-Counted = tuple[Runs, NDArray[np.int32]]
-"""Runs without repeats, and how often each number occurs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +97,6 @@ class TermRows:
         terms, counts = self.terms[places], self.counts[places]
         return TermRows(starts_of(sizes), terms, counts, self.idf, self.lengths[rows])
 
-    def first_equal(self) -> Ints:
-        """Returns for each row the first one with equal terms and counts; shape (rows,), int64."""
-        known: dict[bytes, int] = {}
-        first = np.empty(self.rows, dtype=np.int64)
-        bounds = self.starts.tolist()
-        for row in range(self.rows):
-            own = slice(bounds[row], bounds[row + 1])
-            key = self.terms[own].tobytes() + b"|" + self.counts[own].tobytes()
-            first[row] = known.setdefault(key, row)
-        return first
-
 
 @dataclass(frozen=True, slots=True)
 class Clues:
@@ -147,22 +133,8 @@ def rows_and_clues(texts: Iterable[str], n: int) -> tuple[TermRows, Clues]:
 
     Words are those of `echoless.core.text.words`. A text without a word has its n-grams for clues.
     """
-    rows, clues = _Collector(), _Collector()
-    for counted_grams, (words, _) in grams_and_clues(texts, n):
-        rows.add(*counted_grams)
-        clues.add(words)
-    made = clues.clues()  # first: so the numbering of words is gone when the rows are made
-    return rows.rows(), made
 
-
-def grams_and_clues(texts: Iterable[str], n: int) -> Iterator[tuple[Counted, Counted]]:
-    """Yields n-grams and clues of `rows_and_clues`, a batch of texts at a time.
-
-    Yields:
-        Runs of the n-grams, one for each text, and how often each occurs; the same of the clues.
-    """
-
-    def read(batch: Sequence[str]) -> tuple[Counted, Counted]:
+    def read(batch: Sequence[str]) -> tuple[tuple[Runs, NDArray[np.int32]], Runs]:
         forms = forms_of(batch)
         grams, words = gram_runs(batch, n, forms), word_runs(batch, forms)
         pairs = word_shingle_runs(batch, 2, words)
@@ -173,9 +145,14 @@ def grams_and_clues(texts: Iterable[str], n: int) -> Iterator[tuple[Counted, Cou
         order = np.argsort(owners, kind="stable")
         values = np.concatenate([words.values, pairs.values, instead])[order]
         clues = Runs(starts_of(sum(lengths, np.zeros(len(batch), np.int64))), values)
-        return distinct(grams), distinct(clues)
+        return distinct(grams), distinct(clues)[0]
 
-    return in_order(read, batches(texts))
+    rows, clues = _Collector(), _Collector()
+    for counted_grams, words_and_pairs in in_order(read, batches(texts)):
+        rows.add(*counted_grams)
+        clues.add(words_and_pairs)
+    made = clues.clues()  # first: so the numbering of words is gone when the rows are made
+    return rows.rows(), made
 
 
 class Numbering:

@@ -41,6 +41,9 @@ KERNELS: Final = "echoless.blocking.vector_join.bit_kernels"
 _BLOCK: Final = 4096
 """Rows compared at a time with those that are asked for, or whose lengths are computed."""
 
+_STEADY: Final = 5
+"""Decimals of a 32-bit product that hang on no order of summation."""
+
 _UNIT_ROUNDOFF: Final = 2.0**-24
 """Of float32."""
 
@@ -183,6 +186,26 @@ def renewed_pairs(join: Join, known: KnownHits, most: int | None, work: JoinWork
         yield wanted
 
 
+def closest_below(join: Join, least: float) -> Hits:
+    """Returns for each row its closest other row, where that pair is no hit; each pair once.
+
+    It multiplies all rows at once: for some thousand rows.
+
+    Args:
+        join: Rows and threshold.
+        least: Cosine from which a pair is wanted, inclusive.
+    """
+    unit = join.unit(0, len(join.rows))
+    # rounded, so that the order of a sum does not choose between equals
+    product = np.round(unit @ unit.T, _STEADY)
+    np.fill_diagonal(product, -np.inf)
+    rows, other = np.arange(len(unit)), product.argmax(axis=1)
+    pairs = np.unique(np.minimum(rows, other) * len(unit) + np.maximum(rows, other))
+    i, j = pairs // len(unit), pairs % len(unit)
+    cosine = cosines(join.rows, join.norms, i, j)
+    return _where((i, j, cosine), (cosine >= least) & ~join.passes(cosine))
+
+
 def some_of(hits: Hits, most: int | None) -> tuple[Hits, int]:
     """Returns the wanted partners of some rows, and how many of the rows have more.
 
@@ -224,33 +247,18 @@ def in_order_of_rows(parts: Sequence[Hits]) -> Hits:
     return i[order], j[order], cosine[order]
 
 
-def pairs_within(
-    rows: NDArray[np.float32],
-    groups: Iterable[NDArray[np.int64]],
-    threshold: float,
-    *,
-    inclusive: bool = True,
-    budget: int = BUDGET,
-) -> Iterator[Hits]:
+def pairs_within(join: Join, groups: Iterable[NDArray[np.int64]]) -> Iterator[Hits]:
     """Yields the hits of `pairs_above` whose rows share at least one group, each once.
 
     Args:
-        rows: As there.
+        join: Its budget does not count a copy of the rows, nor 8 bytes for each pair that passes
+            the screen, once for each group that holds it.
         groups: Row numbers, ascending in each group. Groups may share rows.
-        threshold: -1 to 1.
-        inclusive: False asks for cosines above the threshold.
-        budget: Bytes of working memory, beside a copy of the rows and 8 bytes for each pair that
-            passes the screen, once for each group that holds it.
 
     Yields:
         Hits in a fixed order (by i, then j); arrays are never empty.
-
-    Raises:
-        ValueError: A row is zero or not finite.
     """
-    budget = max(budget, 1 << 20)
-    side = _side(budget, rows.shape[1])
-    join = Join(rows, _norms(rows, side), threshold, inclusive, budget)
+    side = _side(join.budget, join.rows.shape[1])
     floor, unit = join.floor, join.all_units(side)
     screened = [np.zeros(0, dtype=np.int64)]  # pairs as `i * rows + j`
     for group in groups:
@@ -261,7 +269,7 @@ def pairs_within(
                 i, j = _ahead(upper @ lower.T >= floor, top, left)
                 screened.append(group[i] * len(unit) + group[j])
     pairs = np.unique(np.concatenate(screened))
-    yield from join.confirmed(pairs // len(rows), pairs % len(rows))
+    yield from join.confirmed(pairs // len(unit), pairs % len(unit))
 
 
 def cosines(

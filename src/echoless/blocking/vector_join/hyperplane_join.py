@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.blocking.vector_join.dense_limits import SEEN_ENOUGH
+from echoless.blocking.similarities import SEEN_ENOUGH
 from echoless.blocking.vector_join.exact_join import (
     Hits,
     Join,
@@ -224,7 +224,7 @@ def bucket_pairs(
             parts += hits_of_table
     else:
         buckets = (bucket for table in numbers for bucket in buckets_of(tables.keys[:, table]))
-        parts += pairs_within(join.rows, buckets, join.threshold, inclusive=join.inclusive)
+        parts += pairs_within(join, buckets)
         work.verified += sum(len(part[0]) for part in parts)
     hits, crowded = some_of(in_order_of_rows(parts), most)
     work.crowded += crowded

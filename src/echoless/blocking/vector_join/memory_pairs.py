@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from echoless.blocking.detector import Proposed
 from echoless.blocking.known_pairs import KnownPairs
-from echoless.blocking.vector_join.exact_join import Hits, KnownHits, cosines, row_norms
+from echoless.blocking.vector_join.exact_join import Hits, Join, KnownHits, cosines, row_norms
 from echoless.models.encoders.base import Matrix
 
 
@@ -47,11 +47,12 @@ def owned(matrix: Matrix, hits: Iterator[Hits]) -> Iterator[Proposed]:
         yield Proposed(np.array(first), np.array(second), np.array(similarity))
 
 
-def known_rows(matrix: Matrix, known: KnownPairs) -> KnownHits:
-    """Returns known pairs of memories as pairs of the rows they own; each owns one at most."""
+def known_rows(matrix: Matrix, known: KnownPairs, join: Join) -> KnownHits:
+    """Returns the known hits of a join as pairs of rows; each memory owns one row at most."""
     row_of = np.full(len(known.asked), -1, dtype=np.int64)
     row_of[matrix.owners] = np.arange(len(matrix.owners))
-    hits = row_of[known.one], row_of[known.other], known.similarity
+    above = join.passes(known.similarity)  # a closest memory may be closest no longer
+    hits = row_of[known.one[above]], row_of[known.other[above]], known.similarity[above]
     known.used = True
     return KnownHits(hits, np.flatnonzero(known.asked[matrix.owners]))
 

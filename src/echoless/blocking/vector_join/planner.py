@@ -139,7 +139,7 @@ class _Option:
     complete: Callable[[], Choice]
 
 
-def choose(join: Join, *, exact: bool = False, recall: float = RECALL) -> Choice:
+def choose(join: Join, *, exact: bool = False) -> Choice:
     """Returns the cheapest method for a join.
 
     Costs are nanoseconds of a machine with two cores (`benchmarks/results/speed_join.md`); only
@@ -150,7 +150,6 @@ def choose(join: Join, *, exact: bool = False, recall: float = RECALL) -> Choice
     Args:
         join: Rows and threshold.
         exact: Only methods that cannot miss a pair.
-        recall: Least expected share of pairs at the very threshold, for the others.
     """
     count, dimensions = join.rows.shape
     product = Choice("product", 1.0, _pairs(count) * (0.3 + 0.02 * dimensions))
@@ -172,7 +171,7 @@ def choose(join: Join, *, exact: bool = False, recall: float = RECALL) -> Choice
     options += _prefix_options(join, units[held], directions)
     if not exact and not few:
         for centre, radius in ((origin, 1.0), *_centred(join, mean)):
-            options += _band_options(join, units[held], centre, radius, recall)
+            options += _band_options(join, units[held], centre, radius)
     return min(options, key=lambda option: option.cost).complete()
 
 
@@ -200,7 +199,8 @@ def _prefix_options(join: Join, held: Floats, directions: Directions) -> Iterato
     sample = replace(join, rows=held, norms=np.ones(len(held)))
     best = inf
     for planes in (each for each in _PREFIXES if each <= dimensions):
-        least = _prefix_cost(count, dimensions, planes)
+        rows = count * (0.01 * dimensions * planes + 2.0 * planes)
+        least = _START + rows + _pairs(count) * (0.1 + 0.03 * planes)  # where no pair passes
         if least > best:  # more coordinates cost more, whatever they let through
             return
         sieve = PrefixSieve(Frame(directions.centre, directions.even(planes)))
@@ -215,20 +215,12 @@ def _prefix_options(join: Join, held: Floats, directions: Directions) -> Iterato
         yield _Option(cost, partial(Choice, "prefix", 1.0, cost, sieve=sieve))
 
 
-def _prefix_cost(count: int, dimensions: int, planes: int) -> float:
-    """Returns what `prefix` costs where no pair passes its filter."""
-    rows = count * (0.01 * dimensions * planes + 2.0 * planes)
-    return _START + rows + _pairs(count) * (0.1 + 0.03 * planes)
-
-
 def _pairs(count: int) -> float:
     """Returns the number of pairs of so many rows."""
     return count * (count - 1) / 2
 
 
-def _band_options(
-    join: Join, held: Floats, centre: Floats, radius: float, recall: float
-) -> Iterator[_Option]:
+def _band_options(join: Join, held: Floats, centre: Floats, radius: float) -> Iterator[_Option]:
     """Yields `bands` for each number of bits, around one centre.
 
     Args:
@@ -236,7 +228,6 @@ def _band_options(
         held: Sampled unit rows.
         centre: Coordinates are taken from here.
         radius: All rows lie at least so far from the centre.
-        recall: As in `choose`.
     """
     count, dimensions = join.rows.shape
     angle = widest_angle(join.threshold, radius)
@@ -246,7 +237,7 @@ def _band_options(
     share = agree.astype(np.float64) / len(frame.planes)
     apart = (1.0 - share) / 2.0  # share of planes between two rows
     for bits in range(8, _MOST_BITS + 1):
-        layout = layout_for(1.0 - angle / pi, bits, recall, _MOST_TABLES)
+        layout = layout_for(1.0 - angle / pi, bits, RECALL, _MOST_TABLES)
         if layout is None:
             continue
         shared = float(((1.0 - apart) ** bits).mean())

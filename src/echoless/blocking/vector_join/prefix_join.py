@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.blocking.vector_join.dense_limits import DENSE, SEEN_ENOUGH
+from echoless.blocking.similarities import DENSE, SEEN_ENOUGH
 from echoless.blocking.vector_join.exact_join import (
     Hits,
     Join,

@@ -53,7 +53,6 @@ try:
 except ImportError as problem:
     raise MissingExtra("The guarded store of LangGraph", EXTRA) from problem
 
-__all__ = ["GuardedStore", "Put"]
 
 OnAnswer = Callable[["Put"], None]
 

@@ -28,8 +28,6 @@ from echoless.stores.live.mem0_store import Mem0Store
 from echoless.stores.live.payload import is_json
 from echoless.stores.scope import OWNERS, owned_by
 
-__all__ = ["Asked", "GuardedMemory"]
-
 Message: TypeAlias = Mapping[str, Any]
 Messages: TypeAlias = "str | Message | Sequence[Message]"
 

@@ -4,28 +4,15 @@
 nothing; `merge_memories` and `keep_both` act on one.
 """
 
-from echoless.integrations.ego_mcp.agent_texts import consolidation_text, remember_text
-from echoless.integrations.ego_mcp.consolidation import (
-    ConsolidationStats,
-    MergeCandidate,
-    Merged,
-    keep_both,
-    merge_memories,
-    run,
-)
-from echoless.integrations.ego_mcp.save import EmptyContent, NearMemory, Saved, save_with_auto_link
-
-__all__ = [
-    "ConsolidationStats",
-    "EmptyContent",
-    "MergeCandidate",
-    "Merged",
-    "NearMemory",
-    "Saved",
-    "consolidation_text",
-    "keep_both",
-    "merge_memories",
-    "remember_text",
-    "run",
-    "save_with_auto_link",
-]
+from echoless.integrations.ego_mcp.agent_texts import consolidation_text as consolidation_text
+from echoless.integrations.ego_mcp.agent_texts import remember_text as remember_text
+from echoless.integrations.ego_mcp.consolidation import ConsolidationStats as ConsolidationStats
+from echoless.integrations.ego_mcp.consolidation import MergeCandidate as MergeCandidate
+from echoless.integrations.ego_mcp.consolidation import merge_memories as merge_memories
+from echoless.integrations.ego_mcp.consolidation import run as run
+from echoless.integrations.ego_mcp.save import EmptyContent as EmptyContent
+from echoless.integrations.ego_mcp.save import NearMemory as NearMemory
+from echoless.integrations.ego_mcp.save import Saved as Saved
+from echoless.integrations.ego_mcp.save import save_with_auto_link as save_with_auto_link
+from echoless.workflows.consolidation.merge_pairs import Merged as Merged
+from echoless.workflows.consolidation.merge_pairs import keep_both as keep_both

@@ -26,19 +26,9 @@ from echoless.models.llm import Embed
 from echoless.stores.base import Store
 from echoless.stores.ledger import kept_apart
 from echoless.workflows.consolidation import merge_pairs
-from echoless.workflows.consolidation.merge_pairs import CALLER, Merged, keep_both
+from echoless.workflows.consolidation.merge_pairs import CALLER, Merged
 from echoless.workflows.retrieval.vector_similarity import close_pairs
 from echoless.workflows.review.pairs import recent_first, window_of
-
-__all__ = [
-    "ConsolidationStats",
-    "MergeCandidate",
-    "Merged",
-    "keep_both",
-    "merge_memories",
-    "plan_merge",
-    "run",
-]
 
 SNIPPET: Final = 100
 """Characters of a memory that are shown."""

@@ -23,8 +23,7 @@ from echoless.core.run_notes import Tally
 from echoless.core.secret_masking import learn
 from echoless.core.text import is_blank, unreadable
 from echoless.core.timestamps import instant
-from echoless.execution.insertion_steps import Change
-from echoless.execution.insertions import add_with
+from echoless.execution.insertions import Change, add_with
 from echoless.matching.guards import GuardJudge
 from echoless.models.encoders.vectorizer import MemoryVectoriser
 from echoless.models.llm import Embed

@@ -4,30 +4,19 @@
 Importing this runs nothing.
 """
 
-from echoless.integrations.sliding_context.arguments import CaptureArgs, CleanupArgs, parse_args
-from echoless.integrations.sliding_context.cleanup import Cleanup, group_similar, run_cleanup
-from echoless.integrations.sliding_context.connections import cosine_similarity
-from echoless.integrations.sliding_context.turn import Message, Turn
-from echoless.integrations.sliding_context.turn_capture import Captured, capture
+from echoless.integrations.sliding_context.arguments import CaptureArgs as CaptureArgs
+from echoless.integrations.sliding_context.arguments import CleanupArgs as CleanupArgs
+from echoless.integrations.sliding_context.arguments import parse_args as parse_args
+from echoless.integrations.sliding_context.cleanup import Cleanup as Cleanup
+from echoless.integrations.sliding_context.cleanup import group_similar as group_similar
+from echoless.integrations.sliding_context.cleanup import run_cleanup as run_cleanup
+from echoless.integrations.sliding_context.connections import cosine_similarity as cosine_similarity
+from echoless.integrations.sliding_context.turn import Message as Message
+from echoless.integrations.sliding_context.turn import Turn as Turn
+from echoless.integrations.sliding_context.turn_capture import Captured as Captured
+from echoless.integrations.sliding_context.turn_capture import capture as capture
+from echoless.integrations.sliding_context.turn_decision import TurnDecision as TurnDecision
 from echoless.integrations.sliding_context.turn_decision import (
-    TurnDecision,
-    parse_dedup_response,
-    summarize_turn,
+    parse_dedup_response as parse_dedup_response,
 )
-
-__all__ = [
-    "CaptureArgs",
-    "Captured",
-    "Cleanup",
-    "CleanupArgs",
-    "Message",
-    "Turn",
-    "TurnDecision",
-    "capture",
-    "cosine_similarity",
-    "group_similar",
-    "parse_args",
-    "parse_dedup_response",
-    "run_cleanup",
-    "summarize_turn",
-]
+from echoless.integrations.sliding_context.turn_decision import summarize_turn as summarize_turn

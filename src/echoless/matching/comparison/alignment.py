@@ -1,4 +1,9 @@
-"""Aligns the tokens of two texts: the tokens in common, and the tokens of one side only."""
+"""Aligns the tokens of two texts: the tokens in common, and the tokens of one side only.
+
+Two texts differ in some twenty tokens a side, and nearly none of the four hundred pairs of them is
+one word or value in two forms. `Forms`, read once for each text, tell which pairs to compare: what
+they say is necessary for a match, never enough; whatever passes is compared in full.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain, pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from echoless.core.model import Side
-from echoless.matching.comparison.forms import PLAIN, VALUES, forms_of, representative, spelling
 from echoless.matching.facts import Facts
 from echoless.matching.facts.surface import small_words
 from echoless.matching.languages import Lexicon, fold
@@ -28,7 +32,85 @@ from echoless.matching.values.tokens import (
     Quantity,
     Token,
     Value,
+    WordClass,
 )
+
+VALUES: Final = frozenset({Kind.NUMBER, Kind.UNIT, Kind.DATE, Kind.RELATION})
+"""Kinds whose tokens are compared by value only."""
+PLAIN: Final = frozenset({Kind.WORD, Kind.NAME, Kind.SCOPE})
+"""Kinds whose tokens are words: synonyms and opposites are looked up."""
+
+
+class Forms(NamedTuple):
+    """Other forms of the tokens of one text, in the words of one language.
+
+    Attributes:
+        spellings: By place of a token: two tokens that are no values match only if they share one.
+        values: Places of tokens that may match by value, whatever their spellings.
+        opposed: Keys of the opposites of the words of this text.
+        offered: Keys of the words of this text. The texts hold opposite words only if a key is also
+            in `opposed` of the other text.
+    """
+
+    spellings: tuple[tuple[str, ...], ...]
+    values: frozenset[int]
+    opposed: frozenset[str]
+    offered: frozenset[str]
+
+
+def spelling(token: Token) -> str:
+    """Returns a token as written, a call like the name of its function."""
+    return token.text.removesuffix("()")
+
+
+def representative(token: Token, lexicon: Lexicon) -> str:
+    """Returns the folded word of a token, or the word that stands for its synonyms."""
+    word = fold(token.text, lexicon.language)
+    return lexicon.synonyms.get(word, word)
+
+
+def forms_of(facts: Facts, lexicon: Lexicon) -> Forms:
+    """Returns the forms of the tokens of a text; the cache has the lifetime of its facts.
+
+    Args:
+        facts: Of the text.
+        lexicon: Of the language of the text it is compared with, or its own.
+    """
+    name = f"{__name__}.{lexicon.language}"
+    forms: Forms | None = facts.derived.get(name)
+    if forms is None:
+        forms = facts.derived[name] = _read(facts, lexicon)
+    return forms
+
+
+def _read(facts: Facts, lexicon: Lexicon) -> Forms:
+    words = {fold(t.text, lexicon.language) for t in facts.tokens if t.kind in PLAIN}
+    return Forms(
+        tuple(_spellings(token, lexicon) for token in facts.tokens),
+        frozenset(token.index for token in facts.tokens if _has_value(token)),
+        frozenset().union(*(lexicon.opposites(word) for word in words)),
+        frozenset().union(*(lexicon.opposable(word) for word in words)),
+    )
+
+
+def _spellings(token: Token, lexicon: Lexicon) -> tuple[str, ...]:
+    spellings = {spelling(token)}
+    if token.kind in PLAIN:
+        spellings.add(representative(token, lexicon))
+    if token.kind in {Kind.WORD, Kind.IDENTIFIER}:
+        spellings.add(token.text.casefold())
+    return tuple(spellings)
+
+
+def _has_value(token: Token) -> bool:
+    """Returns whether a token is a value, or may be one: `10m`, `half`."""
+    return (
+        token.kind in VALUES
+        or token.kind is Kind.IDENTIFIER
+        or isinstance(token.value, Number | Quantity)
+        or token.value == WordClass("half")
+    )
+
 
 _MOST_PAIRED: Final = 24
 """Tokens left over on one side beyond which no further forms of a value are tried."""

@@ -115,7 +115,8 @@ class PairScorer:
             return []
         ordered = [(a, b) if a <= b else (b, a) for a, b in pairs]
         wanted = list(dict.fromkeys(ordered))
-        keys = dict(zip(wanted, self._keys(wanted), strict=True))
+        prints = {text: text_print(text) for pair in wanted for text in pair}
+        keys = {(a, b): pair_key(prints[a], prints[b], self.basis) for a, b in wanted}
         scored: dict[tuple[str, str], Scores | None] = dict(self._recalled(wanted, keys, tally))
         left = [pair for pair in wanted if pair not in scored]
         with ThreadPoolExecutor(max(1, threads)) as pool:
@@ -140,10 +141,6 @@ class PairScorer:
         if not all(map(math.isfinite, logits)):
             return None
         return Scores(*(round(logit * _STEP) / _STEP for logit in logits))
-
-    def _keys(self, pairs: Sequence[tuple[str, str]]) -> Iterator[bytes]:
-        prints = {text: text_print(text) for pair in pairs for text in pair}
-        return (pair_key(prints[a], prints[b], self.basis) for a, b in pairs)
 
     def _recalled(
         self,

@@ -86,13 +86,8 @@ class Heard:
 
     def to_json(self) -> dict[str, Json]:
         """As in `--json`."""
-        counts: dict[str, Json] = {
-            "verifier": self.verifier,
-            "asked": self.asked,
-            "answered": self.answered,
-            "failed": self.failed,
-            "left_out": self.left_out,
-        }
+        names = ("verifier", "asked", "answered", "failed", "left_out")
+        counts: dict[str, Json] = {name: getattr(self, name) for name in names}
         if self.spent is not None:
             counts |= {"prompt": self.prompt, "spent": self.spent.to_json()}
         return counts

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from threading import Event
 from typing import Final
 
-from echoless.core.choices import TIMEOUT
 from echoless.core.errors import LimitReached, ModelError, ModelUnavailable, VerifierError
 from echoless.core.llm_limits import Limits
 from echoless.core.model import Json, Memory
@@ -21,7 +20,7 @@ from echoless.models.llm.base import Prompt
 from echoless.models.llm.budget import Spent
 from echoless.models.llm.openai import OpenAIModel
 from echoless.models.llm.prompt_text import fenced, objects_with, wording
-from echoless.models.llm.retrying_model import RETRIES, GovernedModel, asked_in_order
+from echoless.models.llm.retrying_model import GovernedModel, asked_in_order
 
 _WORDS: Final[Mapping[str, Says]] = {
     "same": Says.SAME,
@@ -122,40 +121,31 @@ class ModelVerifier:
         return read_opinion(answer.text)
 
 
-def openai_verifier(
-    argument: str, *, retries: int = RETRIES, timeout: float = TIMEOUT
-) -> ModelVerifier:
+def openai_verifier(argument: str) -> ModelVerifier:
     """Returns a verifier over any server that speaks OpenAI's `/chat/completions`.
 
     Args:
         argument: `MODEL` or `MODEL@BASE_URL`.
-        retries: How often a failure that may pass is tried again.
-        timeout: Seconds for one request.
 
     Raises:
         UsageError: No model, a base URL that is none, or no key for OpenAI's own server.
         MissingExtra: The SDK is not installed.
     """
-    model = OpenAIModel(argument, kind="verifier")
-    return ModelVerifier(GovernedModel(model, Limits(workers=1, timeout=timeout), retries=retries))
+    return ModelVerifier(GovernedModel(OpenAIModel(argument, kind="verifier"), Limits(workers=1)))
 
 
-def anthropic_verifier(
-    argument: str, *, retries: int = RETRIES, timeout: float = TIMEOUT
-) -> ModelVerifier:
+def anthropic_verifier(argument: str) -> ModelVerifier:
     """Returns a verifier over Anthropic's Messages API.
 
     Args:
         argument: `MODEL` or `MODEL@BASE_URL`; a small model if empty.
-        retries: How often a failure that may pass is tried again.
-        timeout: Seconds for one request.
 
     Raises:
         UsageError: There is no key, or a base URL that is none.
         MissingExtra: The SDK is not installed.
     """
     model = AnthropicModel(argument, kind="verifier")
-    return ModelVerifier(GovernedModel(model, Limits(workers=1, timeout=timeout), retries=retries))
+    return ModelVerifier(GovernedModel(model, Limits(workers=1)))
 
 
 def read_opinion(text: str) -> Reply:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from threading import Lock
@@ -110,7 +110,8 @@ class UniversalSentenceEncoder:
         with self._turn:
             model = self._load()
             if _version() in KNOWN:
-                with _telling(what), self._one_thread():
+                # one thread of BLAS for each product: threads share texts, not rows
+                with _telling(what), self._blas.limit(limits=1, user_api="blas"):
                     return self._by_tokens(texts)
             rows = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
             for row, text in enumerate(texts):
@@ -132,11 +133,6 @@ class UniversalSentenceEncoder:
         loaded = self._load()
         tokenizer, backend = getattr(loaded, _TOKENIZER), getattr(loaded, _BACKEND)
         return batched.Words(tokenizer), batched.BulkModel(backend)
-
-    def _one_thread(self) -> AbstractContextManager[object]:
-        """Limits BLAS to one thread for each product: threads share texts, not rows."""
-        limits: AbstractContextManager[object] = self._blas.limit(limits=1, user_api="blas")
-        return limits
 
     @cached_property
     def _blas(self) -> threadpoolctl.ThreadpoolController:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from threading import Lock
 from typing import Final
 
@@ -54,17 +54,7 @@ class Spent:
 
     def to_json(self) -> dict[str, Json]:
         """Returns the figures as in `--json`."""
-        return {
-            "model": self.model,
-            "questions": self.questions,
-            "answered": self.answered,
-            "requests": self.requests,
-            "tokens_in": self.tokens_in,
-            "tokens_out": self.tokens_out,
-            "estimated": self.estimated,
-            "cost": None if self.cost is None else round(self.cost, 6),
-            "left_out": self.left_out,
-        }
+        return asdict(self) | {"cost": None if self.cost is None else round(self.cost, 6)}
 
     def line(self) -> str:
         """Returns the counts and costs as one sentence for a person."""

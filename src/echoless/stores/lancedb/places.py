@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from echoless.core import json_codec as codec
 from echoless.core.errors import BadRecord
-from echoless.core.model import Json, Link, Provenance, Vector, canonical
+from echoless.core.model import Json, Link, Memory, Provenance, Vector, canonical
 from echoless.core.timestamps import instant
 from echoless.stores.lancedb.cells import Cell, is_moment, is_real, is_text, is_whole
 
@@ -337,21 +337,9 @@ def vectors_in_text(column: str) -> Field:
 
 def defaults() -> Mapping[str, Value]:
     """Returns the value of every field that is not set."""
-    return {
-        "namespace": "",
-        "type": "",
-        "tags": (),
-        "importance": None,
-        "access_count": 0,
-        "created_at": None,
-        "updated_at": None,
-        "last_accessed": None,
-        "provenance": Provenance.UNKNOWN,
-        "links": (),
-        "pinned": False,
-        "metadata": {},
-        "vectors": (),
-    }
+    bare = Memory(id="", content="")
+    unset = {name: getattr(bare, name) for name in codec.FIELDS if name not in {"id", "content"}}
+    return unset | {"metadata": {}}
 
 
 # ------------------------------------------------------------------ times

@@ -279,15 +279,11 @@ class Mem0Store(LiveStore):
         rows = self._fetch(memory.id for memory in memories)
         dates = {m.id: m.metadata.get("expiration_date") for m in memories}
         self._date({i: (row, dates[i]) for i, row in rows.items()})
-        present = self._shown(rows)
+        now = map(_memory, self._fetch(rows).values())
+        present = {memory.id: memory for memory in now if memory is not None}
         changed = [m for m in memories if not identical(present.get(m.id), m)]
         if changed:
             self.own_put(changed)
-
-    def _shown(self, ids: Iterable[str]) -> dict[str, Memory]:
-        """Returns the present memories of the library."""
-        memories = map(_memory, self._fetch(ids).values())
-        return {memory.id: memory for memory in memories if memory is not None}
 
     def _date(self, records_: Mapping[str, tuple[Mem0Row, Json]]) -> None:
         """Writes the date of expiration of records, and nothing else of them."""

@@ -59,6 +59,8 @@ class MarkdownUnit:
         kind: Kind of the block.
         headings: Texts of the headings above it, outermost first.
         content: Its text without the mark of the list and the indentation below it.
+        lead: Line in front of its list that introduces it, or the last line in bold above it that
+            stands for a heading; empty for none.
     """
 
     start: int
@@ -66,6 +68,7 @@ class MarkdownUnit:
     kind: Kind
     headings: tuple[str, ...]
     content: str
+    lead: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +97,14 @@ class Document:
         units: In the order of the text.
         headings: In the order of the text.
         conflict: Index of the first line of a merge conflict, or None.
+        titled: Whether one heading stands above all others.
     """
 
     front: int
     units: tuple[MarkdownUnit, ...]
     headings: tuple[MarkdownHeading, ...]
     conflict: int | None
+    titled: bool = False
 
 
 def split_lines(text: str) -> list[str]:
@@ -167,6 +172,10 @@ def _object_lines(text: str) -> int:
     return len(split_lines(text[:end])) if whole else 0
 
 
+_BOLD: Final = re.compile(r"(\*\*|__)[^*\n]{1,100}\1:?")
+"""A paragraph that stands for a heading."""
+
+
 def is_divider(line: str) -> bool:
     """Returns whether a line stands between two entries."""
     return line.rstrip("\r\n") == DIVIDER
@@ -202,13 +211,14 @@ def read(lines: Sequence[str]) -> Document:
     units: list[MarkdownUnit] = []
     headings: list[MarkdownHeading] = []
     path: list[tuple[int, str]] = []
+    bold = lead = ""
     blocks = list(_blocks(tokens))
     for (token, kind), (after, _) in pairwise([*blocks, (None, None)]):
         assert token is not None
         assert token.map is not None
         start, end = token.map
         if kind is None:
-            level = int(token.tag[1:])
+            level, bold, lead = int(token.tag[1:]), "", ""
             path = [each for each in path if each[0] < level] + [(level, token.content)]
             headings.append(MarkdownHeading(start, end, level, tuple(text for _, text in path)))
             continue
@@ -221,8 +231,14 @@ def read(lines: Sequence[str]) -> Document:
         nothing_listed = after is None or after.type in {"paragraph_open", "heading_open"}
         introduces = content.endswith((":", "\uff1a")) and not nothing_listed
         own: Kind = "introduction" if kind == "paragraph" and introduces else kind
-        units.append(MarkdownUnit(start, end, own, tuple(text for _, text in path), content))
-    return Document(front, tuple(units), tuple(headings), _conflict(body, units))
+        stands = kind == "paragraph" and _BOLD.fullmatch(content) is not None
+        if kind not in {"bullet", "number"}:
+            lead = content if introduces else ""
+            bold = content if stands else bold
+        above = "" if introduces or stands else lead or bold
+        units.append(MarkdownUnit(start, end, own, tuple(text for _, text in path), content, above))
+    titled = len({heading.path[0] for heading in headings}) == 1
+    return Document(front, tuple(units), tuple(headings), _conflict(body, units), titled)
 
 
 def _blocks(tokens: Sequence[Token]) -> Iterator[tuple[Token, Kind | None]]:

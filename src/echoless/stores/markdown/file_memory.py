@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -180,25 +179,27 @@ def index_lines(lines: Sequence[str], files: Sequence[str]) -> list[IndexLine]:
     return listed
 
 
-def linked(texts: Mapping[str, str]) -> dict[str, int]:
-    """Returns the number of links to each note, by its path, its file name or its field `name`.
+def linked(texts: Mapping[str, str], hidden: Mapping[str, str]) -> dict[str, list[str]]:
+    """Returns which other notes link to a note, by its path, its file name or its field `name`.
 
     Args:
         texts: Of the notes, by path.
+        hidden: Of notes that lie in the archive, by the path they had. Their links do not count.
     """
     known: dict[str, str] = {}
-    for path, text in texts.items():
+    for path, text in (*texts.items(), *hidden.items()):
         named = _NAME.search(text[:_HEAD])
         names = (path, path.rpartition(".")[0], PurePosixPath(path).stem, named and named[1])
         for each in filter(None, names):
             known.setdefault(_folded(each), path)
-    links: Counter[str] = Counter()
+    links: dict[str, list[str]] = {}
     for path, text in texts.items():
         folder = PurePosixPath(path).parent
         relative = (posixpath.normpath(folder / unquote(to)) for to in _LINK.findall(text))
         targets = {_folded(each) for each in (*relative, *_WIKI.findall(text))} & known.keys()
-        links.update({known[each] for each in targets} - {path})
-    return dict(links)
+        for target in {known[each] for each in targets} - {path}:
+            links.setdefault(target, []).append(path)
+    return links
 
 
 def _folded(name: str) -> str:

@@ -134,7 +134,12 @@ class MarkdownStore(StoreKind, BesideSidecar):
     @property
     def ledger(self) -> Ledger:
         """Returns the ledger in the sidecar, with the marks that hidden files and lines show."""
-        return JoinedLedger(self._sidecar.ledger.database, self._joined_marks)
+        database = self._sidecar.ledger.database
+        return JoinedLedger(database, self._joined_marks, self._renamed)
+
+    def _renamed(self, memory: Memory) -> Memory:
+        side = self._memories
+        return side.renamed(memory) if isinstance(side, UnitMemories) else memory
 
     def _joined_marks(self, own: Mapping[str, Mark]) -> Mapping[str, Mark]:
         """Returns the marks of the sidecar and of the files; a newer survivor in the files counts.
@@ -232,7 +237,8 @@ class MarkdownStore(StoreKind, BesideSidecar):
             "heading": " What different headings say is reported, never hidden (?scope=file does).",
             "file": " What different files say is reported, never hidden (?scope=folder does).",
         }
-        scope = "" if self._reading.is_of_files else scopes.get(self._reading.scope, "")
+        one = self._reading.is_of_files or (self._tree.only and self._reading.scope == "file")
+        scope = "" if one else scopes.get(self._reading.scope, "")
         said = [f"Read as {self.preset.name}: {self.preset.says}.{scope}"]
         if isinstance(self._memories, FileMemories):
             said += self._memories.remarks()
@@ -260,6 +266,13 @@ class MarkdownStore(StoreKind, BesideSidecar):
                 f"UTF-16), so convert {', '.join(tree.no_text)}."
             )
         return said
+
+    def integrity(self) -> list[str]:
+        """Returns what is wrong with the ledger, and which links of notes lead to hidden ones."""
+        self._fresh()
+        memories = self._memories
+        links = memories.links_to_hidden() if isinstance(memories, FileMemories) else ()
+        return [*super().integrity(), *links]
 
     @property
     def root(self) -> Path:

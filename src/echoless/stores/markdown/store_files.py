@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import os
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +28,6 @@ from echoless.stores.markdown.presets import (
     FOLLOWING,
     Hiding,
     agents_of,
-    with_narrower,
 )
 from echoless.stores.markdown.state import HiddenSlot, State, digest_of
 from echoless.stores.markdown.tree import LARGEST, Tree
@@ -69,6 +70,39 @@ class Session:
         self._virtual: dict[str, VirtualFile] = {}
         self._touched: set[str] = set()
         self._archives: dict[str, tuple[str | None, dict[str, list[ArchivedMemory]]]] = {}
+
+    @cached_property
+    def own_agents(self) -> Mapping[str, frozenset[str]]:
+        """Returns which agents load each file, or a link to it, without an import."""
+        tree, agents = self.tree, defaultdict[str, frozenset[str]](frozenset)
+        for path in tree.paths:
+            lines = split_lines(tree.text(path) or "")
+            agents[path] = agents_of(tree.root, path, "".join(lines[: front_lines(lines)]))
+        for link in tree.listing.inside:
+            path = _relative(tree.root, _real_path(tree.root / link))
+            agents[path] |= agents_of(tree.root, link, "")
+        return agents
+
+    @cached_property
+    def agents(self) -> Mapping[str, frozenset[str]]:
+        """Returns which agents load each file by themselves, imported files included."""
+        agents = defaultdict(frozenset[str], self.own_agents)
+        paths = self.tree.paths
+        begins = [each for each in paths if any(e.startswith(FOLLOWING) for e in agents[each])]
+        root, matches = self.tree.root, [*_imports(self, begins)]
+        for path, _, real in matches * _HOPS:
+            agents[_relative(root, real)] |= {e for e in agents[path] if e.startswith(FOLLOWING)}
+        return agents
+
+    @cached_property
+    def homes(self) -> Mapping[str, str]:
+        """Returns one file for all that an agent always loads together, by each of these files."""
+        agents = self.agents
+        homes = {path: path for path in agents}
+        for agent in sorted({each for some in agents.values() for each in some if ":" not in each}):
+            joined = {homes[path] for path, some in agents.items() if agent in some}
+            homes |= {path: min(joined) for path, home in homes.items() if home in joined}
+        return homes
 
     def virtual(self, path: str) -> VirtualFile:
         """Returns a file with its slots; an empty file if there is none."""
@@ -231,27 +265,6 @@ def import_remarks(session: Session) -> list[str]:
         f"{path} imports @{name}{_became(real, read_here=real in listed)}"
         for path, name, real in _imports(session, session.tree.paths)
     ]
-
-
-def readers(session: Session) -> dict[str, frozenset[str] | None]:
-    """Returns which agents load each file by themselves; None for all where none is known to."""
-    tree = session.tree
-    agents: dict[str, frozenset[str]] = {}
-    for path in tree.paths:
-        lines = split_lines(tree.text(path) or "")
-        agents[path] = agents_of(tree.root, path, "".join(lines[: front_lines(lines)]))
-    for link in tree.listing.inside:
-        path = _relative(tree.root, _real_path(tree.root / link))
-        agents[path] = agents.get(path, frozenset()) | agents_of(tree.root, link, "")
-    if not any(agents.values()):
-        return dict.fromkeys(tree.paths)
-    begins = [path for path in tree.paths if any(e.startswith(FOLLOWING) for e in agents[path])]
-    matches = _imports(session, begins)
-    imported = [(path, _relative(tree.root, real)) for path, _, real in matches]
-    for path, name in imported * _HOPS:
-        own = {each for each in agents.get(path, ()) if each.startswith(FOLLOWING)}
-        agents[name] = agents.get(name, frozenset()) | own
-    return {**with_narrower(agents)}
 
 
 def _real_path(path: Path) -> Path:

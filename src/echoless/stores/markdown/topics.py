@@ -34,7 +34,7 @@ class FileMemories:
         )
         self._index = index if needed else ""
         self._lines: dict[str, list[IndexLine]] | None = None
-        self._links: tuple[Mapping[str, None], Mapping[str, int]] = ({}, {})
+        self._links: tuple[Mapping[str, None], Mapping[str, Sequence[str]]] = ({}, {})
         self.problems: dict[str, str] = {}
         """Why the front matter of a file cannot be read, by its path, of those that were read."""
 
@@ -115,16 +115,23 @@ class FileMemories:
 
     def protected(self, id_: str) -> str | None:
         """Returns why a file is not hidden: links of other notes would lead to nothing."""
-        number = self._linked().get(id_, 0)
+        number = len(self._linked().get(id_, ()))
         return f"{count(number, 'note')} link{'s' if number == 1 else ''} to it" if number else None
 
-    def _linked(self) -> Mapping[str, int]:
-        """Returns how many other notes link to each, read again where there are other files."""
+    def _linked(self) -> Mapping[str, Sequence[str]]:
+        """Returns which other notes link to each, read again where there are other files."""
         tree = self._session.tree
         if self._links[0] is not tree.paths:
             texts = {path: tree.text(path) or "" for path in tree.paths}
-            self._links = (tree.paths, file_memory.linked(texts))
+            hidden = {i: self._text(i) or "" for i in self._session.state.moved if i not in texts}
+            self._links = (tree.paths, file_memory.linked(texts, hidden))
         return self._links[1]
+
+    def links_to_hidden(self) -> Iterator[str]:
+        """Yields a sentence for each hidden note that visible notes link to."""
+        for id_, notes in sorted(self._linked().items()):
+            if id_ not in self._session.tree.paths:
+                yield f"{id_} is hidden, and a link to it leads nowhere: in {', '.join(notes)}."
 
     def united(self, old: Memory, new: Memory) -> Memory:
         """Returns a survivor with what a file can take over: all that its front matter holds."""
@@ -329,8 +336,8 @@ class FileMemories:
             "are not read."
             for path, why in sorted(self.problems.items())
         ]
-        if self._linked():
-            said.append(f"Other notes link to {count(len(self._linked()), 'note')}: never hidden.")
+        if visible := self._linked().keys() & self._session.tree.paths.keys():
+            said.append(f"Other notes link to {count(len(visible), 'note')}: never hidden.")
         return said
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from echoless.core.model import IN_FORCE, Memory, Promise
+from echoless.core.model import IN_FORCE, STEP, UNDER, Memory, Promise
 from echoless.core.text import retired
 from echoless.stores.markdown.document import (
     OPAQUE,
@@ -81,6 +81,9 @@ def restated(line: str, old: str, new: str) -> str | None:
     return line.replace(old, new, 1) if line.count(old) == 1 and "\n" not in new else None
 
 
+_TO: Final = "to"
+"""Key of `Memory.native` of a new memory: the file and the headings it is added under."""
+
 SEPARATOR: Final = " > "
 """Between the parts of a namespace: the file, then its headings."""
 
@@ -113,10 +116,17 @@ class UnitReading:
         """
         by_file = not self.single and (self.preset.by_file or self.scope == "file")
         parts = [path] if by_file and self.scope != "folder" else []
-        if self.scope == "heading":
-            daily = not self.preset.by_file
-            parts += [h for h in headings if not (daily and is_day(h))]
+        parts += self._topics(headings) if self.scope == "heading" else []
         return SEPARATOR.join(parts)
+
+    def address(self, path: str, headings: Sequence[str]) -> str:
+        """Returns where a unit stands, whatever separates memories: its file and headings."""
+        return SEPARATOR.join([*(() if self.single else (path,)), *headings])
+
+    def headings(self, path: str, address: str) -> tuple[str, ...]:
+        """Returns the headings in an address, or in a namespace of an earlier version."""
+        parts = tuple(part for part in address.split(SEPARATOR) if part)
+        return parts[1:] if parts[:1] == (path,) and not self.single else parts
 
     def place(self, namespace: str, created_at: str | None) -> tuple[str, tuple[str, ...]]:
         """Returns the file and the headings for a new memory of a namespace.
@@ -146,8 +156,23 @@ class UnitReading:
             namespace=self.namespace(path, headings),
             tags=memory.tags if self.preset.observations else (),
             created_at=day if daily else None,
-            native=memory.native,
+            native={**memory.native, _TO: [path, *headings], UNDER: self.above(path, headings)},
         )
+
+    def above(self, path: str, headings: Sequence[str]) -> list[str]:
+        """Returns what a unit stands under, for the judge; the file only where it is the scope."""
+        return [*([path] if self.scope == "file" else []), *self._topics(headings)]
+
+    def _topics(self, headings: Sequence[str]) -> list[str]:
+        """Returns headings without those of daily notes that say when, not what."""
+        return [each for each in headings if self.preset.by_file or not is_day(each)]
+
+    def chosen(self, memory: Memory) -> tuple[str, tuple[str, ...]] | None:
+        """Returns the file and the headings `shaped` chose for a new memory; None for others."""
+        chosen = memory.native.get(_TO)
+        if isinstance(chosen, list) and chosen and "raw" not in memory.native:
+            return str(chosen[0]), tuple(map(str, chosen[1:]))
+        return None
 
     def memory(
         self,
@@ -157,6 +182,7 @@ class UnitReading:
         kind: Kind,
         raw: str,
         promise: Promise = IN_FORCE,
+        above: Sequence[str] = (),
     ) -> Memory:
         """Returns the memory of a unit.
 
@@ -167,6 +193,7 @@ class UnitReading:
             kind: Of the unit.
             raw: Its lines.
             promise: Of its file.
+            above: What the unit stands under, see `UNDER`.
         """
         content = content_of(kind, _lines(raw))
         observed = self.preset.observations and kind == "bullet"
@@ -177,7 +204,7 @@ class UnitReading:
             type=_type(kind, content, observed=observed),
             tags=tags_of(content) if observed else (),
             created_at=None if self.preset.by_file or self.single else date_of(path),
-            native={"raw": raw},
+            native={"raw": raw, UNDER: [*above, *([STEP] if kind == "number" else [])]},
             promise=promised(promise, content),
         )
 

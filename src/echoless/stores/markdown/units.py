@@ -13,9 +13,9 @@ from echoless.stores.ledger import Mark
 from echoless.stores.markdown import archive, front_matter
 from echoless.stores.markdown.archive import ArchivedMemory
 from echoless.stores.markdown.document import Kind, split_lines
-from echoless.stores.markdown.presets import SUFFIXES
+from echoless.stores.markdown.presets import SUFFIXES, with_narrower
 from echoless.stores.markdown.state import HiddenSlot, digest_of
-from echoless.stores.markdown.store_files import Leaving, Session, about, by_path, readers
+from echoless.stores.markdown.store_files import Leaving, Session, about, by_path
 from echoless.stores.markdown.unit_memory import promised, protection, united
 from echoless.stores.markdown.virtual import PlacedUnit, VirtualFile
 
@@ -99,31 +99,59 @@ class UnitMemories:
         raw = entry.text
         if digest_of(raw) == slot.digest:
             raw = raw[len(slot.before) : len(raw) - len(slot.after)]
-        promise = self._promise(path)
-        return self._session.reading.memory(id_, slot.namespace, path, slot.kind, raw, promise)
+        reading, promise = self._session.reading, self._promise(path)
+        namespace = self._namespace(path, reading.headings(path, slot.namespace))
+        return reading.memory(id_, namespace, path, slot.kind, raw, promise)
 
     def _visible(self, virtual: VirtualFile, placed: PlacedUnit) -> Memory | None:
         unit, reading = placed.unit, self._session.reading
         if not reading.is_memory(unit):
             return None
-        namespace = reading.namespace(virtual.path, unit.headings)
+        path, promise = virtual.path, self._promise(virtual.path)
+        namespace = self._namespace(path, unit.headings)
         raw = "".join(virtual.lines[unit.start : unit.end])
-        promise = self._promise(virtual.path)
-        return reading.memory(placed.id, namespace, virtual.path, unit.kind, raw, promise)
+        above = reading.above(path, unit.headings[self._titles(virtual) :])
+        above += [unit.lead] if unit.lead else []
+        return reading.memory(placed.id, namespace, path, unit.kind, raw, promise, above)
+
+    def _titles(self, virtual: VirtualFile) -> int:
+        """Returns how many headings, 0 or 1, name the whole project and not a part of it.
+
+        The title of a file that an agent loads by itself is one.
+        """
+        always = any(":" not in each for each in self._session.own_agents[virtual.path])
+        return int(always and virtual.document.titled)
+
+    def _namespace(self, path: str, headings: Sequence[str]) -> str:
+        """Returns the scope of a unit; files that an agent always loads together have one."""
+        session, by_file = self._session, self._session.reading.scope == "file"
+        home = session.homes.get(path, path) if by_file else path
+        return session.reading.namespace(home, headings)
+
+    def renamed(self, memory: Memory) -> Memory:
+        """Returns a memory of an earlier version of the store with the scope it has now."""
+        reading = self._session.reading
+        path = self._path_by_id.get(memory.id) or reading.place(memory.namespace, None)[0]
+        virtual = self._session.virtual(path)
+        placed, slot = virtual.placed.get(memory.id), virtual.slots.get(memory.id)
+        headings = reading.headings(path, slot.namespace if slot else memory.namespace)
+        namespace = self._namespace(path, placed.unit.headings if placed else headings)
+        return replace(memory, namespace=namespace)
 
     def shaped(self, memory: Memory) -> Memory:
         """Returns a new memory as the file it would be added to gives it back."""
         reading = self._session.reading
         made = reading.shaped(memory)
-        path, _ = reading.place(made.namespace, made.created_at)
-        return replace(made, promise=promised(self._promise(path), made.content))
+        path, headings = reading.chosen(made) or ("", ())
+        promise = promised(self._promise(path), made.content)
+        return replace(made, namespace=self._namespace(path, headings), promise=promise)
 
     def _promise(self, path: str) -> Promise:
         """Returns how long, and for whom, what a file says is in force."""
         if path not in self._promises:
-            promises = {path: IN_FORCE}
-            for each, agents in readers(self._session).items():
-                tree = self._session.tree
+            promises, tree, known = {path: IN_FORCE}, self._session.tree, self._session.agents
+            loaded = with_narrower(known) if any(known.values()) else dict.fromkeys(tree.paths)
+            for each, agents in loaded.items():
                 lines = split_lines(tree.text(each) or "") if each in tree.paths else []
                 promises[each] = replace(front_matter.promise_in(lines), readers=agents)
             self._promises = promises
@@ -219,7 +247,7 @@ class UnitMemories:
             where="removed",
             at=start,
             kind=unit.kind,
-            namespace=self._session.reading.namespace(virtual.path, unit.headings),
+            namespace=self._session.reading.address(virtual.path, unit.headings),
             before="".join(virtual.lines[start : unit.start]),
             after="".join(virtual.lines[unit.end : end]),
             digest=digest_of("".join(virtual.lines[start:end])),
@@ -298,9 +326,13 @@ class UnitMemories:
 
     def _left(self, memory: Memory) -> bool:
         """Forgets the place of a removed unit where it is to stand elsewhere now."""
-        path = self._path_by_id[memory.id]
+        path, reading = self._path_by_id[memory.id], self._session.reading
         slot = self._session.virtual(path).slots.get(memory.id)
-        if slot is None or slot.where != "removed" or slot.namespace == memory.namespace:
+        if slot is None or slot.where != "removed":
+            return False
+        place = path, reading.headings(path, slot.namespace)
+        same = self._namespace(*place) == memory.namespace
+        if same and reading.chosen(memory) in {None, place}:
             return False
         self._session.touch(path).drop(slot)
         return True
@@ -317,20 +349,20 @@ class UnitMemories:
             if old is None or old == memory:
                 continue
             lines = virtual.lines[unit.start : unit.end]
-            new = self._as_before(memory, old.namespace, path, unit.kind)
+            new = self._as_before(memory, path, unit.kind)
             if new is None:
                 new = self._session.reading.changed(lines, unit.kind, old, memory)
             if unit.end < len(virtual.lines) and not new[-1].endswith(("\n", "\r")):
                 new[-1] += virtual.end
             virtual.replace(unit.start, unit.end, new)
 
-    def _as_before(self, memory: Memory, namespace: str, path: str, kind: Kind) -> list[str] | None:
+    def _as_before(self, memory: Memory, path: str, kind: Kind) -> list[str] | None:
         """Returns the lines a memory was read from, where they still say what it says."""
         raw = memory.native.get("raw")
         if not isinstance(raw, str) or not raw:
             return None
-        same = self._session.reading.memory(memory.id, namespace, path, kind, raw) == memory
-        return split_lines(raw) if same else None
+        now = self._session.reading.memory(memory.id, memory.namespace, path, kind, raw)
+        return split_lines(raw) if now == memory else None
 
     def _return(self, path: str, memories: list[Memory]) -> None:
         """Puts removed units back in their places; hidden ones must stay as they are."""
@@ -346,7 +378,7 @@ class UnitMemories:
                 continue
             virtual = self._session.touch(path)
             kind: Kind = "bullet" if slot.kind == "line" else slot.kind
-            lines = self._as_before(memory, slot.namespace, path, kind)
+            lines = self._as_before(memory, path, kind)
             if lines is None:
                 new = self._session.reading.new_lines(memory)
                 lines = ["- " + "\n  ".join(new) + virtual.end]
@@ -357,7 +389,8 @@ class UnitMemories:
         groups: dict[tuple[str, tuple[str, ...]], list[Memory]] = {}
         reading = self._session.reading
         for memory in memories:
-            path, headings = reading.place(memory.namespace, memory.created_at)
+            place = reading.place(memory.namespace, memory.created_at)
+            path, headings = reading.chosen(memory) or place
             path = self._session.tree.only or path
             groups.setdefault((path, headings), []).append(memory)
         for (path, headings), some in groups.items():
@@ -369,12 +402,12 @@ class UnitMemories:
                     f"{some[0].id!r} has the namespace {some[0].namespace!r}, which names no file "
                     f"of {self._session.tree.root}. A namespace here is FILE.md > HEADING."
                 )
-            namespace = reading.namespace(path, headings)
+            namespace = self._namespace(path, headings)
             if namespace != some[0].namespace:
                 raise StoreError(
                     f"{some[0].id!r} has the namespace {some[0].namespace!r}, which would become "
-                    f"{namespace!r} here: a namespace is FILE.md > HEADING. Nothing was written; "
-                    "?scope=folder takes memories without one."
+                    f"{namespace!r} here: a namespace is FILE.md, with ?scope=heading FILE.md > "
+                    "HEADING. Nothing was written; ?scope=folder takes memories without one."
                 )
             virtual = self._session.touch(path)
             starts = virtual.add(headings, [reading.new_lines(m) for m in some])

@@ -391,14 +391,13 @@ class EntitiesView(GraphView):
 
     def _arrived(self, old: State, new: State) -> bool:
         visible = {line.entity.name for line in self._lines if line.entity is not None}
-        before, after = ({_said(e) for e in objects_in(s.get("hidden"))} for s in (old, new))
+        before, after = (
+            {mark_from_json(each["mark"]).duplicate for each in objects_in(state.get("hidden"))}
+            for state in (old, new)
+        )
         signs = [name not in visible for name in after - before]
         signs += [name in visible for name in before - after]
         return 2 * sum(signs) >= len(signs)
-
-
-def _said(hidden: Mapping[str, Json]) -> str:
-    return mark_from_json(hidden["mark"]).duplicate
 
 
 def _name(row: _Row) -> str:

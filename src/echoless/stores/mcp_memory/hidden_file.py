@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Final, Generic, TypeAlias, TypeVar
 
@@ -220,16 +220,7 @@ def _entry(data: Mapping[str, Json]) -> tuple[str, State]:
 
 def mark_to_json(mark: Mark) -> list[Json]:
     """Returns a mark as JSON."""
-    similarity = mark.similarity
-    return [
-        mark.duplicate,
-        mark.survivor,
-        mark.run,
-        mark.verdict,
-        similarity,
-        mark.evidence,
-        mark.texts,
-    ]
+    return list(astuple(mark))
 
 
 def mark_from_json(data: Json) -> Mark:
@@ -253,11 +244,7 @@ def objects_in(value: Json) -> list[JsonObject]:
     Raises:
         TypeError: It has another form.
     """
-    if value is None:
-        return []
-    if not isinstance(value, Sequence) or isinstance(value, str):
-        raise TypeError("a list is missing")
-    return [object_in(each) for each in value]
+    return [object_in(each) for each in _list_in(value)]
 
 
 def object_in(value: Json) -> JsonObject:
@@ -277,8 +264,10 @@ def texts_in(value: Json) -> list[str]:
     Raises:
         TypeError: It has another form.
     """
-    if value is None:
-        return []
-    if not isinstance(value, Sequence) or isinstance(value, str):
+    return [str(each) for each in _list_in(value)]
+
+
+def _list_in(value: Json) -> Sequence[Json]:
+    if value is not None and (not isinstance(value, Sequence) or isinstance(value, str)):
         raise TypeError("a list is missing")
-    return [str(each) for each in value]
+    return value or ()

@@ -370,7 +370,8 @@ class ObservationsView(GraphView):
 
     def _insert_row(self, owner: _Owner) -> None:
         """Adds an entity behind the last one, or before everything else."""
-        entities = [at for at, row in enumerate(self._rows) if _is_entity(row)]
+        rows = enumerate(self._rows)
+        entities = [at for at, row in rows if isinstance(row, _Owner) or row.entity is not None]
         at = entities[-1] + 1 if entities else 0
         above = self._rows[at - 1] if at else None
         raw = above.raw if isinstance(above, GraphLine) else ""
@@ -382,16 +383,14 @@ class ObservationsView(GraphView):
     def remove(self, ids: Iterable[str]) -> None:
         """Removes observations, hidden ones too; an entity stays, unless echoless added it."""
         with self.transaction():
+            related = {end for line in self._lines for end in (line.relation or ())[:2]}
             for id_ in sorted(set(ids)):
                 if id_ in self._places:
                     owner, each = self._places[id_]
                     owner.members.remove(each)
-                    if owner.made and not owner.members and not self._is_related(owner.name):
+                    if owner.made and not owner.members and owner.name not in related:
                         self._rows.remove(owner)
             self._index()
-
-    def _is_related(self, name: str) -> bool:
-        return any(line.relation and name in line.relation[:2] for line in self._lines)
 
     def hide(self, marks: Sequence[Mark]) -> None:
         """Takes observations out of the server's file; they stay in the file of hidden texts."""
@@ -507,10 +506,6 @@ def _line_of(owner: _Owner) -> GraphLine:
     if tuple(owner.shown) == entity.elements:
         return owner.line
     return with_elements(owner.line, (element.raw for element in owner.shown), owner.blank)
-
-
-def _is_entity(row: GraphLine | _Owner) -> bool:
-    return isinstance(row, _Owner) or row.entity is not None
 
 
 def _old_place(memory: Memory) -> int:

@@ -23,11 +23,10 @@ from echoless.stores.hidden_records import HiddenRecords, MovesHidden
 from echoless.stores.ledger import Mark
 from echoless.stores.sql.cells import CellKind
 from echoless.stores.sql.database import put_back
-from echoless.stores.sql.hiding import Hiding, shown_fact
 from echoless.stores.sql.layout import Layout
 from echoless.stores.sql.row_writing import new_id
 from echoless.stores.sql.store import DEPENDENTS, Opened, TableStore
-from echoless.stores.sql.table import Row
+from echoless.stores.sql.table import Hiding, Row, shown_fact
 
 if TYPE_CHECKING:
     import sqlalchemy as sa

@@ -16,12 +16,12 @@ from echoless.core.errors import LedgerDamaged, StoreNotFound, UsageError
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.sqlite import open_for_writing, table_exists
 from echoless.stores.base import StoreKind
-from echoless.stores.column_values import is_database_with, suggestion, texts_in
+from echoless.stores.column_values import foreign, is_database_with
 from echoless.stores.field_map import FieldMap
 from echoless.stores.files import make_file
 from echoless.stores.sql.database import EXTRA, Backend
 from echoless.stores.sql.hidden_rows import HidingTable, MovingTable, check_hiding
-from echoless.stores.sql.layout import layout_of, preset_of
+from echoless.stores.sql.layout import FIELDS, layout_of, preset_of
 from echoless.stores.sql.location import Location
 from echoless.stores.sql.postgres_backend import PostgresBackend
 from echoless.stores.sql.postgres_ledger import place_of
@@ -35,19 +35,10 @@ if TYPE_CHECKING:
 else:
     sa, sqlite = lazy_module("sqlalchemy"), lazy_module("sqlalchemy.dialects.sqlite")
 
-_TEXTS: Final = (
-    "type",
-    "tags",
-    "created_at",
-    "updated_at",
-    "last_accessed",
-    "provenance",
-    "links",
-    "metadata",
-)
 _REAL: Final = "importance"
 _WHOLE: Final = "access_count"
 _TRUTH: Final = "pinned"
+_TEXTS: Final = [n for n in (*FIELDS, "metadata") if n not in {_REAL, _WHOLE, _TRUTH}]
 
 
 class SqlStore(StoreKind):
@@ -148,12 +139,13 @@ def _only_table(backend: Backend, location: Location) -> str:
     if not known and len(names) == 1:
         return names[0]
     which = f"Tables of known programs: {', '.join(known)}. " if known else ""
-    way = f"Name it: {location.url}#TABLE."
+    ways = [f"Name it: {location.url}#TABLE."]
     if isinstance(backend, SqliteBackend) and not known:
-        way = suggestion(backend.path, texts_in(backend.database.connection))
+        ways = foreign(backend.path, backend.database.connection)
     raise UsageError(
         f"Which table of {location.place} holds the memories? {which}It has: "
-        f"{', '.join(names) or 'none'}. {way}"
+        f"{', '.join(names) or 'none'}. {ways[0]}",
+        *ways[1:],
     )
 
 

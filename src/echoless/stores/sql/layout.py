@@ -22,9 +22,8 @@ from echoless.stores.column_values import cell_to_json
 from echoless.stores.field_map import PLAIN, FieldMap
 from echoless.stores.sql import cells as forms
 from echoless.stores.sql.cells import CellKind
-from echoless.stores.sql.hiding import Hiding
 from echoless.stores.sql.location import Location
-from echoless.stores.sql.table import ARROW, Place, Row, SqlTable
+from echoless.stores.sql.table import ARROW, Hiding, Place, Row, SqlTable
 
 if TYPE_CHECKING:
     from mem0.utils import lemmatization
@@ -222,19 +221,8 @@ FIELDS: Final = tuple(name for name in PLAIN if name not in {"content", "namespa
 """Fields that have one place each."""
 
 _USUAL: Final[Mapping[str, tuple[str, ...]]] = {
+    **{name: (name,) for name in (*PLAIN, "metadata")},
     "content": ("content", "text", "memory", "body"),
-    "namespace": ("namespace",),
-    "type": ("type",),
-    "tags": ("tags",),
-    "importance": ("importance",),
-    "access_count": ("access_count",),
-    "created_at": ("created_at",),
-    "updated_at": ("updated_at",),
-    "last_accessed": ("last_accessed",),
-    "provenance": ("provenance",),
-    "links": ("links",),
-    "pinned": ("pinned",),
-    "metadata": ("metadata",),
 }
 """Columns a field is read from where no map names it."""
 
@@ -320,6 +308,7 @@ class ScanRemarks:
         textless: Number of rows without a text.
         hidden: Number of rows the table's own program hides.
         nameless: Number of rows whose key is empty or no text.
+        retired: Number of rows that are read though a field of theirs puts them away.
         elsewhere: Places of texts in rows that have none where it is looked for.
     """
 
@@ -327,6 +316,7 @@ class ScanRemarks:
     textless: int = 0
     hidden: int = 0
     nameless: int = 0
+    retired: int = 0
     elsewhere: Counter[str] = field(default_factory=Counter)
 
     def sentences(self, table: str) -> tuple[str, ...]:

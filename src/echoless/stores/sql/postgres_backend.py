@@ -431,19 +431,11 @@ def _postgres_kind(type_: str, category: str) -> CellKind:
         return CellKind.JSON
     if re.match(r"(.*\.)?(vector|halfvec)\b(?!.*\[)", type_):
         return CellKind.VECTOR
-    if type_ == "bytea":
-        return CellKind.OTHER
-    known = {
-        "S": CellKind.TEXT,
-        "E": CellKind.TEXT,
-        "N": CellKind.NUMBER,
-        "B": CellKind.BOOLEAN,
-        "A": CellKind.ARRAY,
-    }
-    if type_ == "uuid":
+    if type_ == "uuid" or category in {"S", "E"}:
         return CellKind.TEXT
     if category == "D" and not type_.startswith("time "):
         return CellKind.TIME
+    known = {"N": CellKind.NUMBER, "B": CellKind.BOOLEAN, "A": CellKind.ARRAY}
     return known.get(category, CellKind.OTHER)
 
 

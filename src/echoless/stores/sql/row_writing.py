@@ -10,13 +10,12 @@ import json
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from echoless.core.errors import BadRecord, StoreError
 from echoless.core.model import Json, Memory, canonical, unstorable
 from echoless.core.sqlite import Cell
-from echoless.core.timestamps import instant
+from echoless.core.timestamps import instant, iso
 from echoless.stores import column_values as values
 from echoless.stores.column_values import cell_from_json
 from echoless.stores.live import payload as records
@@ -30,7 +29,6 @@ from echoless.stores.sql.table import Place, Row, SqlTable
 
 _TIMES: Final = ("created_at", "updated_at", "last_accessed")
 _SECOND: Final = 10**9
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DEFAULTS: Final = {name: values.default(name) for name in FIELDS}
 _LISTING: Final = frozenset({CellKind.JSON, CellKind.ARRAY})
 
@@ -279,7 +277,7 @@ def _time(text: str, column: Column, layout: Layout) -> Cell:
         return text
     if moment is None:
         return text  # `infinity`, or something the server refuses
-    when = (_EPOCH + timedelta(microseconds=moment // 1000)).isoformat(sep=" ").partition("+")[0]
+    when = iso(moment).replace("T", " ").removesuffix("Z")
     if "." in when:
         when = when.rstrip("0")
     if column.type == "date":
@@ -290,10 +288,7 @@ def _time(text: str, column: Column, layout: Layout) -> Cell:
 def _iso(text: str | None) -> str | None:
     """Returns a time as ISO 8601 in UTC, or None if it cannot be read."""
     moment = instant(text)
-    if moment is None:
-        return None
-    when = _EPOCH + timedelta(microseconds=moment // 1000)
-    return when.isoformat().replace("+00:00", "Z")
+    return None if moment is None else iso(moment)
 
 
 def _number(text: str, moment: int | None, column: Column, layout: Layout) -> Cell:

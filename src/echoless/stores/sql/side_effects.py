@@ -175,9 +175,7 @@ class SideEffects:
                     raise self._refusal(f"changes the column {name!r} of the row {id_!r} as well")
             with self._backend.silenced(self._table):
                 for id_, cells in drifts.items():
-                    self.write(
-                        connection, "update", [id_], self._table.update(self._key(id_), cells)
-                    )
+                    self.update(connection, id_, cells)
 
     def _drifts(
         self, connection: sa.Connection, targets: Mapping[str, Target], *, known: bool

@@ -22,14 +22,19 @@ from echoless.core.model import Json, Memory
 from echoless.core.optional import lazy_module
 from echoless.core.sqlite import Cell, Database
 from echoless.stores.base import ALL, Capabilities, OwnerView, Prints, Scope
-from echoless.stores.column_values import cell_from_json, cell_to_json
+from echoless.stores.column_values import (
+    AWAY,
+    CREATED,
+    cell_from_json,
+    cell_to_json,
+    options_for,
+)
 from echoless.stores.files import exclusive
 from echoless.stores.link_index import LinkIndex
 from echoless.stores.llm_memory.vectors import ShadowReader
 from echoless.stores.sidecar import BesideSidecar, LedgerPlace
 from echoless.stores.sql.cells import alike
 from echoless.stores.sql.database import Backend, dependents, put_back
-from echoless.stores.sql.hiding import shown_fact
 from echoless.stores.sql.layout import Layout, ScanRemarks
 from echoless.stores.sql.location import Location
 from echoless.stores.sql.partitions import Partitions, RowChoice, RowHead, RowHeads
@@ -37,7 +42,7 @@ from echoless.stores.sql.postgres_ledger import DatabaseLedger
 from echoless.stores.sql.row_codec import Codec, RowReading, id_of, key_of
 from echoless.stores.sql.row_writing import encode, new_id, with_defaults
 from echoless.stores.sql.side_effects import SideEffects, Target
-from echoless.stores.sql.table import Row, SqlTable
+from echoless.stores.sql.table import Row, SqlTable, shown_fact
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -115,8 +120,20 @@ class TableStore(BesideSidecar):
 
     def remarks(self) -> tuple[str, ...]:
         """Returns where else lineage lies, and what the last scan passed over or could not read."""
-        odd = self._odd.sentences(self._location.place)
+        odd = (*self._odd.sentences(self._location.place), *self._unread())
         return (*self._sidecar.remarks(), *odd, *self._effects.remarks())
+
+    def _unread(self) -> Iterator[str]:
+        """Yields what columns seem to hold by their names, where no program is known."""
+        layout, where = self._layout, self._location.place
+        options = {} if layout.preset.program else options_for(layout.extra)
+        if CREATED in options and "created_at" not in layout.places:
+            yield f"{where}: {options[CREATED]} in the address reads the times of creation."
+        if AWAY in options and layout.hiding is None and self._odd.retired:
+            yield (
+                f"{where}: rows that look deleted or archived: {self._odd.retired}. They count as "
+                f"memories; {options[AWAY]} in the address passes them over."
+            )
 
     def notes(self) -> tuple[str, ...]:
         """Returns whose vectors no longer fit their texts."""
@@ -153,6 +170,7 @@ class TableStore(BesideSidecar):
             for head in batch:
                 memory = self._codec.decode(head.row, head.id, vectors.get(head.id), odd)
                 if memory is not None:
+                    odd.retired += bool(memory.promise.retired)
                     yield memory
         self._odd = odd
 
@@ -575,6 +593,4 @@ def _purged_fact(id_: str) -> str:
 
 
 def _same_row(one: Row | None, other: Row | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return one.cells == other.cells
+    return (one and one.cells) == (other and other.cells)

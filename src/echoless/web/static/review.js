@@ -10,31 +10,45 @@
 
   // ---------------------------------------------------------------- the current card
 
-  function select(card, focus = true) {
-    current()?.removeAttribute("data-current");
+  const sorted = () => [...document.querySelectorAll("article.item")].sort(
+    (one, other) => one.dataset.place - other.dataset.place);
+
+  // Shows one card, always at the same place: before all others, which are folded to a line.
+  function select(card) {
     if (!card) return document.getElementById("done")?.focus();
-    card.setAttribute("data-current", "");
-    if (focus) card.focus();
+    for (const each of sorted()) {
+      each.toggleAttribute("data-current", each === card);
+      each.querySelector("details").open = each === card;
+    }
+    const all = [card, ...sorted().filter((each) => each !== card)];
+    if (all.some((each, at) => each !== cards().children[at])) cards().prepend(...all);
+    card.focus({ preventScroll: true });
+    if (card.getBoundingClientRect().top < 0) card.scrollIntoView({ behavior: "instant" });
   }
 
   function neighbour(step) {
-    const all = [...document.querySelectorAll("article.item")];
-    const at = all.indexOf(current());
+    const all = sorted(), at = all.indexOf(current());
     return all[Math.min(all.length - 1, Math.max(0, at + step))];
   }
 
-  function following(key) {
-    const card = document.getElementById(`card-${key}`);
-    const behind = open().filter(
-      (each) => !card || card.compareDocumentPosition(each) & Node.DOCUMENT_POSITION_FOLLOWING);
-    return behind[0] ?? open()[0];
+  function following(card) {
+    const open = sorted().filter((each) => each.dataset.state === "open");
+    return open.find((each) => Number(each.dataset.place) > Number(card?.dataset.place)) ?? open[0];
   }
+
+  addEventListener("toggle", (event) => {
+    const card = event.target.closest?.("article.item");
+    if (!card || event.target.parentElement !== card) return;
+    if (card === current()) event.target.open = true;
+    else if (event.target.open) select(card);
+  }, true);
 
   // ---------------------------------------------------------------- fragments
 
-  // Puts each element of a fragment in place of the one with its id.
+  // Puts each element of a fragment in place of the one with its id; returns the card in it.
   function place(html) {
     const body = new DOMParser().parseFromString(html, "text/html").body;
+    const card = body.querySelector(":scope > article.item");
     for (const part of [...body.children]) {
       if (part.id === "said") {
         said.textContent = part.textContent;
@@ -43,13 +57,12 @@
       const old = document.getElementById(part.id);
       if (old) {
         if (old.hasAttribute("data-current")) part.setAttribute("data-current", "");
-        const details = part.querySelector("details.classes");
-        if (details && old.querySelector("details")?.open) details.open = true;
         old.replaceWith(document.adoptNode(part));
       } else if (part.matches("article.item")) {
-        cards()?.prepend(document.adoptNode(part));
+        cards()?.append(document.adoptNode(part));
       }
     }
+    return card;
   }
 
   // Where a problem is said: on the card it is about, or at the head of the page.
@@ -65,10 +78,9 @@
   async function send(form, button) {
     const card = form.closest("article.item");
     const fields = new URLSearchParams(new FormData(form, button));
-    const key = card?.dataset.key;
     const action = button?.getAttribute("formaction") ?? form.getAttribute("action");
     if (action === "/answer" && open().every((each) => each === card)) {
-      fields.set("last", document.querySelector("#cards > article.item:last-of-type").dataset.key);
+      fields.set("last", sorted().at(-1).dataset.key);
     }
     let response, html;
     try {
@@ -85,13 +97,11 @@
         "Open the link that the terminal shows, or press Enter there for a new one.");
     }
     document.getElementById("problem")?.replaceChildren();
-    place(html);
-    after(action, key, response.ok);
+    after(action, place(html) ?? (response.ok ? null : card), response.ok);
   }
 
   // Moves on once an answer is in place.
-  function after(action, key, ok) {
-    const card = key ? document.getElementById(`card-${key}`) : null;
+  function after(action, card, ok) {
     if (!ok) {
       alertOf(card).scrollIntoView({ block: "nearest" });
       if (card && !card.contains(document.activeElement)) select(card);
@@ -100,12 +110,12 @@
       card?.querySelector("[data-focus]")?.focus();
     } else if (action === "/answer") {
       const taken = card?.dataset.state === "open";
-      select(taken ? card : following(key));
+      select(taken ? card : following(card));
     } else {
       const url = new URL(location);
       url.searchParams.delete("page");
       history.replaceState(null, "", url);
-      select(open()[0]);
+      select(card ?? open()[0]);
     }
   }
 
@@ -125,23 +135,16 @@
     }
   });
 
-  addEventListener("focusin", (event) => {
-    const card = event.target.closest?.("article.item");
-    if (card && card !== current()) select(card, false);
-  });
-
   // ---------------------------------------------------------------- keys
 
-  const names = {
-    a: "accept", ArrowRight: "accept", d: "different", ArrowLeft: "different",
-    s: "skip", ArrowDown: "skip",
-  };
+  const names = { d: "different", b: "times", s: "skip", " ": "skip" };
 
   function press(key) {
     const card = current();
     const button = (selector) => card?.querySelector(selector);
     if (key in names) return button(`button[value="${names[key]}"]`);
     if (/^[1-9]$/.test(key)) return button(`button[data-keep="${key}"]`);
+    if (key === "a") return button("button.main");
     if (key === "e") return button("button[name=edit]");
     if (key === "u") return document.getElementById("undo");
     if (key === "A") {
@@ -180,13 +183,20 @@
     }
     if (!keys || event.isComposing) return;
     if (event.key === "?") return location.assign("/help");
+    if (event.key === " " && at.closest("button, summary, a, input")) return;
     const field = document.getElementById("words");
-    if (event.key === "/" && field) return event.preventDefault(), field.focus();
-    if (["j", "k", "ArrowUp"].includes(event.key) && current()) {
+    if (event.key === "/" && field) {
+      field.closest("details").open = true;
+      return event.preventDefault(), field.focus();
+    }
+    if (["j", "k"].includes(event.key) && current()) {
       event.preventDefault();
       return select(neighbour(event.key === "j" ? 1 : -1));
     }
     const button = press(event.key);
+    if (!button && event.key === "a" && current()) {
+      complain(current(), "Press 1 or 2: that memory stays. Or press d: both stay.");
+    }
     if (!button) return;
     event.preventDefault();
     if (!event.repeat && !busy) button.click();

@@ -287,11 +287,15 @@ class _Union:
         self.tally = Tally()
 
     def add(self, memory: Memory, store: Store, *, side: str, family: str, at: int) -> None:
-        """Adds a memory of a side, as the judge reads it, without the reasons of a rule."""
+        """Adds a memory of a side, as the judge reads it, without the reasons of a rule.
+
+        It is told who says the same elsewhere, whoever reads it and under whatever heading.
+        """
         id_ = _joined(at, memory.id)
         self.origin[id_] = Whereabouts(store.url, memory.namespace, memory.id, memory.content)
         self.side[id_] = side
         read = in_context(store, memory)
+        read = replace(read, native={}, promise=replace(read.promise, readers=None))
         rule = _REASONS.sub("", read.content)
         self.memories[id_] = replace(read, id=id_, namespace=family, content=rule or read.content)
         if rule and rule != read.content:

@@ -301,6 +301,9 @@ class _Decisions:
 # ------------------------------------------------------------------ the file
 
 
+_PAIRS: Final = ("held", "near")
+
+
 def packed(page: Page) -> bytes:
     """Returns a page as bytes, without loss."""
     data: dict[str, Any] = {field.name: getattr(page, field.name) for field in fields(Page)}
@@ -308,7 +311,8 @@ def packed(page: Page) -> bytes:
     data["groups"] = [
         [g.survivor, g.why, [astuple(member) for member in g.members]] for g in page.groups
     ]
-    data["held"] = [astuple(pair) for pair in page.held]
+    for name in _PAIRS:
+        data[name] = [astuple(pair) for pair in data[name]]
     data["series"] = [[s.members, s.newest] for s in page.series]
     data["overlaps"] = [
         [o.a, o.b, o.share_a, o.share_b, *map(_packed_passages, (o.passages, o.differing))]
@@ -344,7 +348,8 @@ def unpacked(packed_page: bytes) -> Page | None:
                 for survivor, why, members in data["groups"]
             ]
         )
-        data["held"] = tuple([ReportedPair(*pair) for pair in data["held"]])
+        for name in _PAIRS:
+            data[name] = tuple([ReportedPair(*pair) for pair in data[name]])
         data["series"] = tuple([Series(tuple(ids), newest) for ids, newest in data["series"]])
         data["overlaps"] = tuple([_unpacked_overlap(*parts) for parts in data["overlaps"]])
         data["skipped"] = {reason: tuple(ids) for reason, ids in data["skipped"].items()}

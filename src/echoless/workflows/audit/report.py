@@ -96,9 +96,19 @@ class Report:
     def held_by_kind(self) -> Mapping[str, Sequence[ReportedPair]]:
         """Returns held pairs by verdict, worst first (`HELD_KINDS`), the closest of each first."""
         by_kind: dict[str, list[ReportedPair]] = {}
-        for pair in sorted(self.held, key=lambda pair: (-pair.similarity, pair.ids)):
+        for pair in sorted(self.held, key=_closest):
             by_kind.setdefault(pair.verdict, []).append(pair)
         return {kind: by_kind[kind] for kind in HELD_KINDS if kind in by_kind}
+
+    @cached_property
+    def near(self) -> Sequence[ReportedPair]:
+        """Returns pairs of one topic with other facts, the closest first."""
+        return sorted((pair for page in self.pages for pair in page.near), key=_closest)
+
+    @cached_property
+    def outdated(self) -> int:
+        """Returns how many memories another one replaces."""
+        return len({pair.a for pair in self.held if pair.verdict == "update"})
 
     @cached_property
     def series(self) -> Sequence[Series]:
@@ -220,15 +230,29 @@ class Report:
         return unasked_note(self.counts["unasked"])
 
     @property
-    def answer(self) -> str:
-        """Returns how much is repetition, in one sentence."""
-        counts = self.counts
+    def reused(self) -> str:
+        """Returns the sentence on namespaces that did not change; empty for none."""
+        if not self.taken_over:
+            return ""
         return (
-            f"{count(counts['redundant'], 'redundant copy', 'redundant copies')} in "
-            f"{count(counts['groups'], 'group')} among "
-            f"{count(counts['total'], 'memory', 'memories')}: {percent(self.ratio)} of what is "
-            "visible."
+            f"Nothing changed in {self.taken_over:,} of {count(len(self.pages), 'namespace')} "
+            "since an earlier audit, which is taken over."
         )
+
+    @property
+    def answer(self) -> str:
+        """Returns how much is repetition, in one sentence, and how much is out of date."""
+        copies, visible = self.counts["redundant"], self.counts["total"] - self.marked
+        whole = count(visible, "memory", "memories")
+        if not visible:
+            return "There are no memories here."
+        repeat = "repeats" if copies == 1 else "repeat"
+        said = f"{copies:,} of {whole} {repeat} another one ({percent(self.ratio)})."
+        if not copies:
+            said = f"None of {whole} repeats another one."
+        if self.outdated:
+            said += f" {self.outdated:,} {'is' if self.outdated == 1 else 'are'} out of date."
+        return said
 
     def html(self, memories: Mapping[str, Memory], rules: Store | None = None) -> str:
         """Returns the report as a notebook shows it; secrets are masked.
@@ -246,6 +270,11 @@ class Report:
         hint = 'to_pandas() has every member of every group, to_pandas("held") every pair.'
         blocks = report_blocks.audit_blocks(self, memories, extent, rules)
         return rendering.notebook((*blocks, say(hint)))
+
+
+def _closest(pair: ReportedPair) -> tuple[float, tuple[str, str]]:
+    """Returns what puts the closest pair first."""
+    return -pair.similarity, pair.ids
 
 
 def audit(findings: Findings) -> Report:
@@ -410,6 +439,7 @@ def report_json(report: Report) -> dict[str, Json]:
         "settings": dict(report.settings),
         "groups": list(groups_json(report.groups, report.action)),
         "held": list(held_json(report.held)),
+        "near": list(held_json(report.near)),
         **overlaps_json(report.overlaps),
         "series": [{"members": list(s.members), "newest": s.newest} for s in report.series],
         "counts": dict(report.counts),

@@ -61,15 +61,19 @@ _MARKER: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s+")
 _MOST_PARTS: Final = 12
 """Namespaces or months that are all listed; of more, those with redundant copies."""
 
+_FEWEST_PARTS: Final = 2
+"""Namespaces or months of which a table says more than the sum."""
+
 _MOST_CHARTED: Final = 60
 """The same where a table is a chart."""
 
 HELD: Final[Mapping[str, tuple[str, str]]] = {
-    "contradiction": ("Contradictions", "not both can be true, and nothing says which is newer"),
-    "update": ("Updates", "the second memory has a newer value of the same thing"),
-    "sibling": ("Siblings", "one pattern, different things; both can be true"),
-    "unsure": ("Unsure", "a person has to look; nothing is done about them"),
+    "update": ("Out of date", "the second memory has the newer value of the same thing"),
+    "contradiction": ("May not both be true", "nothing says which of the two is newer"),
+    "unsure": ("Perhaps the same", "a person has to look; nothing is done about them"),
+    "sibling": ("Same pattern, other things", "both can be true"),
     "subsumes": ("Limits", "one says when or where the other holds"),
+    "near": ("Same topic, other facts", "they are close, and nothing need be done"),
 }
 """Titles and meanings of the pairs that stay apart, by verdict."""
 
@@ -119,7 +123,7 @@ def _shown_ids(report: Report, extent: Extent) -> Sequence[str]:
     some = extent.pairs
     # all members of the groups: the report says what survivors take over from them
     ids = [id_ for group in report.groups[: extent.top] for id_ in group.ids]
-    for chains in map(_chains, _held(report).values()):
+    for chains in map(_chains, held_pairs(report).values()):
         ids += (id_ for chain in chains[:some] for pair in chain for id_ in (pair.a, pair.b))
     ids += (id_ for each in report.overlaps[:some] for id_ in (each.a, each.b))
     ids += (each.newest or each.members[0] for each in report.series[:some])
@@ -141,9 +145,11 @@ def audit_blocks(
     yield from _summary(report)
     if extent.charts:
         yield from _parts(report, extent)
+    held = held_pairs(report)
+    yield from _apart("update", held.pop("update", ()), memories, extent)
     yield from _largest(report, memories, rules, extent)
-    for kind, held in _held(report).items():
-        yield from _apart(kind, held, memories, extent)
+    for kind, pairs in held.items():
+        yield from _apart(kind, pairs, memories, extent)
     yield from _overlaps(report, memories, extent)
     yield from _series(report, memories, extent)
     if not extent.charts:
@@ -167,38 +173,34 @@ def second_look_blocks(second: ThresholdComparison | None) -> Iterator[Block]:
 def answer_blocks(report: Report) -> Iterator[Block]:
     """Yields what the audit did without, how much is repetition, and what was not asked."""
     yield from off_blocks(report.off)
-    copies, inside, whole = report.answer.partition(" in ")
-    yield say(strong(copies), inside + whole)
+    repeats, *outdated = report.answer.split(". ")
+    yield say(strong(repeats), *(f". {said}" for said in outdated))
     if report.unasked:
         yield say(report.unasked)
 
 
 def _summary(report: Report) -> Iterator[Block]:
-    """Yields the figures of the whole store."""
+    """Yields the answer, and the figures of the whole store that are not zero."""
     counts = report.counts
     yield from answer_blocks(report)
     yield Gap()
-    yield Figures(
-        (
-            ("memories", number(counts["total"])),
-            ("groups that say the same", number(counts["groups"])),
-            ("memories in these groups", number(counts["participants"])),
-            ("redundant copies, all but one of each", number(counts["redundant"])),
-            ("share of visible memories", percent(report.ratio)),
-            ("hidden by earlier runs", number(report.marked)),
-            ("estimated tokens, all visible", number(report.tokens)),
-            ("estimated tokens wasted in recall", number(report.wasted_tokens)),
-            ("pairs compared", number(counts["candidates"])),
-            ("pairs beyond the budget, not compared", number(counts["left_out"])),
-            ("pairs alike but kept apart", number(counts["held"])),
-        )
-    )
-    yield say(f"Profile {report.profile}.")
-    if report.taken_over:
-        yield say(
-            f"Nothing changed in {number(report.taken_over)} of "
-            f"{count(len(report.pages), 'namespace')} since an earlier audit, which is taken over."
-        )
+    figures = {
+        "memories": counts["total"],
+        "groups that say the same": counts["groups"],
+        "memories in these groups": counts["participants"],
+        "redundant copies, all but one of each": counts["redundant"],
+        "hidden by earlier runs": report.marked,
+        "estimated tokens, all visible": report.tokens,
+        "estimated tokens wasted in recall": report.wasted_tokens,
+        "pairs compared": counts["candidates"],
+        "pairs beyond the budget, not compared": counts["left_out"],
+        "pairs alike but kept apart": counts["held"],
+    }
+    if counts["total"]:
+        yield Figures(tuple((name, number(value)) for name, value in figures.items() if value))
+        yield say(f"Profile {report.profile}.")
+    if report.reused:
+        yield say(report.reused)
     yield Gap()
 
 
@@ -217,7 +219,7 @@ def _shares(title: str, column: str, shares: Mapping[str, Share], most: int) -> 
     Of many, those without redundant copies are counted in one line: a document has a namespace for
     each heading.
     """
-    if not shares:
+    if len(shares) < _FEWEST_PARTS:
         return
     yield Heading(title)
     shown = {name: s for name, s in shares.items() if s.redundant or len(shares) <= most}
@@ -262,7 +264,7 @@ def _largest(
         yield Gap()
         return
     top, whole = report.groups[: extent.top], len(report.groups)
-    yield Heading(f"Largest groups ({number(len(top))} of {number(whole)})")
+    yield Heading(f"The same: {number(len(top))} of {count(whole, 'group')}")
     if top and extent.words:
         yield LEGEND
         yield Gap()
@@ -302,7 +304,9 @@ def _shown_group(
 def _apart(
     kind: str, held: Sequence[ReportedPair], memories: Mapping[str, Memory], extent: Extent
 ) -> Iterator[Block]:
-    """Yields the pairs of one kind that look alike and stay apart."""
+    """Yields the pairs of one kind that look alike and stay apart; nothing for none."""
+    if not held:
+        return
     title, meaning = HELD[kind]
     yield Heading(f"{title}: {number(len(held))}")
     yield say(f"Not duplicates: {meaning}.")
@@ -314,11 +318,12 @@ def _apart(
     yield Gap()
 
 
-def _held(report: Report) -> Mapping[str, Sequence[ReportedPair]]:
-    """Returns the pairs that stay apart by verdict, the closest of each first."""
+def held_pairs(report: Report) -> dict[str, Sequence[ReportedPair]]:
+    """Returns the pairs that stay apart, by the kinds of `HELD`, the closest of each first."""
     narrowing = [pair for pair in report.held if pair.verdict == "subsumes"]
     closest = sorted(narrowing, key=lambda pair: (-pair.similarity, pair.ids))
-    return {**report.held_by_kind, **({"subsumes": closest} if closest else {})}
+    by_kind = {**report.held_by_kind, "subsumes": closest, "near": report.near}
+    return {kind: by_kind[kind] for kind in HELD if by_kind.get(kind)}
 
 
 def _chains(held: Sequence[ReportedPair]) -> Sequence[Sequence[ReportedPair]]:
@@ -339,7 +344,8 @@ def _pair(pair: ReportedPair, memories: Mapping[str, Memory], extent: Extent) ->
     yield say(strong(pair.a), " and ", strong(pair.b), f"  {quoted(pair.sentence)}", level=1)
     if extent.explain:
         yield evidence_line(pair.verdict, pair.similarity, pair.evidence, level=2)
-    yield TextPair(quote(pair.a, memories), quote(pair.b, memories))
+    decided = pair.verdict == "update"
+    yield TextPair(quote(pair.a, memories), quote(pair.b, memories), decided=decided)
 
 
 def _chain(chain: Sequence[ReportedPair], memories: Mapping[str, Memory]) -> Iterator[Block]:
@@ -377,7 +383,8 @@ def _overlap(overlap: Overlap, memories: Mapping[str, Memory], extent: Extent) -
     for passages, title in ((overlap.passages, ""), (overlap.differing, "differs: ")):
         for passage in passages[: extent.pairs]:
             old = _passage(a, memories, passage.a)
-            yield TextPair(old, _passage(b, memories, passage.b), title, always=True)
+            new = _passage(b, memories, passage.b)
+            yield TextPair(old, new, title, always=True, decided=False)
         if len(passages) > extent.pairs:
             yield more(len(passages) - extent.pairs, level=2)
 
@@ -462,7 +469,7 @@ def _shared_group(at: int, group: SharedGroup, extent: Extent, what: str) -> Ite
         yield say(strong(other.id), clause, level=1)
         if extent.explain:
             yield evidence_line(member.verdict, member.similarity, member.evidence, level=2)
-        yield TextPair(first, other)
+        yield TextPair(other, first, new_above=True)
     yield from extent.more(len(shown), len(group.members), "--members", level=1)
 
 
@@ -472,7 +479,7 @@ def _shared_pair(pair: SharedPair, extent: Extent, what: str) -> Iterator[Block]
     yield say(strong(a.id), " and ", strong(b.id), f"  {quoted(pair.sentence)}", level=1)
     if extent.explain:
         yield evidence_line(pair.verdict, pair.similarity, pair.evidence, level=2)
-    yield TextPair(a, b)
+    yield TextPair(a, b, decided=pair.verdict == "update")
 
 
 def _place(memory: Whereabouts, what: str) -> str:

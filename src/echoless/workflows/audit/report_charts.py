@@ -17,11 +17,11 @@ _BINS: Final = 20
 _VERDICTS: Final[Mapping[str, str]] = {
     "duplicate": "Both say the same",
     "subsumes": "One says more",
-    "update": "Newer value",
-    "contradiction": "Possible contradiction",
-    "unsure": "For a person to decide",
-    "sibling": "One pattern, different things",
-    "related": "One topic, other facts",
+    "update": "Out of date",
+    "contradiction": "May not both be true",
+    "unsure": "Perhaps the same",
+    "sibling": "Same pattern, other things",
+    "related": "Same topic, other facts",
     "distinct": "Different",
 }
 

@@ -32,20 +32,18 @@ from echoless.models.encoders.calibration import (
 )
 from echoless.models.encoders.vector_cache import VectorCache
 from echoless.stores.base import Scope, Store, check_namespace
-from echoless.workflows.calibration.decision import (
-    LEAST_EACH,
-    QUESTIONS,
-    fitted_shift,
-    looking_point,
-    unsettled,
-)
 from echoless.workflows.calibration.labels_file import Label, labelled_pairs
 from echoless.workflows.calibration.logistic_fit import (
+    LEAST_EACH,
+    QUESTIONS,
     RESAMPLES,
     Odds,
     Sample,
     even_odds,
+    fitted_shift,
+    looking_point,
     sample,
+    unsettled,
 )
 from echoless.workflows.calibration.store_statistics import (
     StorePairs,

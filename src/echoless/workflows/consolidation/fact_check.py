@@ -170,7 +170,9 @@ class _Content:
 
     def lost_numbers(self, source: str) -> Iterator[str]:
         """Yields numbers, and values with a unit or in words, that are lost."""
-        yield from (n for n in numbers(source) if n not in self._numbers)
+        spelled = {t.value for t in self._facts.tokens if t.kind in _VALUES and t.text.isalpha()}
+        in_words = {t.text for t in facts_of(source).tokens if t.value in spelled}
+        yield from (n for n in numbers(source) if n not in self._numbers | in_words)
         yield from self.missing(source, _VALUES)
 
     def lost_names(self, source: str) -> Iterator[str]:

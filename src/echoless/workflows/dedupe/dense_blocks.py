@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from echoless.blocking.pair_scores import Ints, PairSignals
-from echoless.blocking.vector_join.dense_limits import DENSE
+from echoless.blocking.similarities import DENSE
 from echoless.core.groups import Group
 from echoless.core.model import Judged, merges
 

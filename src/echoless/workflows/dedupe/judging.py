@@ -22,13 +22,14 @@ from rapidfuzz import fuzz
 from rapidfuzz.process import cpdist
 
 from echoless.blocking.pair_scores import Floats, Ints, PairSignals
-from echoless.core.model import Judged, Memory
+from echoless.core.model import Judged, Memory, merges
 from echoless.core.passages import is_long
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.runtime import workers
 from echoless.core.settings import Settings
 from echoless.matching import MOST_PAIRS
 from echoless.matching.fields import fields_of
+from echoless.matching.guards import in_place
 from echoless.matching.judge import Questions
 from echoless.matching.rule_judge import ALIKE
 from echoless.matching.runner import JUDGING, judge_all, open_cached_verdicts, open_judge
@@ -133,13 +134,20 @@ class Judging:
         judged = judge_all(
             self.judge, self._read, some, self._apart, self._rounds, self._tally, self.cache
         )
-        return judged if self._compared is None else self._compared.settle(judged)
+        judged = judged if self._compared is None else self._compared.settle(judged)
+        return self._in_place(judged)
+
+    def _in_place(self, judged: Sequence[Judged]) -> list[Judged]:
+        """Returns verdicts that read what the two memories stand under, too."""
+        read = self._read
+        return [Judged(j.a, j.b, in_place(read[j.a], read[j.b], j.verdict)) for j in judged]
 
     def further(self, judged: list[Judged]) -> list[Judged]:
         """Returns verdicts with those on long notes that only their passages proposed, by ids."""
         if self._compared is None:
             return judged
-        return sorted([*judged, *self._compared.further(judged)], key=BY_IDS)
+        more = self._in_place(self._compared.further(judged))
+        return sorted([*judged, *(each for each in more if merges(each.verdict))], key=BY_IDS)
 
     def parts(
         self, left_out: Mapping[str, int], notes: Mapping[str, Collection[str]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -17,14 +17,13 @@ from echoless.blocking.candidates import (
     eligible,
     open_vectors,
 )
-from echoless.blocking.detector import Joins
 from echoless.clustering.assign import (
     GroupingInput,
     best_first,
     fold,
     make_groups,
 )
-from echoless.clustering.folding import BY_STORE, PRIOR_SURVIVOR
+from echoless.clustering.folding import PINNED, PRIOR_SURVIVOR
 from echoless.clustering.grouping import joined_by_thirds
 from echoless.clustering.survivor import Standing
 from echoless.core.garbage_collection import uncollected
@@ -62,6 +61,7 @@ if TYPE_CHECKING:
     from echoless.models.encoders.vectorizer import MemoryVectoriser
     from echoless.workflows.dedupe import dense_blocks, judging, passages
     from echoless.workflows.dedupe.passages import PassageComparison
+    from echoless.workflows.dedupe.updates import OutOfDate
 else:
     dense_blocks = lazy_module("echoless.workflows.dedupe.dense_blocks")
     judging = lazy_module("echoless.workflows.dedupe.judging")
@@ -82,7 +82,6 @@ def find(
     touching: Callable[[Memory], bool] | None = None,
     within: Collection[str] | None = None,
     progress: Progress | None = None,
-    joins: Joins | None = None,
 ) -> Findings:
     """Finds what a store says twice; reads only.
 
@@ -99,8 +98,6 @@ def find(
         within: Only these namespaces; those the settings ask for by default. A limit of the
             settings holds for each.
         progress: Told how far each stage is.
-        joins: How large partitions are joined (`blocking.relational.large_joins.LargeJoins`), with
-            the same pairs; by default in memory, or on files where memory would not do.
 
     Raises:
         UsageError: A setting is unknown or out of range, or the namespace does not exist.
@@ -118,7 +115,7 @@ def find(
         ),
         proposed=store.profile,
     )
-    selection = _Selection(only, touching, within, joins)
+    selection = _Selection(only, touching, within)
     tell = logged(progress or (lambda _stage, _done, _all: None))
     return _findings(store, chosen, selection, tell)
 
@@ -130,7 +127,6 @@ class _Selection:
     only: Collection[str] | None
     touching: Callable[[Memory], bool] | None
     within: Collection[str] | None
-    joins: Joins | None
 
     def is_part(self, settings: Settings) -> bool:
         """Returns whether most memories of the store may not take part."""
@@ -212,9 +208,7 @@ def _findings(store: Store, settings: Settings, selection: _Selection, tell: Pro
     memories, touched = run.memories, run.touched
     order = best_first(memories, run.copies, settings.profile, run.prior)
     preference = Preference(touched, order)
-    proposed = candidates(
-        memories, run.copies, settings, tally, tell, run.vectors, preference, selection.joins
-    )
+    proposed = candidates(memories, run.copies, settings, tally, tell, run.vectors, preference)
     decided = _decide(store, run, proposed, consultation)
     groups = tuple(
         group
@@ -327,10 +321,10 @@ def _protected(
 ) -> dict[str, str]:
     """Returns why memories stay visible whatever they say, by id."""
     reasons = dict.fromkeys(prior & memories.keys(), PRIOR_SURVIVOR)
-    reasons.update((id_, "pinned") for id_, memory in memories.items() if memory.pinned)
+    reasons.update((id_, PINNED) for id_, memory in memories.items() if memory.pinned)
     for id_, memory in memories.items():
-        if store.protected(memory):
-            reasons.setdefault(id_, BY_STORE)
+        if why := store.protected(memory):
+            reasons.setdefault(id_, why)
     return reasons
 
 
@@ -399,14 +393,23 @@ def standing_marks(
     return {id_: mark for id_, mark in marks.items() if id_ not in stale}
 
 
-def plan(findings: Findings, *, action: ActionKind | None = None) -> Plan:
+def plan(
+    findings: Findings, *, action: ActionKind | None = None, updates: OutOfDate | None = None
+) -> Plan:
     """Returns a plan for all groups of the findings; writes nothing.
 
     Args:
         findings: From `find`.
         action: `mark` (default of the safe profile), `merge` or `delete`.
+        updates: From `out_of_date`, to hide out-of-date memories as well. They come first in the
+            plan and are only marked, so that no newer memory takes over what an older one says.
     """
-    return plan_groups(findings, findings.groups, action=action)
+    if updates is None:
+        return plan_groups(findings, findings.groups, action=action)
+    same = [group for group in findings.groups if group.survivor not in updates.hidden]
+    made = plan_groups(findings, same, action=action)
+    older = plan_groups(replace(findings, reasons=updates.reasons), updates.groups, action="mark")
+    return replace(made, actions=(*older.actions, *made.actions))
 
 
 def plan_groups(
@@ -471,6 +474,6 @@ def groups_among(
     pairs = [Pair(by_id[each.a], by_id[each.b], signals[each.a, each.b]) for each in judged]
     verdicts = settled_by_passages(stage.judge, profile, pairs, [each.verdict for each in judged])
     judged = [Judged(p.a.id, p.b.id, v) for p, v in zip(pairs, verdicts, strict=True)]
-    pinned = {id_: "pinned" for id_, memory in by_id.items() if memory.pinned}
+    pinned = {id_: PINNED for id_, memory in by_id.items() if memory.pinned}
     given = GroupingInput(by_id, copies, set(), set(), pinned)
     return make_groups(judged, given, settings, tally)[0]

@@ -100,18 +100,12 @@ def matches_below(
             place = _place(by_tail, below)
             entering = _is_entered(entry, device, passed)
             if place is not None and not entry.is_symlink():
-                yield PlaceMatch(_above(current / entry.name, place.up), place)
+                path = current / entry.name
+                yield PlaceMatch([path, *path.parents][place.up], place)
             elif entering and len(below) > MOST_DEPTH:
                 passed.skip(DEEP)
             elif entering:
                 waiting.append((current / entry.name, below))
-
-
-def _above(path: Path, levels: int) -> Path:
-    """Returns the folder some levels above a path."""
-    for _ in range(levels):
-        path = path.parent
-    return path
 
 
 def _entries(folder: Path, passed: Passed) -> list[os.DirEntry[str]]:

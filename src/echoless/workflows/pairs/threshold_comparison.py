@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Final
 
@@ -16,12 +16,9 @@ from echoless.core.model import Json, Pair, Verdict, merges, verdict_name
 from echoless.core.profiles import profile_named
 from echoless.core.run_notes import Tally
 from echoless.core.secret_masking import learn
-from echoless.core.settings import Settings
 from echoless.matching.runner import open_judge, verdicts_on
 from echoless.models.encoders.registry import open_vectoriser
-from echoless.stores.base import Store
 from echoless.workflows.dedupe.findings import Findings
-from echoless.workflows.dedupe.pipeline import find
 
 LIMIT: Final = 2_000
 """Pairs read again, the closest first: the full judge takes about a millisecond for each."""
@@ -72,23 +69,7 @@ class ThresholdComparison:
 
     def to_json(self) -> dict[str, Json]:
         """Returns the comparison as in `--json` of the systems' commands."""
-        return {
-            "merges": self.merges,
-            "read": self.read,
-            "held": self.held,
-            "verdicts": dict(self.verdicts),
-            "differences": dict(self.differences),
-            "examples": [
-                {
-                    "a": each.a,
-                    "b": each.b,
-                    "similarity": each.similarity,
-                    "verdict": each.verdict,
-                    "evidence": each.evidence,
-                }
-                for each in self.examples
-            ],
-        }
+        return asdict(self) | {"examples": [asdict(each) for each in self.examples]}
 
     def lines(self) -> Iterator[str]:
         """Yields the lines of a report: one summary, and one line for each example."""
@@ -111,36 +92,17 @@ class ThresholdComparison:
             yield f"  {each.a} ↔ {each.b} [{each.verdict} @ {each.similarity:.3f}] {each.evidence}"
 
 
-def second_look(
-    store: Store,
-    settings: Settings,
-    *,
-    encoder: str = "auto",
-    examples: int = EXAMPLES,
-    limit: int = LIMIT,
-) -> ThresholdComparison:
-    """Finds pairs of a store with some settings, and judges them again with the full judge.
+def compare_with_judge(findings: Findings, *, encoder: str = "auto") -> ThresholdComparison:
+    """Judges the pairs of some findings again with the full judge.
 
     Args:
-        store: Any store; read only.
-        settings: Of the system: its detectors and thresholds propose the pairs.
+        findings: By the settings of the system; its detectors and thresholds propose the pairs.
         encoder: What the full judge aligns words by, as for `--encoder`; without an installed one
             it goes by words and rules alone.
-        examples: At most so many pairs are shown.
-        limit: At most so many pairs are read.
 
     Raises:
         EncoderError: The encoder failed.
     """
-    return compare_with_judge(
-        find(store, settings), encoder=encoder, examples=examples, limit=limit
-    )
-
-
-def compare_with_judge(
-    findings: Findings, *, encoder: str = "auto", examples: int = EXAMPLES, limit: int = LIMIT
-) -> ThresholdComparison:
-    """Judges the pairs of some findings again; arguments as for `second_look`."""
     known = {(judged.a, judged.b) for judged in findings.judged}
     members = (member.judged for group in findings.groups for member in group.members)
     copies = (each for each in members if each is not None and (each.a, each.b) not in known)
@@ -149,22 +111,18 @@ def compare_with_judge(
         evidence = judged.verdict.evidence
         signals = {evidence.how: evidence.similarity}
         pairs.append(Pair(findings.as_read(judged.a), findings.as_read(judged.b), signals))
-    return look_at(pairs, encoder=encoder, examples=examples, limit=limit)
+    return look_at(pairs, encoder=encoder)
 
 
-def look_at(
-    pairs: Iterable[Pair], *, encoder: str = "auto", examples: int = EXAMPLES, limit: int = LIMIT
-) -> ThresholdComparison:
+def look_at(pairs: Iterable[Pair], *, encoder: str = "auto") -> ThresholdComparison:
     """Judges pairs that a threshold proposes again.
 
     Args:
         pairs: Each once, with the similarity that proposes it.
-        encoder: As for `second_look`.
-        examples: As above.
-        limit: As above.
+        encoder: As for `compare_with_judge`.
     """
     proposed = sorted(pairs, key=lambda p: (-p.best[1], p.a.id, p.b.id))
-    read = proposed[:limit]
+    read = proposed[:LIMIT]
     verdicts: list[Verdict] = []
     if read:
         tally = Tally()
@@ -177,7 +135,7 @@ def look_at(
     back = [
         (pair, verdict) for pair, verdict in zip(read, verdicts, strict=True) if not merges(verdict)
     ]
-    learn(memory for pair, _ in back[:examples] for memory in (pair.a, pair.b))
+    learn(memory for pair, _ in back[:EXAMPLES] for memory in (pair.a, pair.b))
     kinds = [v.evidence.difference.value for _, v in back if v.evidence.difference is not None]
     return ThresholdComparison(
         merges=len(proposed),
@@ -187,7 +145,7 @@ def look_at(
         differences=_counted(kinds),
         examples=tuple(
             HeldBack(p.a.id, p.b.id, p.best[1], verdict_name(v), v.evidence.line())
-            for p, v in back[:examples]
+            for p, v in back[:EXAMPLES]
         ),
     )
 

@@ -22,7 +22,7 @@ from echoless.stores.base import Scope, Store, TextSearch, check_namespace
 from echoless.workflows.retrieval.vector_similarity import closeness
 
 if TYPE_CHECKING:
-    from echoless.models.encoders.vectorizer import MemoryVectoriser
+    pass
 
 Mode = Literal["text", "vector", "hybrid", "auto"]
 
@@ -281,7 +281,9 @@ def _by_vector(
         )
     for reason, ids in encoding.skipped.items():
         tally.skip(reason, *(i for i in ids if i != _QUERY))
-    least = _noise(vectoriser) if options.least is None else options.least
+    least, encoder = options.least, vectoriser.encoder
+    if least is None:  # below it texts have nothing in common for the encoder
+        least = ANY if encoder is None else NOISE.get(encoder.model.partition("@")[0], ANY)
     if far := [id_ for id_, cosine in scores.items() if cosine < least]:
         tally.note(
             f"Left out: {len(far):,} of {len(scores):,} memories, whose similarity is below "
@@ -289,12 +291,6 @@ def _by_vector(
         )
         scores = {id_: cosine for id_, cosine in scores.items() if cosine >= least}
     return sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))
-
-
-def _noise(vectoriser: MemoryVectoriser) -> float:
-    """Returns the cosine below which texts have nothing in common for an encoder; -1 if unknown."""
-    encoder = vectoriser.encoder
-    return ANY if encoder is None else NOISE.get(encoder.model.partition("@")[0], ANY)
 
 
 def _fold(store: Store, ranked: Ranked, limit: int, *, include: bool) -> list[Hit]:

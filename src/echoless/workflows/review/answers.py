@@ -37,6 +37,7 @@ class Answer:
         survivor: Of an accepted item: the memory that stays.
         hidden: Of an accepted item: the memories that go behind it.
         apart: Pairs that this answer recorded as different, smaller id first.
+        times: Of a `different` item: whether all are true, each at a time of its own.
         text: New text of the survivor; None leaves it as it is.
         batch: Common to answers that were given at once; empty for a single one.
         at: When, ISO 8601 UTC.
@@ -50,6 +51,7 @@ class Answer:
     survivor: str = ""
     hidden: tuple[str, ...] = ()
     apart: tuple[tuple[str, str], ...] = ()
+    times: bool = False
     text: str | None = None
     batch: str = ""
     at: str = ""
@@ -65,10 +67,18 @@ class Answer:
             "survivor": self.survivor,
             "hidden": list(self.hidden),
             "apart": [list(pair) for pair in self.apart],
+            "times": self.times,
             "text": self.text,
             "batch": self.batch,
             "at": self.at,
         }
+
+
+def answer_words(answer: Answer) -> str:
+    """Returns what a person answered, in words."""
+    stay = "Both stay" if len(answer.ids) == 2 else "All stay"
+    words = {"accept": "Accepted", "skip": "Skipped"}.get(answer.choice, stay)
+    return f"{words}, true at different times" if answer.times else words
 
 
 def answer_from_json(data: JsonObject, number: int = 0) -> Answer:
@@ -98,6 +108,7 @@ def answer_from_json(data: JsonObject, number: int = 0) -> Answer:
         survivor=codec.read_text(data, "survivor"),
         hidden=_texts(data, "hidden"),
         apart=tuple(_pair(pair) for pair in pairs),
+        times=data.get("times") is True,
         text=text,
         batch=codec.read_text(data, "batch"),
         at=codec.read_text(data, "at"),

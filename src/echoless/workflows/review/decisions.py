@@ -59,6 +59,7 @@ class PairApart:
             or empty for a decision of a version before 0.2.
         run: Of an undo: the run that was undone.
         answers: Keys of the answers of reviews that record it.
+        times: Whether the latest of these says that both are true, each at a time of its own.
         state: `holds`, or why it does not count: a text `changed`, or a memory is `gone`.
         own: Whether it is recorded here; others cannot be taken back.
     """
@@ -71,6 +72,7 @@ class PairApart:
     by: str
     run: str
     answers: tuple[str, ...]
+    times: bool
     state: PairState
     own: bool
 
@@ -83,7 +85,8 @@ class PairApart:
     @property
     def origin(self) -> str:
         """Returns the origin of the decision, as a clause; empty if it is unknown."""
-        return f"by undo of {self.run}" if self.by == UNDO else ORIGINS.get(self.by, self.by)
+        origin = f"by undo of {self.run}" if self.by == UNDO else ORIGINS.get(self.by, self.by)
+        return f"{origin}: both are true, at different times" if self.times else origin
 
     def to_json(self) -> dict[str, Json]:
         """Returns the pair as in `echoless decisions --json`."""
@@ -95,6 +98,7 @@ class PairApart:
             "by": self.by,
             "run": self.run,
             "answers": list(self.answers),
+            "times": self.times,
             "state": self.state,
             "own": self.own,
         }
@@ -231,6 +235,7 @@ def _pairs(
                 by=by,
                 run=run,
                 answers=tuple(answer.key for answer in recorded),
+                times=bool(recorded) and max(recorded, key=lambda each: each.number).times,
                 state=_state(each, one, other),
                 own=each.ids in own,
             )

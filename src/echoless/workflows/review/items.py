@@ -8,6 +8,7 @@ and its review ask about them. Pure but for `all_items`, which reads the store.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never, get_args
 
@@ -28,19 +29,20 @@ from echoless.core.model import (
     Verdict,
     digest,
     flipped,
+    older_and_newer,
     verdict_name,
 )
 from echoless.core.run_notes import Progress
 from echoless.core.secrets import uncut
 from echoless.core.settings import Settings
 from echoless.core.text import content_key, token_estimate
-from echoless.core.wording import count
+from echoless.core.wording import count, number
 from echoless.stores.base import Store
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find
 from echoless.workflows.dedupe.series import outside, series_of
 
-ItemKind: TypeAlias = Literal["same", "newer", "unsure"]
+ItemKind: TypeAlias = Literal["conflict", "newer", "same", "unsure"]
 GroupClass: TypeAlias = Literal["same-text", "same-facts", "other-words", "says-more"]
 Advice: TypeAlias = Literal["merge", "look", "keep_both"]
 """What a verdict suggests: both say the same; somebody has to look; both hold."""
@@ -51,7 +53,7 @@ STATES: Final[tuple[State, ...]] = get_args(State)
 STATE_TITLES: Final[Mapping[State, str]] = {
     "open": "Open",
     "accept": "Accepted",
-    "different": "Different",
+    "different": "Both stay",
     "skip": "Skipped",
 }
 """Answers in words, in the order of a page."""
@@ -65,11 +67,12 @@ ORIGINS: Final[Mapping[str, str]] = {
 """Where a memory came from, in words; of an unknown origin nothing is said."""
 
 KINDS: Final[Mapping[ItemKind, str]] = {
+    "newer": "Out of date",
+    "conflict": "Conflict",
     "same": "Same",
-    "newer": "Newer value",
     "unsure": "Unsure",
 }
-"""Kinds of item with their titles, in the order a review shows them."""
+"""Kinds of item with their titles, in the order a review asks about them."""
 
 CLASSES: Final[Mapping[GroupClass, str]] = {
     "same-text": "The same text but for case, spaces and signs",
@@ -99,7 +102,8 @@ class ReviewItem:
 
     Attributes:
         key: Digest of the kind, the ids and the texts: equal as long as none of them changes.
-        kind: `same` for a group, `newer` for a chain of values, `unsure` for a pair.
+        kind: `same` for a group, `newer` for a chain of values, `conflict` for a pair of which only
+            one can be true, `unsure` for any other pair.
         group_class: Class of a group; None for other kinds.
         memories: Of a group the survivor first, of a chain the oldest first.
         survivor: The memory that stays if the item is accepted as it is; empty where a person has
@@ -132,15 +136,22 @@ class ReviewItem:
         """Returns the namespace of the memories."""
         return self.memories[0].namespace
 
-    @property
-    def tokens(self) -> int:
-        """Returns the estimated tokens that recall saves if the item is accepted."""
-        sizes = {memory.id: token_estimate(memory.content) for memory in self.memories}
-        return sum(sizes[id_] for id_ in self.others) if self.survivor else min(sizes.values())
-
     def reason(self, survivor: str) -> str:
         """Returns why one of the memories stays, as a clause for the person who decides."""
         return self.why if survivor == self.survivor else "you chose it"
+
+    def compared_with(self, survivor: str) -> tuple[Memory, ...]:
+        """Returns the memory that each one is compared with, in their order.
+
+        Of a chain it is the next value, of others the survivor, or the first one where a person has
+        to choose. The survivor of a larger group is compared with none: with itself.
+        """
+        memories = self.memories
+        if self.kind == "newer":
+            return (*memories[1:], memories[-2])
+        chosen = next((m for m in memories if m.id == survivor), memories[0])
+        other = next(m for m in memories if m is not chosen) if len(memories) == 2 else chosen
+        return tuple(other if m is chosen else chosen for m in memories)
 
     def behind(self, survivor: str) -> Group:
         """Returns all other memories behind one of them, with the verdicts there are."""
@@ -242,7 +253,7 @@ def offer(one: Memory, other: Memory, judged: Judged, survivor: str = "", why: s
     """
     return Offer(
         key=item_key("unsure", [one, other]),
-        kind="unsure",
+        kind="conflict" if isinstance(judged.verdict, Contradiction) else "unsure",
         memories=(one, other),
         survivor=survivor,
         why=why,
@@ -264,7 +275,11 @@ def advice_on(verdict: Verdict) -> Advice:
 
 
 def item_key(kind: str, memories: Iterable[Memory]) -> str:
-    """Returns the key of an item: it changes with a text of its memories."""
+    """Returns the key of an item: it changes with a text of its memories.
+
+    A pair keeps its key, and so its answer, if it becomes a conflict.
+    """
+    kind = "unsure" if kind == "conflict" else kind
     return digest([kind, sorted([memory.id, content_key(memory.content)] for memory in memories)])
 
 
@@ -278,7 +293,7 @@ Source: TypeAlias = Callable[[Store, Settings, Progress | None], Reviewed]
 
 
 def all_items(store: Store, settings: Settings, progress: Progress | None) -> Reviewed:
-    """Returns all groups, newer values and unsure pairs of a store."""
+    """Returns all conflicts, newer values, groups and unsure pairs of a store."""
     findings = find(store, settings, progress=progress)
     return findings, review_items(findings)
 
@@ -296,13 +311,33 @@ def review_items(findings: Findings) -> tuple[ReviewItem, ...]:
     updates = [pair for pair in apart if isinstance(pair.verdict, Update)]
     others = [pair for pair in apart if not isinstance(pair.verdict, Update)]
     groups = sorted(findings.groups, key=lambda group: _surest(findings, group))
-    chains = sorted(connected(_between(updates, behind)), key=_closest)
-    pairs = sorted(_between(others, behind), key=lambda pair: (-_certainty(pair), pair.a, pair.b))
-    memories = findings.memories
-    return (
-        *_sampled([_group_item(findings, group) for group in groups]),
+    memories, separate = findings.memories, findings.apart
+    chains = sorted(connected(_between(updates, behind, separate)), key=_closest)
+    pairs = _between(others, behind, separate)
+    pairs.sort(key=lambda pair: (-_certainty(pair), pair.a, pair.b))
+    items = (
         *(_chain_item(findings, each) for each in chains),
+        *_sampled([_group_item(findings, group) for group in groups]),
         *(offer(memories[pair.a], memories[pair.b], pair) for pair in pairs),
+    )
+    return tuple(sorted(items, key=lambda item: list(KINDS).index(item.kind)))
+
+
+def pairs_note(findings: Findings, items: Iterable[ReviewItem]) -> str:
+    """Returns why a review asks about fewer pairs than look alike; empty where it asks about all.
+
+    Args:
+        findings: What was found.
+        items: From `review_items`.
+    """
+    asked = sum(len(item.ids) - 1 for item in items if item.kind != "same")
+    left = len(findings.held) - asked
+    if left < 1:
+        return ""
+    return (
+        f"Pairs that look alike and stay apart: {number(len(findings.held))}, asked about: "
+        f"{number(asked)}. The others are between members of one group or chain, which is asked "
+        "about once, or in a series of figures."
     )
 
 
@@ -328,28 +363,34 @@ def _sampled(groups: Sequence[ReviewItem]) -> Iterator[ReviewItem]:
         yield from (item for item in own if item.key not in keys)
 
 
-def _between(pairs: Iterable[Judged], behind: Mapping[str, str]) -> list[Judged]:
+def _between(
+    pairs: Iterable[Judged], behind: Mapping[str, str], separate: AbstractSet[tuple[str, str]]
+) -> list[Judged]:
     """Returns one pair for each two groups or memories, by ids.
 
     Args:
         pairs: Any.
         behind: Survivor of each memory that would be hidden.
+        separate: Pairs that are kept apart, smaller id first, which are left out.
 
     Returns:
         A pair of two survivors where there is one, else the closest.
     """
     best: dict[tuple[str, str], Judged] = {}
     for pair in pairs:
-        ends = sorted((behind.get(pair.a, pair.a), behind.get(pair.b, pair.b)))
-        known = best.get((ends[0], ends[1]))
-        if ends[0] != ends[1] and (known is None or _nearness(pair, ends) > _nearness(known, ends)):
-            best[ends[0], ends[1]] = pair
+        one, other = behind.get(pair.a, pair.a), behind.get(pair.b, pair.b)
+        ends = min(one, other), max(one, other)
+        if one == other or ends in separate:
+            continue
+        known = best.get(ends)
+        if known is None or _nearness(pair, ends) > _nearness(known, ends):
+            best[ends] = pair
     return [best[ends] for ends in sorted(best)]
 
 
-def _nearness(pair: Judged, ends: Sequence[str]) -> tuple[bool, float, str, str]:
+def _nearness(pair: Judged, ends: tuple[str, str]) -> tuple[bool, float, str, str]:
     """Returns a sorting key: pairs of the ends themselves are nearest, then the most similar."""
-    return [pair.a, pair.b] == ends, pair.verdict.evidence.similarity, pair.a, pair.b
+    return (pair.a, pair.b) == ends, pair.verdict.evidence.similarity, pair.a, pair.b
 
 
 # ------------------------------------------------------------------ groups
@@ -426,17 +467,11 @@ def _closest(pairs: Sequence[Judged]) -> tuple[float, int, str]:
     return -min(pair.verdict.evidence.similarity for pair in pairs), -len(ids), min(ids)
 
 
-def older_and_newer(pair: Judged) -> tuple[str, str]:
-    """Returns the ids of the older and the newer memory of an update."""
-    assert isinstance(pair.verdict, Update)
-    return (pair.b, pair.a) if pair.verdict.newer == "a" else (pair.a, pair.b)
-
-
 def facts_of(memory: Memory) -> tuple[str, ...]:
     """Returns what is known about a memory besides text, date and namespace, in words."""
     importance = memory.importance
     parts = (
-        memory.type,
+        "" if memory.type == "unknown" else memory.type,
         ", ".join(memory.tags),
         ORIGINS.get(memory.provenance, ""),
         f"importance {importance:g}" if importance is not None else "",

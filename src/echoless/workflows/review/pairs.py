@@ -28,8 +28,7 @@ from echoless.core.model import (
     Judged,
     Memory,
     Update,
-    Verdict,
-    flipped,
+    judged_as,
     later,
     richer,
     verdict_name,
@@ -264,7 +263,7 @@ def _texts(findings: Findings, classes: Mapping[str, tuple[str, ...]]) -> Iterat
     answered = {frozenset(stands_for.get(id_, id_) for id_ in pair) for pair in findings.apart}
     for each in findings.judged:
         if not isinstance(each.verdict, Distinct) and {each.a, each.b} not in answered:
-            yield _judged(classes[each.a][0], classes[each.b][0], each.verdict)
+            yield judged_as(classes[each.a][0], classes[each.b][0], each.verdict)
 
 
 def _copies(
@@ -278,13 +277,8 @@ def _copies(
         for at, id_ in enumerate(ids):
             for other in islice(late, at):
                 if (min(id_, other), max(id_, other)) not in findings.apart:
-                    yield _judged(other, id_, copied)
+                    yield judged_as(other, id_, copied)
                     break
-
-
-def _judged(one: str, other: str, verdict: Verdict) -> Judged:
-    """Returns a pair from a verdict with `one` on side a."""
-    return Judged(one, other, verdict) if one < other else Judged(other, one, flipped(verdict))
 
 
 # ------------------------------------------------------------------ what can be done with a pair
@@ -322,9 +316,8 @@ def _survivor(findings: Findings, pair: Judged) -> tuple[str, str]:
     if keep in protected:
         return keep, protected[keep]
     group = Group(keep, (Membership(other, judged),))
-    return keep, survivors.why(
-        group, memories.__getitem__, profile.survivor, frozenset(), profile.junk
-    )
+    order = survivors.Standing(profile.survivor, frozenset(), profile.junk)
+    return keep, survivors.why(group, memories.__getitem__, order)
 
 
 _SAYS_MORE: Final = "says everything the other says, and more"

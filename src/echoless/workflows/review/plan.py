@@ -18,11 +18,11 @@ from typing import Final
 
 from echoless.blocking.candidates import candidates, open_vectors
 from echoless.clustering.assign import fold
-from echoless.clustering.folding import PRIOR_SURVIVOR
+from echoless.clustering.folding import PINNED, PRIOR_SURVIVOR
 from echoless.clustering.grouping import Bonds
 from echoless.core.errors import UsageError
 from echoless.core.groups import Group, Membership
-from echoless.core.model import Judged, Memory, Pair, Update, merges
+from echoless.core.model import Judged, Memory, Pair, Update, merges, older_and_newer
 from echoless.core.profiles import ActionKind
 from echoless.core.run_notes import Tally
 from echoless.execution.actions import Rewrite
@@ -32,7 +32,7 @@ from echoless.workflows.consolidation.merge_pairs import asked_for
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import plan_groups
 from echoless.workflows.review.answers import Answer
-from echoless.workflows.review.items import KINDS, ReviewItem, item_key, older_and_newer
+from echoless.workflows.review.items import KINDS, ReviewItem, item_key
 
 CHOSEN: Final = "chosen by a person"
 """Reason for a survivor that a person put in place of the proposed one."""
@@ -327,7 +327,8 @@ def regroup(
             "run to choose another."
         )
     if why is not None:
-        raise UsageError(f"{group.survivor} is {why} and is never hidden; it stays the survivor.")
+        said = "is pinned and is never hidden" if why == PINNED else f"is never hidden: {why}"
+        raise UsageError(f"{group.survivor} {said}; it stays the survivor.")
     known = {frozenset((group.survivor, m.id)): m.judged for m in group.members if m.judged}
     bonds = bonds_among(findings, ids, apart)
     members: list[Membership] = []

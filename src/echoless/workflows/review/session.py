@@ -12,7 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from itertools import combinations, pairwise
+from math import ceil
+from statistics import median
+from typing import Final
 
 from echoless.clustering.folding import PRIOR_SURVIVOR
 from echoless.core.errors import InputError, PlanRefused, UsageError
@@ -20,7 +23,7 @@ from echoless.core.model import Memory
 from echoless.core.profiles import ActionKind
 from echoless.core.run_notes import Progress
 from echoless.core.settings import Settings
-from echoless.core.timestamps import now
+from echoless.core.timestamps import instant, now
 from echoless.execution.actions import Rewrite
 from echoless.execution.executor import Run, apply
 from echoless.execution.plan import Plan
@@ -54,6 +57,7 @@ from echoless.workflows.review.items import (
     answer_counts,
     class_states,
     count_item,
+    pairs_note,
 )
 from echoless.workflows.review.plan import (
     PERSON,
@@ -67,6 +71,12 @@ from echoless.workflows.review.plan import (
 )
 
 __all__ = ["STATES", "Filter", "ReviewSession", "State", "open_review"]
+
+_PACE: Final = 20
+"""Latest answers whose median distance in time, of 1 to 100 s, is the speed of a person."""
+
+_SECONDS: Final = 6.0
+"""Seconds that an answer takes where nobody has answered yet."""
 
 
 @dataclass(slots=True)
@@ -84,6 +94,7 @@ class ReviewSession:
         items: By key, in the order they are shown.
         answers: Answers in force, by key, oldest first.
         namespaces: Those of all items, sorted.
+        note: Why fewer pairs are asked about than look alike; empty where all are.
     """
 
     store: Store
@@ -94,6 +105,7 @@ class ReviewSession:
     items: Mapping[str, ReviewItem] = field(init=False, default_factory=dict)
     answers: dict[str, Answer] = field(init=False, default_factory=dict)
     namespaces: Sequence[str] = field(init=False, default=())
+    note: str = field(init=False, default="")
     _last: int = field(init=False, default=0)
     _elsewhere: frozenset[tuple[str, str]] = field(init=False, default=frozenset())
     _overruled: set[str] = field(init=False, default_factory=set)
@@ -120,6 +132,7 @@ class ReviewSession:
         if self.source is None:  # a review of some pairs applies no answers of other reviews
             accepted = items_accepted(self.answers.values(), items, self.findings)
             items.update((item.key, item) for item in accepted)
+            self.note = pairs_note(self.findings, asked)
         self.items = items
         self.namespaces = sorted({item.namespace for item in self.items.values()})
         self._elsewhere = self.findings.apart - self._by_answers()
@@ -200,6 +213,13 @@ class ReviewSession:
         """Returns how many of the items that are asked have an answer."""
         return len(self.items) - self.counts()["open"]
 
+    def minutes_left(self) -> int:
+        """Returns the minutes that all open items take at the speed of the latest answers."""
+        given = [instant(answer.at) or 0 for answer in [*self.answers.values()][-_PACE:]]
+        gaps = [later - earlier for earlier, later in pairwise(given)]
+        paces = [gap / 10**9 for gap in gaps if 10**9 < gap < 10**11] or [_SECONDS]
+        return ceil(self.counts()["open"] * median(paces) / 60)
+
     def _all_counts(self) -> AnswerCounts:
         """Returns the counts of all items, which answers keep up."""
         if self._counts is None:
@@ -243,10 +263,12 @@ class ReviewSession:
         item, left = self._seen(key, seen), set(without)
         keep = survivor or item.survivor
         if keep not in item.ids or keep in left:
-            raise UsageError(f"Choose which memory stays: {', '.join(item.ids)}.")
+            last = len(item.ids)
+            keys = "1 or 2" if last == 2 else f"a key from 1 to {min(9, last)}"
+            raise UsageError(f"Press {keys}: that memory stays.")
         hidden = [m.id for m in self.going(key, keep).group.members if m.id not in left]
         if not hidden:
-            raise UsageError(f"Nothing would go behind {keep}. Call the memories different.")
+            raise UsageError(f"Nothing would go behind {keep}. Press d: all of them stay.")
         apart = self._own_pairs((keep, id_) for id_ in left.intersection(item.ids))
         answer = replace(
             _new(item, "accept"), survivor=keep, hidden=tuple(hidden), apart=apart, text=text
@@ -254,16 +276,23 @@ class ReviewSession:
         self._check(answer)
         return self._store([answer])[0]
 
-    def differ(self, key: str, *, seen: int | None = None) -> Answer:
-        """Records that the memories of an item are different; they are not proposed again.
+    def differ(self, key: str, *, times: bool = False, seen: int | None = None) -> Answer:
+        """Records that the memories of an item all stay; they are not proposed again.
 
         Every two of them are recorded; of more than `rollback.WIDEST` each with the first one.
-        Arguments and errors as for `accept`.
+
+        Args:
+            key: As for `accept`.
+            times: Whether the reason is that each is true at a time of its own.
+            seen: As for `accept`.
+
+        Raises:
+            UsageError: As for `accept`.
         """
         item = self._seen(key, seen)
         wide = len(item.ids) > WIDEST
         pairs = ((item.ids[0], id_) for id_ in item.ids[1:]) if wide else combinations(item.ids, 2)
-        answer = replace(_new(item, "different"), apart=self._own_pairs(pairs))
+        answer = replace(_new(item, "different"), apart=self._own_pairs(pairs), times=times)
         self._check(answer)
         return self._store([answer])[0]
 

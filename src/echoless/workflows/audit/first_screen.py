@@ -1,0 +1,212 @@
+"""The first screen of an audit: what is out of date, what is said twice, and what to type next.
+
+It has a line for each memory, which a terminal cuts at its edge, and says in each title how much is
+left out. `report_blocks` has the whole report.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from echoless.core.commands import command_line
+from echoless.core.document import (
+    Block,
+    Gap,
+    command,
+    count,
+    cut,
+    flat,
+    number,
+    percent,
+    quoted,
+    say,
+    strong,
+)
+from echoless.core.model import Memory
+from echoless.core.secret_masking import learn
+from echoless.stores.base import Store
+from echoless.workflows.audit.between import Between, SharedPair, Whereabouts
+from echoless.workflows.audit.namespace_report import ReportedPair
+from echoless.workflows.audit.report import Report
+from echoless.workflows.audit.report_blocks import HELD, answer_blocks, held_pairs
+
+_MADE_UP: Final = re.compile(r"(?:[a-z]{1,4}-)?[0-9a-f-]{10,}")
+"""Ids that say nothing to a person: digests and UUIDs."""
+_PRINT: Final = re.compile(r"(?<=.)#[0-9a-f]{8,}$")
+"""What tells the lines of one file apart in their ids."""
+_WORDS: Final = {"update": "replaced by", "contradiction": "or", "subsumes": "but"}
+"""What stands before the second memory of a pair; `and` for any other kind."""
+_VALUES: Final = re.compile(r"(?:may not both be true: )?(was .*|.* or .*)")
+"""A reason that names both values."""
+_NOTES: Final = 2
+"""Notes of the run that are shown."""
+
+_Item: TypeAlias = Sequence[Block]
+
+
+@dataclass(frozen=True, slots=True)
+class ScreenSize:
+    """How much of a report the first screen shows.
+
+    Attributes:
+        top: Groups, the largest first.
+        members: Members of each of these groups.
+        pairs: Pairs of each kind; a third of it where nothing is out of date or in doubt.
+    """
+
+    top: int = 3
+    members: int = 2
+    pairs: int = 3
+
+    def of(self, kind: str) -> int:
+        """Returns how many pairs of a kind are shown."""
+        return self.pairs if kind in {"update", "contradiction"} else -(-self.pairs // 3)
+
+
+def first_screen(
+    store: Store, report: Report, size: ScreenSize, name: str, between: Between | None = None
+) -> Iterator[Block]:
+    """Yields the first screen.
+
+    Args:
+        store: Open, the one that was audited.
+        report: The figures.
+        size: How much of it is shown.
+        name: The store, as a person typed it.
+        between: What several of its namespaces say, where that was looked at.
+    """
+    screen = _Screen(report, size, between or Between(), store)
+    yield from answer_blocks(report)
+    yield Gap()
+    yield from _part("Out of date", "pair", *screen.pairs("update"))
+    yield from _part("The same", "group", *screen.groups())
+    yield from _part("Said in several namespaces", "group", *screen.shared())
+    for kind in list(HELD)[1:]:
+        yield from _part(HELD[kind][0], "pair", *screen.pairs(kind))
+    yield from _part("Much in common", "pair", *screen.overlaps())
+    yield from _part("One sentence, other values", "series", *screen.series())
+    yield from _part("Noted", "line", *screen.remarks())
+    if report.groups:
+        yield command(command_line("dedup", name), before="Preview a plan:    ", level=0)
+    if report.groups or report.held:
+        yield command(command_line("review", name), before="Decide one by one: ", level=0)
+    whole = command_line("audit", name, "--explain")
+    yield command(whole, before="See all of it:     ", level=0)
+
+
+def _part(title: str, noun: str, items: Sequence[_Item], whole: int) -> Iterator[Block]:
+    """Yields some of the items of one kind under a title that counts all; nothing for none."""
+    if not whole:
+        return
+    counted = count(whole, noun, "series" if noun == "series" else None)
+    some = "" if len(items) == whole else f"{number(len(items))} of "
+    yield say(strong(title), f"  {some}{counted}")
+    for item in items:
+        yield from item
+    yield Gap()
+
+
+class _Screen:
+    """The items of each part of the screen, and how many there are."""
+
+    def __init__(self, report: Report, size: ScreenSize, between: Between, store: Store) -> None:
+        self._report, self._size, self._between = report, size, between
+        self._held = held_pairs(report)
+        self._memories: Mapping[str, Memory] = {}
+        ids = list(dict.fromkeys(self._ids()))
+        self._memories = store.get(ids)
+        learn(self._memories.get(id_) for id_ in ids)
+
+    def _ids(self) -> Iterator[str]:
+        """Yields the memories that are shown."""
+        for kind, pairs in self._held.items():
+            for pair in pairs[: self._size.of(kind)]:
+                yield from (pair.a, pair.b)
+        for group in self._report.groups[: self._size.top]:
+            yield from group.ids[: self._size.members + 1]
+        for overlap in self._report.overlaps[: self._size.of("near")]:
+            yield from (overlap.a, overlap.b)
+        for series in self._report.series[: self._size.of("near")]:
+            yield series.newest or series.members[0]
+
+    def _line(
+        self, which: str | Whereabouts, before: str = "", behind: str = "", *, level: int = 1
+    ) -> Block:
+        """Returns a memory in one line: its name, or its subject where the name says nothing."""
+        place = self._memories.get(which) if isinstance(which, str) else which
+        id_ = which if isinstance(which, str) else which.id
+        namespace = "" if place is None else place.namespace
+        text = "(no longer in the store)" if place is None else flat(place.content)
+        shown = namespace if namespace and _MADE_UP.fullmatch(id_) else _PRINT.sub("", id_)
+        return cut(before, strong(shown), f"{behind}: {text}", level=level)
+
+    def pairs(self, kind: str) -> tuple[Sequence[_Item], int]:
+        """Returns the pairs of one kind, two lines each."""
+        across = [pair for pair in self._between.pairs if pair.verdict == kind]
+        all_: list[ReportedPair | SharedPair] = [*self._held.get(kind, ()), *across]
+        items = []
+        for pair in all_[: self._size.of(kind)]:
+            values = _VALUES.fullmatch(quoted(pair.sentence)) if kind in _WORDS else None
+            behind = f" ({values[1]})" if values else ""
+            second = self._line(pair.b, f"{_WORDS.get(kind, 'and')} ", behind, level=2)
+            items.append((self._line(pair.a), second))
+        return items, len(all_)
+
+    def groups(self) -> tuple[Sequence[_Item], int]:
+        """Returns the largest groups: the survivor and the first of the others."""
+        groups = self._report.groups
+        shown = groups[: self._size.top]
+        return [
+            self._group(g.survivor, [(m.id, m.verdict) for m in g.members]) for g in shown
+        ], len(groups)
+
+    def shared(self) -> tuple[Sequence[_Item], int]:
+        """Returns the largest groups across namespaces, which no plan touches."""
+        groups = self._between.groups
+        shown = groups[: self._size.of("near")]
+        return [
+            self._group(g.first, [(m.memory, m.verdict) for m in g.members]) for g in shown
+        ], len(groups)
+
+    def _group(
+        self, first: str | Whereabouts, members: Sequence[tuple[str | Whereabouts, str | None]]
+    ) -> _Item:
+        """Returns a group in some lines."""
+        some = members[: self._size.members]
+        lines = [self._line(first)]
+        for member, verdict in some:
+            lines.append(self._line(member, "= " if verdict == "duplicate" else "< ", level=2))
+        if left := len(members) - len(some):
+            lines.append(say(f"{number(left)} more", level=2))
+        return lines
+
+    def overlaps(self) -> tuple[Sequence[_Item], int]:
+        """Returns the notes that stay apart though most of one is in the other."""
+        overlaps = self._report.overlaps
+        items = [
+            (
+                self._line(each.a),
+                self._line(each.b, "and ", f" ({percent(each.largest)} of one)", level=2),
+            )
+            for each in overlaps[: self._size.of("near")]
+        ]
+        return items, len(overlaps)
+
+    def series(self) -> tuple[Sequence[_Item], int]:
+        """Returns the newest of each series."""
+        series = self._report.series
+        items = [
+            (self._line(s.newest or s.members[0], behind=f" ({number(len(s.members))} times)"),)
+            for s in series[: self._size.of("near")]
+        ]
+        return items, len(series)
+
+    def remarks(self) -> tuple[Sequence[_Item], int]:
+        """Returns what was skipped, and the notes of the run."""
+        tally = self._report.tally
+        lines = [f"{reason}: {number(len(ids))}" for reason, ids in tally.skipped.items()]
+        lines += filter(None, (self._report.reused, *tally.notes, *self._between.tally.notes))
+        return [(cut(quoted(line), level=1),) for line in lines[:_NOTES]], len(lines)

@@ -1,0 +1,218 @@
+"""What is one scope in Markdown, and what the headings above a line change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from echoless import apply, between_namespaces, check, find, open_store, plan, undo
+from echoless.core.model import verdict_name
+from echoless.core.profiles import ActionKind
+from echoless.core.settings import Choices, resolve
+
+BY_RULES = resolve(Choices(encoder="none"))
+RULE = "Run `make test` before every commit, and fix what fails."
+PORT = "The database listens on port 5432 of the first host."
+
+
+def write(folder: Path, files: Mapping[str, str]) -> Path:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def sections(line: str, *headings: str) -> str:
+    return "# Orchard\n" + "".join(f"\n## {heading}\n\n- {line}\n" for heading in headings)
+
+
+def hidden(url: Path | str) -> dict[str, str]:
+    """What a plan would hide: file of what goes, by file of what stays."""
+    with open_store(url) as store:
+        groups = find(store, settings=BY_RULES).groups
+    return {
+        member.id.partition("#")[0]: group.survivor.partition("#")[0]
+        for group in groups
+        for member in group.members
+    }
+
+
+def verdicts(url: Path | str) -> list[str]:
+    with open_store(url) as store:
+        return [verdict_name(each.verdict) for each in find(store, settings=BY_RULES).judged]
+
+
+# ------------------------------------------------------------------ headings
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Style", "Testing"),
+        ("General", "2. Best practices"),
+        ("Commit rules", "🚀 Getting started"),
+        ("Release", "Commands and tests"),
+        ("Allgemein", "Regeln"),
+    ],
+)
+@pytest.mark.parametrize("name", ["CLAUDE.md", "AGENTS.md"])
+def test_a_statement_under_two_neutral_headings_is_hidden_once(
+    tmp_path: Path, name: str, one: str, other: str
+) -> None:
+    folder = write(tmp_path / "p", {name: sections(RULE, one, other)})
+    assert hidden(folder) == {name: name}
+    assert hidden(folder / name) == {name: name}
+    assert hidden(f"markdown:///{folder}?scope=heading") == {}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Staging", "Production"),
+        ("Do", "Don't"),
+        ("Frontend", "Backend"),
+        ("Phase 1: Setup", "Phase 2: Setup"),
+        ("Version 1", "Version 2"),
+        ("Windows", "macOS"),
+        ("Payments", "General"),
+        ("Deprecated", "General"),
+        ("Terraform standards", "Pulumi standards"),
+    ],
+)
+@pytest.mark.parametrize(
+    "line", [RULE, PORT, "Port 5432", "[ ] Rename the table of the orders now"]
+)
+def test_a_heading_that_limits_keeps_two_lines_apart(
+    tmp_path: Path, line: str, one: str, other: str
+) -> None:
+    path = write(tmp_path, {"CLAUDE.md": sections(line, one, other)}) / "CLAUDE.md"
+    assert hidden(path) == {}
+    assert hidden(f"markdown:///{path}?scope=file") == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Jest",
+        "**Impact: MEDIUM**",
+        "Linting: ESLint",
+        "no approval record check",
+        "This tool calls a model and may take up to a minute.",
+        "It listens on the second port of the host.",
+        "Do the following before you push to the main branch:",
+        "[x] Write the integration tests of the payment service",
+    ],
+)
+def test_what_a_heading_completes_stays_under_each(tmp_path: Path, line: str) -> None:
+    path = write(tmp_path, {"CLAUDE.md": sections(line, "Style", "Testing")}) / "CLAUDE.md"
+    assert hidden(path) == {}
+    twice = write(tmp_path / "b", {"CLAUDE.md": f"## Style\n\n- {line}\n- {line}\n"})
+    assert len(hidden(twice / "CLAUDE.md")) == 1
+
+
+def test_a_step_of_a_numbered_list_stays_in_each(tmp_path: Path) -> None:
+    text = f"## Style\n\n1. {RULE}\n2. Push.\n\n## Testing\n\n1. Pull.\n2. {RULE}\n"
+    assert hidden(write(tmp_path, {"CLAUDE.md": text}) / "CLAUDE.md") == {}
+
+
+@pytest.mark.parametrize("lead", ["In {}:", "**{}**"])
+def test_the_line_that_introduces_a_list_limits_it(tmp_path: Path, lead: str) -> None:
+    lists = (f"{lead.format(where)}\n\n- {PORT}\n\n" for where in ("staging", "production"))
+    assert hidden(write(tmp_path, {"CLAUDE.md": "".join(lists)}) / "CLAUDE.md") == {}
+
+
+def test_a_heading_whose_words_the_line_says_itself_limits_nothing(tmp_path: Path) -> None:
+    line = "Redis keys of the cache expire after one day."
+    path = write(tmp_path, {"CLAUDE.md": sections(line, "Redis cache", "Rules")}) / "CLAUDE.md"
+    assert hidden(path) == {"CLAUDE.md": "CLAUDE.md"}
+
+
+def test_two_values_under_headings_that_limit_are_no_conflict(tmp_path: Path) -> None:
+    other = PORT.replace("5432", "6432")
+    text = f"## Staging\n\n- {PORT}\n\n## Production\n\n- {other}\n"
+    assert verdicts(write(tmp_path / "a", {"CLAUDE.md": text}) / "CLAUDE.md") == ["sibling"]
+    text = text.replace("Staging", "General").replace("Production", "Notes")
+    assert verdicts(write(tmp_path / "b", {"CLAUDE.md": text}) / "CLAUDE.md") == ["contradiction"]
+
+
+# ------------------------------------------------------------------ files
+
+IMPORTING = f"# Orchard\n\n@AGENTS.md\n\n## Style\n\n- {RULE}\n"
+CURSOR = f"---\nalwaysApply: true\n---\n- {RULE}\n"
+
+
+def test_files_that_an_agent_always_loads_together_are_one_scope(tmp_path: Path) -> None:
+    files = {"CLAUDE.md": IMPORTING, "AGENTS.md": f"# For agents\n\n## Tests\n\n- {RULE}\n"}
+    assert hidden(write(tmp_path / "a", files)) == {"CLAUDE.md": "AGENTS.md"}
+    files["CLAUDE.md"] = IMPORTING.replace("@AGENTS.md", "See AGENTS.md.")
+    assert hidden(write(tmp_path / "b", files)) == {}
+    files = {".cursor/rules/style.mdc": CURSOR, ".cursor/rules/general.mdc": CURSOR}
+    assert len(hidden(write(tmp_path / "c", files))) == 1
+    files = {".cursor/rules/backend.mdc": CURSOR, ".cursor/rules/frontend.mdc": CURSOR}
+    assert hidden(write(tmp_path / "d", files)) == {}
+    files = {
+        name: text.replace("alwaysApply: true", "globs: src/*") for name, text in files.items()
+    }
+    assert hidden(write(tmp_path / "e", files)) == {}
+
+
+def test_a_folder_of_memories_is_one_scope(tmp_path: Path) -> None:
+    notes = {"MEMORY.md": f"## Rules\n\n- {RULE}\n", "memory/2026-04-12.md": f"- {RULE}\n"}
+    assert hidden(write(tmp_path / "claw", notes)) == {"memory/2026-04-12.md": "MEMORY.md"}
+    day = {"MEMORY.md": f"## 2026-04-11\n\n- {RULE}\n\n## April 12, 2026\n\n- {RULE}\n"}
+    assert hidden(write(tmp_path / "days", {"memory/2026-04-11.md": "- x\n", **day})) == {
+        "MEMORY.md": "MEMORY.md"
+    }
+    bank = {"progress.md": f"- {RULE}\n", "activeContext.md": f"- {RULE}\n- {RULE}\n"}
+    assert hidden(write(tmp_path / "memory-bank", bank)) == {"activeContext.md": "activeContext.md"}
+
+
+def test_what_other_agents_load_is_reported_and_never_hidden(tmp_path: Path) -> None:
+    files = {"CLAUDE.md": f"- {RULE}\n", "AGENTS.md": f"- {RULE}\n", ".cursor/rules/a.mdc": CURSOR}
+    url = write(tmp_path, files)
+    assert hidden(url) == {}
+    with open_store(url) as store:
+        (group,) = between_namespaces(store, BY_RULES).groups
+    assert {group.first.namespace, *(m.memory.namespace for m in group.members)} == {*files}
+
+
+# ------------------------------------------------------------------ what an earlier version left
+
+
+@pytest.mark.parametrize("action", ["mark", "merge", "delete"])
+@pytest.mark.parametrize(("first", "then"), [("heading", "file"), ("file", "heading")])
+def test_a_run_of_another_scope_is_undone_to_the_byte(
+    tmp_path: Path, action: ActionKind, first: str, then: str
+) -> None:
+    text = sections(RULE, "Style").rstrip("\n") + f"\n- {RULE}\n"
+    folder = write(tmp_path / "p", {"CLAUDE.md": text})
+    with open_store(f"markdown:///{folder}?scope={first}") as store:
+        run = apply(store, plan(find(store, settings=BY_RULES), action=action)).id
+    assert (folder / "CLAUDE.md").read_text() != text
+    with open_store(f"markdown:///{folder}?scope={then}") as store:
+        assert check(store).sound
+        undo(store, run)
+        assert check(store).sound
+    assert (folder / "CLAUDE.md").read_text() == text
+
+
+def test_a_pair_kept_apart_in_another_scope_stays_apart(tmp_path: Path) -> None:
+    folder = write(tmp_path / "p", {"CLAUDE.md": sections(RULE, "Style") + f"- {RULE}\n"})
+    with open_store(f"markdown:///{folder}?scope=heading") as store:
+        run = apply(store, plan(find(store, settings=BY_RULES))).id
+        undo(store, run, keep_both=True)
+    assert hidden(folder) == {}
+
+
+def test_a_plan_of_another_scope_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+    text = sections(RULE, "Style") + f"- {RULE}\n"
+    folder = write(tmp_path / "p", {"CLAUDE.md": text})
+    with open_store(f"markdown:///{folder}?scope=heading") as store:
+        old = plan(find(store, settings=BY_RULES))
+    with open_store(folder) as store:
+        done = apply(store, old)
+    assert "changed since the plan was made" in str(done.refused)
+    assert (folder / "CLAUDE.md").read_text() == text
