@@ -463,7 +463,7 @@ def test_the_report_and_the_instructions_are_those_of_the_store(notes: Path) -> 
                 "echoless://audit.json": "application/json",
             }
             (read,) = (await client.read_resource("echoless://audit")).contents
-            assert "**3 redundant copies**" in read.text
+            assert "**3 of 7 memories repeat another one" in read.text
             (prompt,) = (await client.list_prompts()).prompts
             assert prompt.name == "review_memories"
             text = str((await client.get_prompt("review_memories")).messages[0].content)
