@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import anyio
@@ -70,6 +71,31 @@ def test_a_server_that_sends_texts_elsewhere_says_so(notes: Path) -> None:
         assert tools["memory_history"].annotations.open_world_hint is False  # type: ignore[union-attr]
 
     talk(notes, story, choices=Choices(encoder="openai:text-embedding-3-small"))
+
+
+def test_the_keys_of_every_record_stand_in_its_description(notes: Path) -> None:
+    async def story(agent: Agent) -> None:
+        answers = {
+            "memory_audit": await agent.call("memory_audit"),
+            "memory_explain": await agent.call("memory_explain", a="m-1", b="m-4"),
+            "memory_consolidate": await agent.call("memory_consolidate"),
+            "memory_deduplicate": await agent.call("memory_deduplicate"),
+        }
+        looked_at = set()
+        for name, answer in answers.items():
+            schema = agent.schemas[name][1]
+            assert isinstance(schema, dict)
+            for key, shape in schema["properties"].items():
+                if shape.get("items", {}).get("additionalProperties") is not True:
+                    continue
+                for record in answer.get(key) or ():  # type: ignore[attr-defined]
+                    looked_at.add(key)
+                    members = [each for part in record.get("members", ()) for each in part]
+                    for each in {*record, *members}:
+                        assert re.search(rf"\b{each}\b", shape["description"]), (name, key, each)
+        assert looked_at >= {"groups", "values", "against", "duplicate_groups", "planned"}
+
+    talk(notes, story)
 
 
 # ------------------------------------------------------------------ reading changes nothing
@@ -437,7 +463,7 @@ def test_the_report_and_the_instructions_are_those_of_the_store(notes: Path) -> 
                 "echoless://audit.json": "application/json",
             }
             (read,) = (await client.read_resource("echoless://audit")).contents
-            assert "**3 redundant copies**" in read.text
+            assert "**3 of 7 memories repeat another one" in read.text
             (prompt,) = (await client.list_prompts()).prompts
             assert prompt.name == "review_memories"
             text = str((await client.get_prompt("review_memories")).messages[0].content)

@@ -77,7 +77,7 @@ def test_a_client_drives_every_tool(opened: Opened, notes: Path) -> None:
             assert agent.called == TOOLS == agent.schemas.keys()
             report = (await client.read_resource("echoless://audit")).contents[0]
             assert report.mime_type == "text/markdown"
-            assert "3 redundant copies" in report.text
+            assert "3 of 7 memories repeat" in report.text
             complete = (await client.read_resource("echoless://audit.json")).contents[0]
             assert complete.mime_type == "application/json"
             assert json.loads(complete.text)["counts"]["redundant"] == 3

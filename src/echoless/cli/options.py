@@ -199,7 +199,7 @@ GROUPS: Final[Mapping[str, tuple[str, str]]] = {
     "What is looked at": ("namespace all", "map window advice across"),
     "How memories are compared": ("profile encoder", "threshold thorough verifier set"),
     "What happens": (
-        "apply interactive action plan terminal merge keep-both fail-over",
+        "apply interactive with-updates action plan terminal merge keep-both fail-over",
         "patch most-hidden content model fail-worse",
     ),
     "What is shown": (

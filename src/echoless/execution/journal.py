@@ -9,7 +9,7 @@ left out, with the reason, and what it changed itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from echoless.core.errors import PlanRefused
@@ -271,6 +271,14 @@ def reveal(store: Store, duplicates: Iterable[str]) -> None:
 
 
 # ------------------------------------------------------------------ what the ledger holds of a run
+
+
+def state_print(memory: Memory) -> str:
+    """Returns a digest of a record, to compare it after an undo with what it was before the run.
+
+    A namespace may be a heading or a file, by how the store is read; it is not part of it.
+    """
+    return fingerprint(replace(memory, namespace=""))
 
 
 def marks_of(event: JsonObject, run: str) -> list[Mark]:

@@ -13,7 +13,7 @@ from echoless.core.model import Json, Memory, fingerprint
 from echoless.core.timestamps import now
 from echoless.execution.actions import Action, Delete, Mark
 from echoless.execution.field_merge import Conflict, merged, relinked
-from echoless.execution.journal import Account, Entry, Refusal
+from echoless.execution.journal import Account, Entry, Refusal, state_print
 from echoless.execution.recovery import outdated, release, texts_key
 from echoless.stores.base import Store
 from echoless.stores.ledger import Mark as LedgerMark
@@ -214,7 +214,7 @@ def _event(
                 "similarity": m.similarity,
                 "evidence": m.evidence,
                 "texts": texts_key(survivor, working[m.id]),
-                "fingerprint": fingerprint(working[m.id]),
+                "fingerprint": state_print(working[m.id]),
             }
             for m in action.members
         ],

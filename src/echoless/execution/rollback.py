@@ -11,7 +11,7 @@ from typing import Final, Literal
 from echoless.core.cache import remove_quoting_caches
 from echoless.core.commands import command_line
 from echoless.core.errors import InputError, LedgerDamaged, UndoConflict, UsageError
-from echoless.core.model import Json, Memory, fingerprint, same
+from echoless.core.model import Json, Memory, same
 from echoless.core.profiles import APART_WHEN_UNDONE
 from echoless.core.text import content_key
 from echoless.core.timestamps import instant
@@ -22,6 +22,7 @@ from echoless.execution.journal import (
     first_images,
     last_images,
     restore,
+    state_print,
 )
 from echoless.execution.recovery import ADD, planned, recover
 from echoless.stores.base import (
@@ -290,21 +291,21 @@ def _carry_out(
 
 def _compared(store: Store, done: Undone, images: Sequence[Image]) -> Undone:
     """Returns what an undo did, with its records read back and compared with those before."""
-    before = {i: None if m is None else fingerprint(m) for i, m in first_images(images).items()}
+    before = {i: None if m is None else state_print(m) for i, m in first_images(images).items()}
     carried_out = store.ledger.done_actions(done.run)
     for event in store.ledger.events(done.run, "action_started"):
         members = event.data["members"]
         if event.data["action"] in carried_out and isinstance(members, list):
             for each in members:
                 before.setdefault(str(each["id"]), str(each.get("fingerprint", "")))
-    told = sorted(id_ for id_, state in before.items() if state != "")
+    known = sorted(id_ for id_, state in before.items() if state != "")
     differing: list[str] = []
-    for at in range(0, len(told), _AT_ONCE):
-        some = told[at : at + _AT_ONCE]
+    for at in range(0, len(known), _AT_ONCE):
+        some = known[at : at + _AT_ONCE]
         now = store.get(some)
-        states = {id_: fingerprint(memory) for id_, memory in now.items()}
+        states = {id_: state_print(memory) for id_, memory in now.items()}
         differing += [id_ for id_ in some if states.get(id_) != before[id_]]
-    exact = bool(told) and len(told) == len(before) and not differing
+    exact = bool(known) and len(known) == len(before) and not differing
     return replace(done, exact=exact, differing=tuple(differing))
 
 

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self, TypeVar, Unpack
 
-from echoless.core.errors import InputError, StoreError, UsageError
+from echoless.core.errors import DuplicateId, InputError, StoreError, UsageError
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, Settings, resolve
@@ -238,7 +238,12 @@ class Guard:
             return ready  # a retry, which needs neither index nor vector
         if request.dry_run:
             return self._decide(ready)
-        answer = self._within(lambda: self._decide(ready))
+        try:
+            answer = self._within(lambda: self._decide(ready))
+        except DuplicateId:
+            if request.id or ready.memory.id == request.memory().id:
+                raise
+            return self._remember(request)  # another writer took the name of this note meanwhile
         self._follow(answer, ready)
         return answer
 

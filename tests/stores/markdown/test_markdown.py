@@ -13,6 +13,7 @@ import pytest
 from echoless import apply, check, find, import_into, open_store, plan, undo
 from echoless.core.errors import (
     BadRecord,
+    DuplicateId,
     ForeignStore,
     StoreError,
     StoreFull,
@@ -22,7 +23,7 @@ from echoless.core.errors import (
 )
 from echoless.core.model import Memory
 from echoless.core.settings import Choices, resolve
-from echoless.ingest import Guard
+from echoless.ingest import Guard, remember
 from echoless.ingest.request import Details
 from echoless.stores.files import Snapshot
 from echoless.stores.markdown import commit, tree
@@ -496,6 +497,38 @@ def test_a_new_note_takes_the_name_of_no_other_that_is_or_may_come_back(tmp_path
         last = [answer.to_json()["id"] for answer in guard.remember_many(many)]
         assert [third["id"][-5:], *(each[-5:] for each in last)] == ["_4.md", "_5.md", "_6.md"]
         assert len(list(store.scan())) == 5
+
+
+def test_an_undo_is_exact_however_the_file_is_read(tmp_path: Path) -> None:
+    text = f"# A\n\n- {FACT}\n\n# B\n\n- {FACT}\n"
+    file = write(tmp_path, CLAUDE_md=text) / "CLAUDE.md"
+    with open_store(f"markdown:///{file}?scope=file") as store:
+        a, b = [memory.id for memory in store.scan()]
+        apply(store, plan_by_hand(store, [(a, b)], "mark"))
+    with open_store(f"markdown:///{file}?scope=heading") as store:
+        assert undo(store, "last").exact
+    assert file.read_text() == text
+
+
+def test_a_name_that_another_writer_takes_meanwhile_is_exchanged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write(tmp_path / "memory", MEMORY_md="")
+    taken = folder / "project_we_use_node_24_now.md"
+    shaped = MarkdownStore.shaped
+
+    def late(store: MarkdownStore, memory: Memory) -> Memory:
+        made = shaped(store, memory)
+        taken.write_text("Something else entirely.\n")
+        return made
+
+    with open_store(f"markdown:///{folder}?preset=claude-memory") as store:
+        monkeypatch.setattr(MarkdownStore, "shaped", late)
+        answer = remember(store, "We use Node 24 now.", settings=NO_VECTORS)
+        with pytest.raises(DuplicateId, match="is a memory"):
+            remember(store, "Own name.", id="project_we_use_node_24_now", settings=NO_VECTORS)
+    assert answer.to_json()["id"] == "project_we_use_node_24_now_2.md"
+    assert taken.read_text() == "Something else entirely.\n"
 
 
 @pytest.mark.parametrize("scope", ["scope=file", "scope=heading"])
