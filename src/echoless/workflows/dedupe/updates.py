@@ -40,8 +40,8 @@ _STATES: Final = frozenset({DifferenceKind.NEGATION, DifferenceKind.POLARITY})
 _REPLACEABLE: Final = VALUES_OF_ONE | {DifferenceKind.NAME}
 _NARROWING: Final = frozenset({Kind.SCOPE, Kind.MODALITY})
 """Kinds of words that say where, when or whether: `in staging`, `may`."""
-_DONE: Final = 2
-"""Stage of what was done, see `Facts.stage`."""
+_PLANNED, _UNDER_WAY, _DONE = range(3)
+"""Stages, see `Facts.stage`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ def _unlike(texts: Comparison, differences: Sequence[Difference]) -> str:
     a, b = texts.a, texts.b
     if a.capped or b.capped:
         return "too long to compare"
-    if b.stage is not None and b.stage < _DONE and a.stage is None:
+    if a.stage is None and (b.stage == _PLANNED or (b.stage == _UNDER_WAY and not b.update)):
         return "the newer one tells of a plan"
     if a.stage == b.stage == _DONE and not b.update:
         return "both tell of what was done"
