@@ -504,6 +504,10 @@ def test_the_command_told_for_an_own_table_reads_owners_times_and_deletions(
     assert f"To read its table facts: {command}. Guessed by name: " in told
     assert "hide=deleted_at (a mark of deletion)" in told
     (address,) = shlex.split(command)[2:]
+    assert (
+        "created_at    2025-12-29T09:20:00Z"
+        in CliRunner().invoke(main, ["show", address, "1"]).output
+    )
     with open_store(address) as store:
         found = find(store)
         assert store.namespaces() == {"t1": 2, "t2": 1}

@@ -236,3 +236,5 @@ def test_the_preview_shows_what_is_out_of_date_only_where_it_is_asked_for(
     too_many = ["dedup", str(path), "--with-updates", "--apply", "--most-hidden", "20%"]
     assert CliRunner().invoke(main, too_many).exit_code == 5
     assert "hidden" in told("--with-updates", "--apply")
+    answer = CliRunner().invoke(main, ["show", str(path), "b"])
+    assert "a  an older value" in answer.output
