@@ -143,11 +143,9 @@ class _Request:
         if not self.with_updates:
             return plan(findings)
         updates = out_of_date(findings)
-        learn(
-            findings.memories[id_] for pair, _ in updates.left.values() for id_ in (pair.a, pair.b)
-        )
-        for sentence in updates.notes():
-            findings.tally.note(sentence)
+        for older, (newer, why) in updates.left.items():
+            learn(findings.memories[id_] for id_ in (older, newer))
+            findings.tally.note(f"{older} is out of date beside {newer} and stays: {why}.")
         return plan(findings, updates=updates)
 
     def check_share(self, findings: Findings, made: Plan) -> None:

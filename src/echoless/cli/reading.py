@@ -46,6 +46,7 @@ from echoless.core.errors import InputError
 from echoless.core.json_codec import memory_to_json
 from echoless.core.model import Json, JsonObject, Memory
 from echoless.core.settings import Choices
+from echoless.core.timestamps import spelled
 from echoless.execution.plan_blocks import plain_verdict, skipped_blocks
 from echoless.stores import Store, open_store
 from echoless.stores.ledger import Event, Mark
@@ -224,6 +225,7 @@ def show_command(*, store: str, ids: tuple[str, ...], as_json: bool) -> None:
 
 _HEADED: Final = frozenset({"id", "content"})
 """Fields of a record that are printed above the table of the remaining fields."""
+_TIMES: Final = frozenset({"created_at", "updated_at", "last_accessed"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +296,7 @@ class _MemoryView:
         yield MemoryText(str(self.record["content"]))
         yield Gap()
         facts = (
-            (name, _fact(value))
+            (name, spelled(_fact(value)) if name in _TIMES else _fact(value))
             for name, value in self.record.items()
             if name not in _HEADED and value not in (None, "", [], {})
         )

@@ -180,15 +180,8 @@ def verdict_clause(verdict: str | None, sentence: str) -> str:
 
 def plain_verdict(verdict: str | None) -> str:
     """Returns a verdict that lets a memory stand behind another, in plain words."""
-    match verdict:
-        case "duplicate":
-            return "the same"
-        case "subsumes":
-            return "says less"
-        case None:
-            return BY_CHAIN
-        case _:
-            return verdict
+    plain = {"duplicate": "the same", "subsumes": "says less", "update": "an older value"}
+    return BY_CHAIN if verdict is None else plain.get(verdict, verdict)
 
 
 def evidence_line(

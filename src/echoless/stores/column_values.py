@@ -358,7 +358,7 @@ def options_for(columns: Sequence[str]) -> dict[str, str]:
     Args:
         columns: Those that hold no text, in the order of their table.
     """
-    owners = [quote(name) for name in columns if is_owner(name)]
+    owners = [quote(name) for name in columns if name == "namespace" or is_owner(name)]
     away = [quote(name) for name in columns if puts_away(name)]
     times = [
         (not match["made"], quote(name))
@@ -381,11 +381,10 @@ def foreign(path: Path, connection: sqlite3.Connection) -> list[str]:
         path: The database.
         connection: To it; where it has no texts, the sentence is a form to fill in.
     """
-    query = "SELECT name FROM pragma_table_info(?)"
     sentences = []
     for table, column in texts_in(connection) or [("TABLE", "COLUMN")]:
-        names = [name for (name,) in connection.execute(query, (table,)) if name != column]
-        options = options_for(names)
+        rows = connection.execute("SELECT name FROM pragma_table_info(?)", (table,)).fetchall()
+        options = options_for([name for (name,) in rows if name != column])
         wanted = "&".join((f"map=content:{quote(column)}", *options.values()))
         line = command_line("audit", f"sql:///{path}?{wanted}#{quote(table)}")
         looks = (f"{each} ({what})" for what, each in options.items())

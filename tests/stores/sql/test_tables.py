@@ -504,6 +504,10 @@ def test_the_command_told_for_an_own_table_reads_owners_times_and_deletions(
     assert f"To read its table facts: {command}. Guessed by name: " in told
     assert "hide=deleted_at (a mark of deletion)" in told
     (address,) = shlex.split(command)[2:]
+    assert (
+        "created_at    2025-12-29T09:20:00Z"
+        in CliRunner().invoke(main, ["show", address, "1"]).output
+    )
     with open_store(address) as store:
         found = find(store)
         assert store.namespaces() == {"t1": 2, "t2": 1}
@@ -515,6 +519,19 @@ def test_the_command_told_for_an_own_table_reads_owners_times_and_deletions(
         assert [[group.survivor, *(m.id for m in group.members)] for group in found.groups] == [
             ["1", "2"]
         ]
+
+
+def test_usual_names_need_no_option_and_stand_beside_further_owners(tmp_path: Path) -> None:
+    path = tmp_path / "usual.db"
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE plain (id INTEGER PRIMARY KEY, said, namespace, created_at, ts)")
+        db.execute("CREATE TABLE owned (id INTEGER PRIMARY KEY, said, namespace, user_id, done)")
+        for table in ("plain", "owned"):
+            text = f"The lift of the {table} office is being repaired."
+            db.execute(f"INSERT INTO {table} (said) VALUES (?)", (text,))
+    told = CliRunner().invoke(main, ["audit", str(path)]).output
+    assert f"'sql:///{path}?map=content:said#plain'" in told
+    assert f"'sql:///{path}?map=content:said&map=namespace:namespace,user_id#owned'" in told
 
 
 def test_columns_of_an_own_table_that_nothing_reads_are_named(tmp_path: Path) -> None:

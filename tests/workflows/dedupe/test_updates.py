@@ -115,6 +115,11 @@ def test_all_values_of_a_chain_and_their_copies_go_behind_the_newest(
             "only the newer one says: should",
         ),
         (
+            record("a", "The lift of the annex takes 4 persons.", OLD),
+            record("b", "Draft: the lift of the annex takes 6 persons.", NEW),
+            "the newer one tells of a plan",
+        ),
+        (
             record("a", "Published the gateway of the office as version 3.4.1.", OLD),
             record("b", "Published the gateway of the office as version 3.4.11.", NEW),
             "both tell of what was done",
@@ -231,3 +236,5 @@ def test_the_preview_shows_what_is_out_of_date_only_where_it_is_asked_for(
     too_many = ["dedup", str(path), "--with-updates", "--apply", "--most-hidden", "20%"]
     assert CliRunner().invoke(main, too_many).exit_code == 5
     assert "hidden" in told("--with-updates", "--apply")
+    answer = CliRunner().invoke(main, ["show", str(path), "b"])
+    assert "a  an older value" in answer.output

@@ -111,7 +111,8 @@ class _RowWriting:
         for column, name in self._layout.written.items():
             new = getattr(memory, name)
             if old is None or new != getattr(old, name):
-                self._cells[column] = _iso(new)
+                moment = instant(new)
+                self._cells[column] = None if moment is None else iso(moment)
         self._set_rest(place)
         self._set_extra()
         self._set_vector()
@@ -283,12 +284,6 @@ def _time(text: str, column: Column, layout: Layout) -> Cell:
     if column.type == "date":
         return when[:10]
     return when if "without" in column.type else f"{when}+00"
-
-
-def _iso(text: str | None) -> str | None:
-    """Returns a time as ISO 8601 in UTC, or None if it cannot be read."""
-    moment = instant(text)
-    return None if moment is None else iso(moment)
 
 
 def _number(text: str, moment: int | None, column: Column, layout: Layout) -> Cell:

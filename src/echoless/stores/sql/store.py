@@ -22,13 +22,7 @@ from echoless.core.model import Json, Memory
 from echoless.core.optional import lazy_module
 from echoless.core.sqlite import Cell, Database
 from echoless.stores.base import ALL, Capabilities, OwnerView, Prints, Scope
-from echoless.stores.column_values import (
-    AWAY,
-    CREATED,
-    cell_from_json,
-    cell_to_json,
-    options_for,
-)
+from echoless.stores.column_values import AWAY, CREATED, cell_from_json, cell_to_json, options_for
 from echoless.stores.files import exclusive
 from echoless.stores.link_index import LinkIndex
 from echoless.stores.llm_memory.vectors import ShadowReader

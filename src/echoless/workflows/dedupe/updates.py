@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Final
 
 from echoless.core.connected_pairs import oldest_first
@@ -39,9 +40,8 @@ _STATES: Final = frozenset({DifferenceKind.NEGATION, DifferenceKind.POLARITY})
 _REPLACEABLE: Final = VALUES_OF_ONE | {DifferenceKind.NAME}
 _NARROWING: Final = frozenset({Kind.SCOPE, Kind.MODALITY})
 """Kinds of words that say where, when or whether: `in staging`, `may`."""
-_THINGS: Final = frozenset({Kind.NAME, Kind.IDENTIFIER, Kind.PATH})
-_DONE: Final = 2
-"""Stage of what was done, see `Facts.stage`."""
+_PLANNED, _UNDER_WAY, _DONE = range(3)
+"""Stages, see `Facts.stage`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +51,12 @@ class OutOfDate:
     Attributes:
         groups: Newer memories, each with the older ones that go behind it, most first.
         reasons: Why each newer one stays, by its id.
-        left: Updates whose older memory stays visible, with the reason, by the id of the older.
+        left: The newer memory, and why the older one stays visible, by the id of the older one.
     """
 
     groups: tuple[Group, ...]
     reasons: Mapping[str, str]
-    left: Mapping[str, tuple[Judged, str]]
-
-    def notes(self) -> Iterator[str]:
-        """Yields a sentence on each memory that stays; it may quote a secret of the memory."""
-        for older, (pair, why) in self.left.items():
-            yield f"{older} is out of date beside {older_and_newer(pair)[1]} and stays: {why}."
+    left: Mapping[str, tuple[str, str]]
 
     @property
     def hidden(self) -> frozenset[str]:
@@ -76,56 +71,56 @@ def out_of_date(findings: Findings) -> OutOfDate:
         findings: From `find`. Series (one sentence or label with other figures) are left out.
     """
     behind = {m.id: group.survivor for group in findings.groups for m in group.members}
-    updates = list(_updates(findings, behind))
-    ways: dict[str, list[Judged]] = defaultdict(list)
-    left: dict[str, tuple[Judged, str]] = {}
-    for pair in updates:
-        older, _ = older_and_newer(pair)
-        if reason := _against(findings, pair):
-            left.setdefault(older, (pair, reason))
+    updates = dict(_updates(findings, behind))
+    ways: dict[str, list[str]] = defaultdict(list)
+    left: dict[str, tuple[str, str]] = {}
+    for (older, newer), pair in updates.items():
+        if reason := _against(findings, older, newer, pair):
+            left.setdefault(older, (newer, reason))
         else:
-            ways[older].append(pair)
-    edges = [older_and_newer(pair) for pair in updates]
-    chosen: dict[str, Judged] = {}
-    for older in reversed(oldest_first(edges, findings.memories)):
-        last = [pair for pair in ways[older] if older_and_newer(pair)[1] not in chosen]
-        if last:
-            chosen[older] = max(last, key=lambda pair: pair.verdict.evidence.similarity)
-    while stranded := dict(_stranded(chosen, edges, behind)):
+            ways[older].append(newer)
+    chosen: dict[str, str] = {}
+    for older in reversed(oldest_first(updates, findings.memories)):
+        if last := [newer for newer in ways[older] if newer not in chosen]:
+            closeness = {newer: updates[older, newer].verdict.evidence.similarity for newer in last}
+            chosen[older] = max(last, key=closeness.__getitem__)
+    while stranded := dict(_stranded(chosen, updates, behind)):
         left.update((older, (chosen.pop(older), reason)) for older, reason in stranded.items())
-    by_newer: dict[str, list[Judged]] = defaultdict(list)
-    for older in sorted(chosen):
-        by_newer[older_and_newer(chosen[older])[1]].append(chosen[older])
-    groups = (
-        Group(newer, tuple(Membership(older_and_newer(pair)[0], pair) for pair in pairs))
-        for newer, pairs in by_newer.items()
-    )
+    by_newer: dict[str, list[Membership]] = defaultdict(list)
+    for older, newer in sorted(chosen.items()):
+        by_newer[newer].append(Membership(older, updates[older, newer]))
+    groups = [Group(newer, tuple(members)) for newer, members in by_newer.items()]
     return OutOfDate(
         tuple(sorted(groups, key=lambda group: (-len(group.members), group.survivor))),
-        {newer: _why(findings, newer, pairs) for newer, pairs in by_newer.items()},
+        {group.survivor: _why(findings, group) for group in groups},
         {id_: left[id_] for id_ in sorted(left.keys() - chosen.keys() - behind.keys())},
     )
 
 
-def _updates(findings: Findings, behind: Mapping[str, str]) -> Iterator[Judged]:
+def _updates(
+    findings: Findings, behind: Mapping[str, str]
+) -> Iterator[tuple[tuple[str, str], Judged]]:
     """Yields the updates by a memory that stays visible; a verdict holds for all copies of a text.
 
     Args:
         findings: What was found.
         behind: Survivor of each memory that a group hides.
+
+    Yields:
+        The ids of the older and the newer memory, with the verdict.
     """
     series = series_of(findings.held, findings.memories)
     for pair in outside(findings.held, series):
         if isinstance(pair.verdict, Update):
             old, new = (findings.copies.get(id_, (id_,)) for id_ in older_and_newer(pair))
             verdict = pair.verdict if pair.verdict.newer == "b" else flipped(pair.verdict)
-            every = (judged_as(a, b, verdict) for b in new if b not in behind for a in old)
-            yield from (each for each in every if (each.a, each.b) not in findings.apart)
+            for older, newer in product(old, (id_ for id_ in new if id_ not in behind)):
+                if (min(older, newer), max(older, newer)) not in findings.apart:
+                    yield (older, newer), judged_as(older, newer, verdict)
 
 
-def _against(findings: Findings, pair: Judged) -> str:
+def _against(findings: Findings, old: str, new: str, pair: Judged) -> str:
     """Returns why the older memory of an update stays visible; empty where it may go."""
-    old, new = older_and_newer(pair)
     older, newer = findings.as_read(old), findings.as_read(new)
     if old in findings.protected:
         return findings.protected[old]
@@ -133,9 +128,9 @@ def _against(findings: Findings, pair: Judged) -> str:
         return f"it stays in force longer, or for more agents, than {new}"
     if later(older, newer) == "a":
         return "its words call it the older one, and it was written later"
-    differences = pair.verdict.evidence.differences
-    oriented = differences if pair.a == old else flipped(pair.verdict).evidence.differences
-    return _unlike(compared(older, newer), oriented) or _lost(compared(older, newer), oriented)
+    verdict = pair.verdict if pair.a == old else flipped(pair.verdict)
+    texts, differences = compared(older, newer), verdict.evidence.differences
+    return _unlike(texts, differences) or _lost(texts, differences)
 
 
 def _unlike(texts: Comparison, differences: Sequence[Difference]) -> str:
@@ -148,12 +143,12 @@ def _unlike(texts: Comparison, differences: Sequence[Difference]) -> str:
     a, b = texts.a, texts.b
     if a.capped or b.capped:
         return "too long to compare"
-    if b.stage is not None and b.stage < _DONE and a.stage is None:
+    if a.stage is None and (b.stage == _PLANNED or (b.stage == _UNDER_WAY and not b.update)):
         return "the newer one tells of a plan"
     if a.stage == b.stage == _DONE and not b.update:
         return "both tell of what was done"
     opposed = {word for each in differences if each.a for word in each.b}
-    kinds = _NARROWING if b.update else _NARROWING | _THINGS
+    kinds = _NARROWING if b.update else {*_NARROWING, Kind.NAME, Kind.IDENTIFIER, Kind.PATH}
     own = [t.text for t in texts.only_b if t.kind in kinds and t.text not in opposed]
     return f"only the newer one says: {', '.join(own)}" if own else ""
 
@@ -184,12 +179,12 @@ def _lost(texts: Comparison, differences: Sequence[Difference]) -> str:
 
 
 def _stranded(
-    chosen: Mapping[str, Judged], edges: Iterable[tuple[str, str]], behind: Mapping[str, str]
+    chosen: Mapping[str, str], edges: Iterable[tuple[str, str]], behind: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """Yields chosen memories that stay because others do, with the reason.
 
     Args:
-        chosen: By the id of the older memory.
+        chosen: The newer memory by the id of the older one.
         edges: Ids of an older and a newer memory each.
         behind: Survivor of each memory that a group hides.
     """
@@ -203,10 +198,11 @@ def _stranded(
             yield member, ""  # it stays behind its survivor
 
 
-def _why(findings: Findings, newer: str, pairs: list[Judged]) -> str:
+def _why(findings: Findings, group: Group) -> str:
     """Returns the value that a memory replaces and when it was said, as the reason of an action."""
+    pairs = [member.judged for member in group.members if member.judged]
     nearest = max(pairs, key=lambda pair: pair.verdict.evidence.similarity)
-    memory = findings.memories[newer]
+    memory = findings.memories[group.survivor]
     said = day(memory.created_at) if memory.created_at else fields_of(memory.content).date
     when = f"said on {said}" if said else "its words tell of a change"
     more = f", and {count(len(pairs) - 1, 'more older value')}" if len(pairs) > 1 else ""
