@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from echoless.core.model import (
+    BY_MODEL,
     Contradiction,
     Distinct,
     Duplicate,
@@ -319,7 +320,7 @@ def _merged(verdict: Verdict, evidence: Evidence, scores: Scores) -> Verdict:
     if abs(gap) < _SIDES_APART:
         return Duplicate(replace(cleared, rule="same-in-other-words"))
     side = "a" if gap > 0 else "b"
-    return Subsumes(replace(cleared, rule="adds-in-other-words"), side)
+    return Subsumes(replace(cleared, rule=BY_MODEL), side)
 
 
 def _conflict(pair: Pair, verdict: Verdict, evidence: Evidence) -> Verdict:
