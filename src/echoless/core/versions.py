@@ -32,7 +32,7 @@ class Stage(NamedTuple):
 
 
 STAGES: Final[dict[StageName, Stage]] = {
-    "matching": Stage(10),
+    "matching": Stage(11),
     "noise": Stage(4, ("matching",)),
     "blocking": Stage(3),
     "audit": Stage(17, ("matching", "noise", "blocking")),
