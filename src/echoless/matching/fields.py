@@ -196,10 +196,10 @@ def is_statement(text: str) -> bool:
 
 
 def limits(memory: Memory, *, whole: bool = True) -> tuple[str, ...]:
-    """Returns which parts of what a memory stands under may limit what it says, in normal form.
+    """Returns what may limit a memory, of each part of what it stands under: words of headings.
 
-    A part limits nothing whose words are all neutral or in the text itself: `Style`, or `Redis`
-    above `Redis keys expire after a day`.
+    Words that are neutral or in the text itself limit nothing: `Style`, or `Redis` above `Redis
+    keys expire after a day`.
 
     Args:
         memory: Any.
@@ -210,16 +210,10 @@ def limits(memory: Memory, *, whole: bool = True) -> tuple[str, ...]:
         return ()
     if whole and (parts[-1] == STEP or not is_statement(memory.content)):
         return tuple(normalise(part, fold_case=True) for part in parts)
-    plain = listed("neutral_headings").union(_stems(memory.content))
-    return tuple(
-        normalise(part, fold_case=True)
-        for part in parts
-        if part != STEP and not plain.issuperset(_stems(_ORDINAL.sub("", part).replace("_", " ")))
-    )
-
-
-def _stems(text: str) -> set[str]:
-    return {stem(word, "en") for word in words(text)}
+    plain = listed("neutral_headings").union(stem(word, "en") for word in words(memory.content))
+    named = (words(_ORDINAL.sub("", part).replace("_", " ")) for part in parts if part != STEP)
+    said = (" ".join(word for word in part if stem(word, "en") not in plain) for part in named)
+    return tuple(filter(None, said))
 
 
 def stand_alike(a: Memory, b: Memory) -> bool:
