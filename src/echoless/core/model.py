@@ -31,7 +31,7 @@ So are `created_at` and `updated_at`: some programs stamp what they take with th
 
 UNDER: Final = "under"
 """Key of `Memory.native` under which an adapter lists what a text stands under, outermost first:
-its file, headings, the lead of its list. The judge reads it (`matching.fields.apart`)."""
+its file, headings, the lead of its list. The judge reads it (`matching.guards.in_place`)."""
 
 STEP: Final = "1."
 """Last part of `UNDER` of an item of a numbered list."""
@@ -495,6 +495,8 @@ def merges(verdict: Verdict) -> bool:
 ADDS: Final = "adds-only"
 """Rule of a pair of which one states all of the other and adds to it; the pair model may merge it,
 rules alone do not."""
+IN_OTHER_WORDS: Final = "adds-in-other-words"
+"""Rule of a pair of which, as the pair model alone says, one states all of the other."""
 
 
 def richer(verdict: Verdict) -> Side | None:
@@ -504,10 +506,6 @@ def richer(verdict: Verdict) -> Side | None:
     if verdict.evidence.rule != ADDS:
         return None
     return "a" if any(each.a for each in verdict.evidence.differences) else "b"
-
-
-IN_OTHER_WORDS: Final = "adds-in-other-words"
-"""Rule of a pair that the pair model merged, and of which one side holds a little more for it."""
 
 
 def adds_fact(verdict: Subsumes) -> bool:

@@ -5,7 +5,7 @@ What stands in these fields is compared as a field; the sentence is compared wit
 
 A line of a document also has what it stands under: its file, headings, the lead of its list. Two
 lines under other headings say the same only if both are whole statements and the headings limit
-neither (`apart`, ADR 0036).
+neither (`guards.in_place`, ADR 0036).
 """
 
 from __future__ import annotations
@@ -189,21 +189,17 @@ def is_statement(text: str) -> bool:
     said = fields_of(text)
     first = said.sentence.partition("\n")[0].rstrip()
     own = words(first)
-    return (
-        said.status is None
-        and not said.struck
-        and len(own) >= _STATED
-        and not first.endswith((":", "\uff1a"))
-        and own[0] not in listed("pointing_first")
-        and listed("pointing").isdisjoint(own)
-    )
+    if said.status is not None or said.struck or first.endswith((":", "\uff1a")):
+        return False
+    points = len(own) < _STATED or own[0] in listed("pointing_first")
+    return not points and listed("pointing").isdisjoint(own)
 
 
 def limits(memory: Memory, *, whole: bool = True) -> tuple[str, ...]:
-    """Returns which parts of what a memory stands under may limit what it says, in normal form.
+    """Returns what may limit a memory, of each part of what it stands under: words of headings.
 
-    A part limits nothing whose words are all neutral or in the text itself: `Style`, or `Redis`
-    above `Redis keys expire after a day`.
+    Words that are neutral or in the text itself limit nothing: `Style`, or `Redis` above `Redis
+    keys expire after a day`.
 
     Args:
         memory: Any.
@@ -214,25 +210,13 @@ def limits(memory: Memory, *, whole: bool = True) -> tuple[str, ...]:
         return ()
     if whole and (parts[-1] == STEP or not is_statement(memory.content)):
         return tuple(normalise(part, fold_case=True) for part in parts)
-    plain = listed("neutral_headings").union(_stems(memory.content))
-    return tuple(
-        normalise(part, fold_case=True)
-        for part in parts
-        if part != STEP and not plain.issuperset(_stems(_ORDINAL.sub("", part).replace("_", " ")))
-    )
+    plain = listed("neutral_headings").union(stem(word, "en") for word in words(memory.content))
+    named = (words(_ORDINAL.sub("", part).replace("_", " ")) for part in parts if part != STEP)
+    said = (" ".join(word for word in part if stem(word, "en") not in plain) for part in named)
+    return tuple(filter(None, said))
 
 
-def _stems(text: str) -> set[str]:
-    return {stem(word, "en") for word in words(text)}
-
-
-def apart(a: Memory, b: Memory, *, whole: bool = True) -> bool:
-    """Returns whether what two memories stand under may make two things of what they say.
-
-    Args:
-        a: One memory.
-        b: The other.
-        whole: See `limits`.
-    """
+def stand_alike(a: Memory, b: Memory) -> bool:
+    """Returns whether two memories stand under the same, steps of a list or not."""
     one, other = ([part for part in under(each) if part != STEP] for each in (a, b))
-    return one != other and limits(a, whole=whole) != limits(b, whole=whole)
+    return one == other

@@ -19,6 +19,7 @@ from typing import Final
 from echoless.core.errors import UsageError
 from echoless.core.expressions import lazy_pattern
 from echoless.core.model import (
+    IN_OTHER_WORDS,
     Contradiction,
     Difference,
     DifferenceKind,
@@ -35,7 +36,7 @@ from echoless.core.model import (
 )
 from echoless.core.text import loose
 from echoless.matching.base import Judge
-from echoless.matching.fields import apart, is_statement, limits
+from echoless.matching.fields import is_statement, limits, stand_alike
 from echoless.matching.rule_judge import RuleJudge
 
 _NUMBER: Final = lazy_pattern(r"\d+(?:[.,:/-]\d+)*")
@@ -167,7 +168,8 @@ def in_place(a: Memory, b: Memory, verdict: Verdict) -> Verdict:
     """Returns the verdict on two memories with what they stand under, such as their headings.
 
     Two statements under headings that limit what they say are siblings, whatever their words;
-    shorter texts, which their headings complete, are related (ADR 0036).
+    shorter texts, which their headings complete, are related. Under other headings the model's word
+    that one says all of the other is not enough (ADR 0036).
 
     Args:
         a: One memory.
@@ -175,17 +177,19 @@ def in_place(a: Memory, b: Memory, verdict: Verdict) -> Verdict:
         verdict: On their texts alone.
     """
     conflict = isinstance(verdict, Update | Contradiction)
-    if not (conflict or merges(verdict) or isinstance(verdict, Unsure)):
+    if stand_alike(a, b) or not (conflict or merges(verdict) or isinstance(verdict, Unsure)):
         return verdict
-    if not apart(a, b, whole=not conflict):
+    if limits(a, whole=not conflict) == limits(b, whole=not conflict):
+        if verdict.evidence.rule == IN_OTHER_WORDS:
+            return Unsure(replace(verdict.evidence, rule="under-other-headings"))
         return verdict
     stated = is_statement(a.content) and is_statement(b.content)
-    if isinstance(verdict, Unsure) and stated:
+    if stated and isinstance(verdict, Unsure):
         return verdict
     places = Difference(DifferenceKind.SCOPE, limits(a, whole=False), limits(b, whole=False))
-    named = replace(verdict.evidence, rule="under-other-headings", veto=True)
-    evidence = replace(named, differences=(places, *named.differences))
-    return Sibling(evidence) if stated else Related(evidence)
+    held = replace(verdict.evidence, rule="under-other-headings", veto=True)
+    held = replace(held, differences=(places, *held.differences))
+    return Sibling(held) if stated else Related(held)
 
 
 def judge_named(name: str) -> Judge:

@@ -110,17 +110,11 @@ class UnitMemories:
         path, promise = virtual.path, self._promise(virtual.path)
         namespace = self._namespace(path, unit.headings)
         raw = "".join(virtual.lines[unit.start : unit.end])
-        above = reading.above(path, unit.headings[self._titles(virtual) :])
-        above += [unit.lead] if unit.lead else []
+        # the title of a file that an agent loads by itself names the project, and no part of it
+        always = any(":" not in each for each in self._session.own_agents[path])
+        titles = int(always and virtual.document.titled)
+        above = reading.above(path, unit.headings[titles:]) + ([unit.lead] if unit.lead else [])
         return reading.memory(placed.id, namespace, path, unit.kind, raw, promise, above)
-
-    def _titles(self, virtual: VirtualFile) -> int:
-        """Returns how many headings, 0 or 1, name the whole project and not a part of it.
-
-        The title of a file that an agent loads by itself is one.
-        """
-        always = any(":" not in each for each in self._session.own_agents[virtual.path])
-        return int(always and virtual.document.titled)
 
     def _namespace(self, path: str, headings: Sequence[str]) -> str:
         """Returns the scope of a unit; files that an agent always loads together have one."""
