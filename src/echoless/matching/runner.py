@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from echoless.matching.batch.verdict_cache import CachedVerdicts
     from echoless.matching.judge import Questions
     from echoless.matching.pair_model import network
-    from echoless.matching.verifiers import consultation, registry
+    from echoless.matching.verifiers import base as verifiers
+    from echoless.matching.verifiers import consultation
     from echoless.matching.verifiers.consultation import Consultation
     from echoless.models.encoders import calibration
     from echoless.models.encoders import registry as encoders
@@ -34,7 +35,7 @@ else:  # they bring in lexicons, weights and numpy, which a command that judges 
     passages = lazy_module("echoless.matching.passages")
     batches = lazy_module("echoless.matching.batch.batches")
     verdict_cache = lazy_module("echoless.matching.batch.verdict_cache")
-    registry = lazy_module("echoless.matching.verifiers.registry")
+    verifiers = lazy_module("echoless.matching.verifiers.base")
     consultation = lazy_module("echoless.matching.verifiers.consultation")
     network = lazy_module("echoless.matching.pair_model.network")
     calibration = lazy_module("echoless.models.encoders.calibration")
@@ -278,7 +279,7 @@ def open_consultation(settings: Settings, tell: Progress) -> Consultation | None
     """Returns the verifier of the run, made first: a wrong name is told before the long work."""
     if settings.verifier == "none":
         return None
-    verifier = registry.open_verifier(settings.verifier, settings.limits, locale=settings.locale)
+    verifier = verifiers.open_verifier(settings.verifier, settings.limits, locale=settings.locale)
     if verifier is None:
         return None
     return consultation.Consultation(

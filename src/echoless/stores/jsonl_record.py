@@ -22,17 +22,13 @@ from echoless.stores.hidden_records import HiddenRecord
 from echoless.stores.json_splice import splice
 from echoless.stores.scope import Head, owned
 
-_ALSO: Final[Mapping[str, tuple[str, ...]]] = {
-    "content": ("text", "memory"),
-    "namespace": ("project", "entity"),
-    "created_at": ("createdAt", "timestamp", "ts"),
-    "updated_at": ("updatedAt",),
-    "vectors": ("embedding",),
-}
-"""Keys of other programs, by field."""
-
 KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    name: (name, *_ALSO.get(name, ())) for name in codec.FIELDS if name != "id"
+    **{name: (name,) for name in codec.FIELDS if name != "id"},
+    "content": ("content", "text", "memory"),
+    "namespace": ("namespace", "project", "entity"),
+    "created_at": ("created_at", "createdAt", "timestamp", "ts"),
+    "updated_at": ("updated_at", "updatedAt"),
+    "vectors": ("vectors", "embedding"),
 }
 """Keys a field is read from, the first present one wins; all others go to `extra`."""
 

@@ -270,7 +270,7 @@ def undecided(monkeypatch: pytest.MonkeyPatch) -> None:
 def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[Stub], Stub]:
     def install(verifier: Stub) -> Stub:
         monkeypatch.setattr(
-            "echoless.matching.verifiers.registry.open_verifier", lambda *_, **_more: verifier
+            "echoless.matching.verifiers.base.open_verifier", lambda *_, **_more: verifier
         )
         return verifier
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from echoless.matching.verifiers.base import NoOpinion, NotAsked, Opinion, Reply, Says, Verifier
-from echoless.matching.verifiers.registry import open_verifier
-
-__all__ = ["NoOpinion", "NotAsked", "Opinion", "Reply", "Says", "Verifier", "open_verifier"]
+from echoless.matching.verifiers.base import NoOpinion as NoOpinion
+from echoless.matching.verifiers.base import NotAsked as NotAsked
+from echoless.matching.verifiers.base import Opinion as Opinion
+from echoless.matching.verifiers.base import Reply as Reply
+from echoless.matching.verifiers.base import Says as Says
+from echoless.matching.verifiers.base import Verifier as Verifier
+from echoless.matching.verifiers.base import open_verifier as open_verifier

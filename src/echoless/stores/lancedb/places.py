@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from echoless.core import json_codec as codec
 from echoless.core.errors import BadRecord
-from echoless.core.model import Json, Link, Memory, Provenance, Vector, canonical
+from echoless.core.model import Json, Link, Provenance, Vector, canonical
 from echoless.core.timestamps import instant
 from echoless.stores.lancedb.cells import Cell, is_moment, is_real, is_text, is_whole
 
@@ -333,13 +333,6 @@ def vectors_in_text(column: str) -> Field:
         return [codec.json_text(dict(sorted(by_model.items()))) if by_model else None]
 
     return Field("vectors", (column,), read, write, ())
-
-
-def defaults() -> Mapping[str, Value]:
-    """Returns the value of every field that is not set."""
-    bare = Memory(id="", content="")
-    unset = {name: getattr(bare, name) for name in codec.FIELDS if name not in {"id", "content"}}
-    return unset | {"metadata": {}}
 
 
 # ------------------------------------------------------------------ times

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from echoless.core.errors import BadRecord, DuplicateId, StoreError
+from echoless.core.json_codec import FIELDS
 from echoless.core.model import Json, JsonObject, Link, Memory, Provenance, unstorable
 from echoless.core.timestamps import instant
 from echoless.stores.expiration import promised
 from echoless.stores.lancedb import cells
 from echoless.stores.lancedb.cells import Cell
 from echoless.stores.lancedb.layout import Columns
-from echoless.stores.lancedb.places import OTHERS, Field, Misfit, OddCell, Value, defaults, plain
+from echoless.stores.lancedb.places import OTHERS, Field, Misfit, OddCell, Value, plain
 from echoless.stores.scope import Head, owned
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 RAW: Final = "raw"
 """Key of `native`: cells, by column, that cannot be written again from the fields alone."""
+
+_BARE: Final = Memory(id="", content="")
+"""A memory of which no field is set."""
 
 _OLDEST: Final = -(2**63)
 _HEAD: Final = ("id", "namespace", "created_at")
@@ -216,7 +220,7 @@ class _Reader:
 
 def _memory(id_: str, row: int, readers: Sequence[_Reader], oddities: Oddities) -> Memory:
     """Returns the memory in one row."""
-    values: dict[str, Value] = {**defaults(), "id": id_}
+    values: dict[str, Value] = {"id": id_}
     extra: dict[str, Json] = {}
     raw: dict[str, Json] = {}
     for reader in readers:
@@ -305,8 +309,8 @@ def _refuse_homeless(memory: Memory, layout: Columns, where: str) -> None:
         StoreError: A field has none; the message names it.
     """
     fields = {place.field for place in layout.places}
-    for name, empty in defaults().items():
-        if name not in fields and getattr(memory, name) != empty:
+    for name in FIELDS:
+        if name not in fields and getattr(memory, name) != getattr(_BARE, name):
             raise StoreError(
                 f"{where} has no column for the field {name!r} of {memory.id!r}. "
                 f"Name one with ?map={name}:COLUMN in the URL, or leave that field alone."
