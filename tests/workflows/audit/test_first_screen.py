@@ -95,3 +95,10 @@ def test_an_empty_store_has_no_shares(audit: Audit) -> None:
     said = audit().stdout
     assert "There are no memories here." in said
     assert "%" not in said
+
+
+def test_an_update_of_two_copies_is_told_once(audit: Audit) -> None:
+    Path("memory", "project_node_old.md").write_text("Use Node 20.11 (fnm).\n")
+    said = audit().stdout
+    assert "Out of date  1 pair\n" in said
+    assert "1 is out of date." in said

@@ -114,11 +114,17 @@ class _Screen:
 
     def __init__(self, report: Report, size: ScreenSize, between: Between, store: Store) -> None:
         self._report, self._size, self._between = report, size, between
-        self._held = held_pairs(report)
+        self._held = {kind: self._once(pairs) for kind, pairs in held_pairs(report).items()}
         self._memories: Mapping[str, Memory] = {}
         ids = list(dict.fromkeys(self._ids()))
         self._memories = store.get(ids)
         learn(self._memories.get(id_) for id_ in ids)
+
+    def _once(self, pairs: Sequence[ReportedPair]) -> Sequence[ReportedPair]:
+        """Returns the pairs without those that say of a copy what another says of its survivor."""
+        behind = self._report.behind
+        once = {frozenset(behind.get(id_, id_) for id_ in p.ids): p for p in reversed(pairs)}
+        return [pair for pair in pairs if pair in once.values()]
 
     def _ids(self) -> Iterator[str]:
         """Yields the memories that are shown."""

@@ -106,9 +106,15 @@ class Report:
         return sorted((pair for page in self.pages for pair in page.near), key=_closest)
 
     @cached_property
+    def behind(self) -> Mapping[str, str]:
+        """Returns the survivor of each copy, by the id of the copy."""
+        return {member.id: g.survivor for g in self.groups for member in g.members}
+
+    @cached_property
     def outdated(self) -> int:
-        """Returns how many memories another one replaces."""
-        return len({pair.a for pair in self.held if pair.verdict == "update"})
+        """Returns how many memories another one replaces; copies of one count once."""
+        older = (pair.a for pair in self.held if pair.verdict == "update")
+        return len({self.behind.get(id_, id_) for id_ in older})
 
     @cached_property
     def series(self) -> Sequence[Series]:
