@@ -58,13 +58,14 @@ from echoless.workflows.answer_texts import answer_texts
 from echoless.workflows.audit.report import findings_json, share_limit
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan
-from echoless.workflows.dedupe.updates import out_of_date
 
 if TYPE_CHECKING:
     from echoless.cli import jobs, terminal_review
+    from echoless.workflows.dedupe import updates
 else:
     jobs = lazy_module("echoless.cli.jobs")  # engines bring in what only they need
     terminal_review = lazy_module("echoless.cli.terminal_review")  # needed only to ask a person
+    updates = lazy_module("echoless.workflows.dedupe.updates")  # brings in the rules
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,11 +143,11 @@ class _Request:
         """Returns the plan, with the out-of-date memories that go or stay where it is asked for."""
         if not self.with_updates:
             return plan(findings)
-        updates = out_of_date(findings)
-        for older, (newer, why) in updates.left.items():
+        replaced = updates.out_of_date(findings)
+        for older, (newer, why) in replaced.left.items():
             learn(findings.memories[id_] for id_ in (older, newer))
             findings.tally.note(f"{older} is out of date beside {newer} and stays: {why}.")
-        return plan(findings, updates=updates)
+        return plan(findings, updates=replaced)
 
     def check_share(self, findings: Findings, made: Plan) -> None:
         """Checks that not more is hidden than was allowed, where no person looks at the groups.
