@@ -176,7 +176,7 @@ def _known(match: re.Match[str]) -> str | None:
 # ------------------------------------------------------------------ headings
 
 _STATED: Final = 5
-"""Words of the first line from which a text states something by itself, inclusive. In 33 public
+"""Words of the first line from which a text states something by itself, inclusive. In 36 public
 repositories shorter lines under two headings are labels, values and items, that the heading
 completes."""
 

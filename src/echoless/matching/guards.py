@@ -33,6 +33,7 @@ from echoless.core.model import (
     Update,
     Verdict,
     merges,
+    under,
 )
 from echoless.core.text import loose
 from echoless.matching.base import Judge
@@ -179,7 +180,8 @@ def in_place(a: Memory, b: Memory, verdict: Verdict) -> Verdict:
     conflict = isinstance(verdict, Update | Contradiction)
     if stand_alike(a, b) or not (conflict or merges(verdict) or isinstance(verdict, Unsure)):
         return verdict
-    if limits(a, whole=not conflict) == limits(b, whole=not conflict):
+    heads = a.content in under(b) or b.content in under(a)
+    if not heads and limits(a, whole=not conflict) == limits(b, whole=not conflict):
         if verdict.evidence.rule == IN_OTHER_WORDS:
             return Unsure(replace(verdict.evidence, rule="under-other-headings"))
         return verdict

@@ -124,6 +124,11 @@ def test_the_line_that_introduces_a_list_limits_it(tmp_path: Path, lead: str) ->
     assert hidden(write(tmp_path, {"CLAUDE.md": "".join(lists)}) / "CLAUDE.md") == {}
 
 
+def test_a_line_in_bold_is_not_hidden_behind_what_stands_under_it(tmp_path: Path) -> None:
+    text = f"## Style\n\n**{RULE}**\n\n{RULE}\n"
+    assert hidden(write(tmp_path, {"CLAUDE.md": text}) / "CLAUDE.md") == {}
+
+
 def test_a_heading_whose_words_the_line_says_itself_limits_nothing(tmp_path: Path) -> None:
     line = "Redis keys of the cache expire after one day."
     path = write(tmp_path, {"CLAUDE.md": sections(line, "Redis cache", "Rules")}) / "CLAUDE.md"
