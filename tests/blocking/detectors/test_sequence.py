@@ -12,6 +12,7 @@ from echoless.blocking.detectors import sequence
 from echoless.blocking.detectors.sequence import SequenceDetector, ratio
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
+from echoless.core.text import is_blank
 from echoless.testing.detectors import memories_of
 
 A = "The stop hook fires on every Stop event, so extraction runs many times per session."
@@ -51,11 +52,12 @@ def test_the_ratio_is_the_larger_direction_of_difflib(a: str, b: str) -> None:
 
 @given(st.lists(TEXT, max_size=9), THRESHOLDS, st.booleans())
 @example(["aaaaaab", "aaaaaaaaaaa"], 2 / 3, True)
+@example(["\u200d", "\u200d"], 0.05, False)
 @settings(max_examples=150)
 def test_the_screen_changes_no_answer(texts: list[str], threshold: float, inclusive: bool) -> None:
     strict = min(threshold, 0.95)
     chosen = threshold if inclusive else strict
-    filled = [memory for memory in memories_of(texts) if memory.content.strip()]
+    filled = [memory for memory in memories_of(texts) if not is_blank(memory.content)]
     ratios = {(a.id, b.id): ratio(a.content, b.content) for a, b in combinations(filled, 2)}
     passing = {
         ids: value
