@@ -1,1 +1,1 @@
-"""Benchmarks of jobs over many processes."""
+"""Benchmarks of jobs over many processes, and of one huge namespace."""

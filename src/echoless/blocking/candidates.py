@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from echoless.blocking.detector import no_pulse
+from echoless.blocking.detector import Joins, no_pulse
 from echoless.blocking.detectors import DetectorOptions, open_detector
 from echoless.blocking.equal_values import fold
 from echoless.core.model import Memory
@@ -22,11 +22,13 @@ if TYPE_CHECKING:  # what brings in numpy or an encoder
     from echoless.blocking import candidate_cache, pair_budget
     from echoless.blocking.pair_budget import Order
     from echoless.blocking.pair_scores import PairSignals
+    from echoless.blocking.relational import large_joins
     from echoless.models.encoders import registry
     from echoless.models.encoders.memory_mapped import Spill
     from echoless.models.encoders.vectorizer import MemoryVectoriser
 else:
     candidate_cache = lazy_module("echoless.blocking.candidate_cache")
+    large_joins = lazy_module("echoless.blocking.relational.large_joins")
     pair_budget = lazy_module("echoless.blocking.pair_budget")
     registry = lazy_module("echoless.models.encoders.registry")
 
@@ -34,6 +36,10 @@ else:
 MAX_LENGTH: Final = 1_000_000
 """Characters of a memory, at most; longer ones are counted as skipped. Far above any real memory,
 far below what would stall a comparison."""
+
+
+LARGE: Final = 500_000
+"""Memories of a partition up to which joins in memory, 2 GB, are never replaced by default."""
 
 
 MARKED: Final = "already marked"
@@ -141,6 +147,7 @@ def candidates(
     tell: Progress,
     vectoriser: Vectoriser | None = None,
     preference: Preference = NO_PREFERENCE,
+    joins: Joins | None = None,
 ) -> Found:
     """Returns the pairs that the detectors of the profile propose.
 
@@ -152,6 +159,7 @@ def candidates(
         tell: Takes the progress.
         vectoriser: Gives vectors to detectors that want them, see `open_vectors`.
         preference: Which pairs count, and which are preferred.
+        joins: For large partitions; by default on files where memory would not do.
 
     Returns:
         The pairs with their similarities, and what was left out and taken over.
@@ -163,6 +171,9 @@ def candidates(
     cache = None
     if settings.cache:
         cache = candidate_cache.open_looks(profile, vectoriser, count, tally)
+    largest = max(map(len, partitions), default=0)
+    if joins is None and largest >= LARGE:
+        joins = large_joins.joins_for(largest)
     search = pair_budget.Search(profile, partitions, tally, *preference, cache)
     for use in profile.detectors:
         done = 0
@@ -172,7 +183,7 @@ def candidates(
             done = done if finished is None else finished
             tell(f"looking ({name})", done, len(partitions))
 
-        detector = open_detector(use.name, _options(use, vectoriser, pulse, count))
+        detector = open_detector(use.name, _options(use, vectoriser, pulse, count, joins))
         search.look(use, detector, partitions, pulse)
         pulse(len(partitions))
     return Found(search.signals(), search.left_out, search.notes, search.taken_over, search.renewed)
@@ -203,6 +214,7 @@ def _options(
     vectoriser: Vectoriser | None,
     pulse: Callable[[], None],
     memories: int = 0,
+    joins: Joins | None = None,
 ) -> DetectorOptions:
     """Returns the options of one detector of the profile."""
     return DetectorOptions(
@@ -212,6 +224,7 @@ def _options(
         vectoriser=vectoriser,
         pulse=pulse,
         memories=memories,
+        joins=joins,
     )
 
 

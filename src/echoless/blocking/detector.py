@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
@@ -69,6 +70,39 @@ def no_pulse() -> None:
     """Does nothing; the default where a caller wants no sign of progress."""
 
 
+class WordingRows(Protocol):
+    """Texts as rows of a join that is not done in memory."""
+
+    @property
+    def filled(self) -> NDArray[np.bool_]:
+        """Returns which texts have n-grams, shape (texts,); the others are no rows."""
+        ...
+
+    def pairs(self, gate: Gate, most: int) -> Iterator[Pairs]:
+        """Yields the pairs of `approximate_tfidf_join.WordingJoin`, in blocks.
+
+        Args:
+            gate: Which similarities pass.
+            most: Partners wanted for each row among those before it.
+        """
+        ...
+
+
+class Joins(Protocol):
+    """A join for partitions that do not fit in memory, with the pairs of that in memory."""
+
+    @property
+    def least(self) -> int:
+        """Returns the rows of a partition from which they are used."""
+        ...
+
+    def wording(
+        self, texts: Iterable[str], n: int, count: int
+    ) -> AbstractContextManager[WordingRows]:
+        """Provides the join of `count` texts by the rarest words they share."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class DetectorOptions:
     """Options that a detector is made with.
@@ -82,6 +116,7 @@ class DetectorOptions:
             the work: that is how a run is given a time limit.
         memories: How many it will see in all partitions together, 0 where that is not known: what
             is not worth preparing for one small partition may be for a thousand.
+        joins: For large partitions; None does all in memory.
     """
 
     threshold: float | None = None
@@ -90,6 +125,7 @@ class DetectorOptions:
     vectoriser: Vectoriser | None = None
     pulse: Callable[[], None] = field(default=no_pulse, compare=False)
     memories: int = field(default=0, compare=False)
+    joins: Joins | None = field(default=None, compare=False)
 
 
 def check_threshold(name: str, options: DetectorOptions) -> None:

@@ -80,6 +80,7 @@ class LexicalDetector(Bulk):
         self._n = count_setting(NAME, options, "n", default=3, least=2, most=8)
         self._pulse = options.pulse
         self._memories = options.memories
+        self._joins = options.joins
 
     def propose(
         self, memories: Sequence[Memory], tally: Tally, most: int | None = None
@@ -105,6 +106,12 @@ class LexicalDetector(Bulk):
             "words. Measured, that finds all closest partners from a similarity of 0.5 and "
             f"95 % from 0.4 on.{slow}"
         )
+        if self._joins is not None and len(memories) >= self._joins.least:
+            with self._joins.wording(contents, self._n, len(memories)) as wording:
+                places = self._filled(memories, wording.filled, tally)
+                blocks = wording.pairs(self._gate, most)
+                yield from self._pulsing(proposed(blocks, places, NAME, tally, most))
+            return
         rows, clues = rows_and_clues(contents, self._n)
         places = self._filled(memories, rows.filled, tally)
         join = WordingJoin(rows.chosen(places), clues.chosen(places), self._gate, most)

@@ -180,3 +180,34 @@ def most_in_common(
     close = rest[np.lexsort((partners[rest], -sums[rest]))[: looked_at - len(first)]]
     chosen: Ints = partners[np.concatenate([first, close])].astype(np.int64)
     return chosen
+
+
+def partners_by_clues(
+    clues: Clues,
+    index: Postings,
+    weights: tuple[Floats, Floats],
+    rows: Ints,
+    looked_at: int,
+) -> tuple[Ints, Ints]:
+    """Returns the partners of some rows, as `WordingJoin` selects them before scoring.
+
+    Args:
+        clues: Of all rows.
+        index: Rows of each clue, at least for the clues of `rows`.
+        weights: As for `most_in_common`.
+        rows: Rows that need partners.
+        looked_at: Partners of a row, at most.
+
+    Returns:
+        Partners, and the row of each, in the order of `rows`; int64.
+    """
+    if loops_loaded():
+        room = np.empty((2, len(rows) * looked_at), np.int64)
+        given = kernels.ClueRows(clues.starts, clues.terms, *weights)
+        limits = kernels.Bounds(POSTINGS, looked_at, 0, 0.0, True, DENSE)
+        posted = kernels.Index(index.begins, index.posts, index.shares)
+        made = kernels.choose(given, posted, rows, limits, room)
+        return room[0, :made].copy(), room[1, :made].copy()
+    chosen = [most_in_common(clues, index, weights, row, looked_at) for row in rows.tolist()]
+    none = np.zeros(0, np.int64)
+    return np.concatenate([none, *chosen]), np.repeat(rows, [len(each) for each in chosen])

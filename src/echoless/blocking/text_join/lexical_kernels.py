@@ -354,6 +354,21 @@ def partners(
 
 
 @njit(nogil=True)
+def choose(clues: ClueRows, index: Index, wanted: Ints, limits: Bounds, made: Ints) -> int:
+    """Writes the partners of the wanted rows, unscored, and those rows; returns how many."""
+    looked_at, room = limits.looked_at, room_for(len(clues.lengths), limits)
+    chosen, scores = room.chosen, room.scores
+    at, floor = 0, 1
+    for row in wanted:
+        size = gather(clues, index, row, limits, floor, room)
+        floor = scores[size - 1] * 3 // 4 if size == looked_at else 1
+        for near in range(size):
+            made[0, at], made[1, at] = chosen[near], row
+            at += 1
+    return at
+
+
+@njit(nogil=True)
 def add_rare(
     left: tuple[Ints, Ints, Ints, Floats], right: tuple[Ints, Ints, Ints, Floats], made: Floats
 ) -> None:

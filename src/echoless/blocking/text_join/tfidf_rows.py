@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,9 @@ Words = NDArray[np.uint64]
 
 _AT_ONCE = 1 << 20
 """Terms numbered anew at a time."""
+
+Counted = tuple[Runs, NDArray[np.int32]]
+"""Runs without repeats, and how often each number occurs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +136,22 @@ def rows_and_clues(texts: Iterable[str], n: int) -> tuple[TermRows, Clues]:
 
     Words are those of `echoless.core.text.words`. A text without a word has its n-grams for clues.
     """
+    rows, clues = _Collector(), _Collector()
+    for counted_grams, (words, _) in grams_and_clues(texts, n):
+        rows.add(*counted_grams)
+        clues.add(words)
+    made = clues.clues()  # first: so the numbering of words is gone when the rows are made
+    return rows.rows(), made
 
-    def read(batch: Sequence[str]) -> tuple[tuple[Runs, NDArray[np.int32]], Runs]:
+
+def grams_and_clues(texts: Iterable[str], n: int) -> Iterator[tuple[Counted, Counted]]:
+    """Yields n-grams and clues of `rows_and_clues`, a batch of texts at a time.
+
+    Yields:
+        Runs of the n-grams, one for each text, and how often each occurs; the same of the clues.
+    """
+
+    def read(batch: Sequence[str]) -> tuple[Counted, Counted]:
         forms = forms_of(batch)
         grams, words = gram_runs(batch, n, forms), word_runs(batch, forms)
         pairs = word_shingle_runs(batch, 2, words)
@@ -145,14 +162,9 @@ def rows_and_clues(texts: Iterable[str], n: int) -> tuple[TermRows, Clues]:
         order = np.argsort(owners, kind="stable")
         values = np.concatenate([words.values, pairs.values, instead])[order]
         clues = Runs(starts_of(sum(lengths, np.zeros(len(batch), np.int64))), values)
-        return distinct(grams), distinct(clues)[0]
+        return distinct(grams), distinct(clues)
 
-    rows, clues = _Collector(), _Collector()
-    for counted_grams, words_and_pairs in in_order(read, batches(texts)):
-        rows.add(*counted_grams)
-        clues.add(words_and_pairs)
-    made = clues.clues()  # first: so the numbering of words is gone when the rows are made
-    return rows.rows(), made
+    return in_order(read, batches(texts))
 
 
 class Numbering:

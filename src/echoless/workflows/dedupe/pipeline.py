@@ -17,6 +17,7 @@ from echoless.blocking.candidates import (
     eligible,
     open_vectors,
 )
+from echoless.blocking.detector import Joins
 from echoless.clustering.assign import (
     GroupingInput,
     best_first,
@@ -82,6 +83,7 @@ def find(
     touching: Callable[[Memory], bool] | None = None,
     within: Collection[str] | None = None,
     progress: Progress | None = None,
+    joins: Joins | None = None,
 ) -> Findings:
     """Finds what a store says twice; reads only.
 
@@ -98,6 +100,8 @@ def find(
         within: Only these namespaces; those the settings ask for by default. A limit of the
             settings holds for each.
         progress: Told how far each stage is.
+        joins: How large partitions are joined (`blocking.relational.large_joins.LargeJoins`), with
+            the same pairs; by default in memory, or on files where memory would not do.
 
     Raises:
         UsageError: A setting is unknown or out of range, or the namespace does not exist.
@@ -115,7 +119,7 @@ def find(
         ),
         proposed=store.profile,
     )
-    selection = _Selection(only, touching, within)
+    selection = _Selection(only, touching, within, joins)
     tell = logged(progress or (lambda _stage, _done, _all: None))
     return _findings(store, chosen, selection, tell)
 
@@ -127,6 +131,7 @@ class _Selection:
     only: Collection[str] | None
     touching: Callable[[Memory], bool] | None
     within: Collection[str] | None
+    joins: Joins | None
 
     def is_part(self, settings: Settings) -> bool:
         """Returns whether most memories of the store may not take part."""
@@ -208,7 +213,9 @@ def _findings(store: Store, settings: Settings, selection: _Selection, tell: Pro
     memories, touched = run.memories, run.touched
     order = best_first(memories, run.copies, settings.profile, run.prior)
     preference = Preference(touched, order)
-    proposed = candidates(memories, run.copies, settings, tally, tell, run.vectors, preference)
+    proposed = candidates(
+        memories, run.copies, settings, tally, tell, run.vectors, preference, selection.joins
+    )
     decided = _decide(store, run, proposed, consultation)
     groups = tuple(
         group

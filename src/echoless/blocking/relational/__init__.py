@@ -1,0 +1,1 @@
+"""Candidate generation as relational steps over files, for partitions beyond memory."""
