@@ -35,7 +35,7 @@ from echoless.workflows.audit.report_blocks import HELD, answer_blocks, held_pai
 
 _MADE_UP: Final = re.compile(r"(?:[a-z]{1,4}-)?[0-9a-f-]{10,}")
 """Ids that say nothing to a person: digests and UUIDs."""
-_PRINT: Final = re.compile(r"(?<=.)#[0-9a-f]{8,}$")
+_PRINT: Final = re.compile(r"(?<=.)#[0-9a-f]{8,}(?:-\d+)?$")
 """What tells the lines of one file apart in their ids."""
 _WORDS: Final = {"update": "replaced by", "contradiction": "or", "subsumes": "but"}
 """What stands before the second memory of a pair; `and` for any other kind."""
