@@ -146,7 +146,7 @@ def test_a_heading_whose_words_the_line_says_itself_limits_nothing(tmp_path: Pat
 
 def test_under_other_headings_the_model_needs_words_that_both_share() -> None:
     said = Subsumes(Evidence(BY_MODEL, "semantic", 0.8, chance=0.9), "b")
-    short, far = "PostgreSQL is used as the database", "Its configuration is in kubernetes/db.yaml"
+    short, far = "Kafka carries all events of the shop", "Brokers listen behind infra/net/edge.yaml"
     near = "Never push directly to main; open a pull request."
 
     def under(text: str, heading: str) -> Memory:
