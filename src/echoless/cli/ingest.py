@@ -44,7 +44,7 @@ from echoless.ingest import (
 from echoless.ingest.recalled_text import read_text_file
 from echoless.ingest.request import DOUBTS, ORIGINS, Details
 from echoless.stores import open_store
-from echoless.stores.sidecar import new_files
+from echoless.stores.base import new_files
 
 _TEXT: Final = 160
 """Characters shown of a memory that is named in an answer."""

@@ -15,9 +15,8 @@ from echoless.execution import plan_blocks
 from echoless.execution.actions import promise
 from echoless.execution.executor import Run
 from echoless.execution.plan import Plan
-from echoless.stores.base import Store
+from echoless.stores.base import Store, new_files
 from echoless.stores.hidden_records import seen_elsewhere
-from echoless.stores.sidecar import new_files
 from echoless.workflows.dedupe.findings import Findings, unasked_note
 
 _RUNS: Final = 3

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol, Self, runtime_checkable
@@ -545,3 +546,20 @@ def in_contexts(store: Store, memories: Mapping[str, Memory]) -> Mapping[str, Me
     if all(read[id_] is memory for id_, memory in memories.items()):
         return memories
     return read
+
+
+def new_files(store: Store) -> str | None:
+    """Returns which files the first write made beside a memory, and that Git sees them."""
+    if not isinstance(store, TextFiles) or store.ledger_file is None:
+        return None
+    started = store.ledger.events(kind="run_started")
+    undone = store.ledger.events(kind="run_undone")
+    if len(list(islice(started, 2))) != 1 or list(islice(undone, 1)):
+        return None
+    root = store.root
+    names = (store.ledger_file.name, f".{root.name}.lock", ".echoless-archive")
+    made = (folder / name for folder in (root.parent, root) for name in names)
+    shown = ", ".join(str(each.relative_to(root.parent)) for each in made if each.exists())
+    git = any((folder / ".git").exists() for folder in (root, *root.parents))
+    hint = " Commit them with it, or name them in .gitignore." if git else ""
+    return f"Beside {root.name} echoless keeps what undo needs: {shown}.{hint}"

@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from threading import RLock
 from typing import Final
@@ -25,7 +24,7 @@ from echoless.core.sqlite import (
     table_exists,
 )
 from echoless.stores import ledger_schema as lineage
-from echoless.stores.base import Store, TextFiles
+from echoless.stores.base import Store
 from echoless.stores.files import exclusive, speaking_of
 from echoless.stores.ledger import Ledger, Mark
 from echoless.stores.ledger_rows import Image
@@ -339,23 +338,6 @@ class BesideSidecar(Store):
         for database in self._databases():
             database.close()
         self._sidecar.close()
-
-
-def new_files(store: Store) -> str | None:
-    """Returns which files the first write made beside a memory, and that Git sees them."""
-    if not isinstance(store, TextFiles) or store.ledger_file is None:
-        return None
-    started = store.ledger.events(kind="run_started")
-    undone = store.ledger.events(kind="run_undone")
-    if len(list(islice(started, 2))) != 1 or list(islice(undone, 1)):
-        return None
-    root = store.root
-    names = (store.ledger_file.name, f".{root.name}.lock", ".echoless-archive")
-    made = (folder / name for folder in (root.parent, root) for name in names)
-    shown = ", ".join(str(each.relative_to(root.parent)) for each in made if each.exists())
-    git = any((folder / ".git").exists() for folder in (root, *root.parents))
-    hint = " Commit them with it, or name them in .gitignore." if git else ""
-    return f"Beside {root.name} echoless keeps what undo needs: {shown}.{hint}"
 
 
 # ------------------------------------------------------------------ marks of the store itself

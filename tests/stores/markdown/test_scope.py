@@ -8,9 +8,18 @@ from pathlib import Path
 import pytest
 
 from echoless import apply, between_namespaces, check, find, open_store, plan, undo
-from echoless.core.model import verdict_name
+from echoless.core.model import (
+    BY_MODEL,
+    UNDER,
+    Evidence,
+    Memory,
+    Subsumes,
+    Unsure,
+    verdict_name,
+)
 from echoless.core.profiles import ActionKind
 from echoless.core.settings import Choices, resolve
+from echoless.matching.guards import in_place
 
 BY_RULES = resolve(Choices(encoder="none"))
 RULE = "Run `make test` before every commit, and fix what fails."
@@ -133,6 +142,21 @@ def test_a_heading_whose_words_the_line_says_itself_limits_nothing(tmp_path: Pat
     line = "Redis keys of the cache expire after one day."
     path = write(tmp_path, {"CLAUDE.md": sections(line, "Redis cache", "Rules")}) / "CLAUDE.md"
     assert hidden(path) == {"CLAUDE.md": "CLAUDE.md"}
+
+
+def test_under_other_headings_the_model_needs_words_that_both_share() -> None:
+    said = Subsumes(Evidence(BY_MODEL, "semantic", 0.8, chance=0.9), "b")
+    short, far = "Kafka carries all events of the shop", "Brokers listen behind infra/net/edge.yaml"
+    near = "Never push directly to main; open a pull request."
+
+    def under(text: str, heading: str) -> Memory:
+        return Memory(id=text, content=text, native={UNDER: ["CLAUDE.md", heading]})
+
+    one, other = under(short, "Style"), under(far, "Testing")
+    assert isinstance(in_place(one, other, said), Unsure)
+    assert in_place(one, under(far, "Style"), said) == said
+    pushing = under("IMPORTANT: never push to main directly.", "Style")
+    assert in_place(pushing, under(near, "Testing"), said) == said
 
 
 def test_two_values_under_headings_that_limit_are_no_conflict(tmp_path: Path) -> None:
