@@ -546,3 +546,14 @@ def test_what_one_text_states_and_the_other_denies_may_not_both_be_true(
 def test_a_denial_of_another_thing_is_no_conflict(judge: LearnedJudge) -> None:
     told = judge.judge(pair("Ottilie is retired.", "Ottilie has no car."))
     assert not isinstance(told, Update | Contradiction)
+
+
+def test_a_note_without_a_number_of_the_model_that_adds_a_denial_goes_to_a_person(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(type(open_network()), "logits", lambda *_: (float("nan"),) * 3)
+    both = pair("The deposit is kept by the harbour.", "The deposit is never kept by the harbour.")
+    assert isinstance(RuleJudge().judge(both), Update | Contradiction)
+    assert isinstance(learned().judge(both), Unsure)
+    ports = pair("The gateway listens on port 8443.", "The gateway listens on port 9443.")
+    assert isinstance(learned().judge(ports), Contradiction)

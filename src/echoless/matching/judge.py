@@ -246,6 +246,7 @@ class LearnedJudge:
             pair, verdict = pairs[asked.place], verdicts[asked.place]
             if pair_scores is None:
                 self._tally.skip(NO_SCORE, pair.a.id, pair.b.id)
+                settled[asked.place] = _doubted(verdict)
             else:
                 settled[asked.place] = self.decide(pair, verdict, asked.plain, pair_scores)
         return settled
@@ -324,6 +325,14 @@ def _part(verdict: Verdict, letters: float) -> int:
     if merges(verdict) or not forbidden(verdict.evidence, letters):
         return 1
     return CONFLICTS if isinstance(verdict, Update | Contradiction) else OTHER_VALUES
+
+
+def _doubted(verdict: Verdict) -> Verdict:
+    """Returns Unsure in place of a conflict of the rules in which one text alone says something."""
+    first = next(iter(verdict.evidence.differences), None)
+    if not isinstance(verdict, Update | Contradiction) or (first and first.a and first.b):
+        return verdict
+    return Unsure(verdict.evidence)
 
 
 def _other_figure(verdict: Verdict) -> bool:
