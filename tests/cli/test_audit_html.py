@@ -21,7 +21,7 @@ def test_the_report_is_a_new_private_file_and_the_answer_is_one_sentence(
     off, gap, answer = said.stdout.partition("\n\n")
     assert off.startswith("This answer is not complete. No encoder was used")
     assert gap + answer == (
-        "\n\n3 of 8 memories repeat another one (37.5%). 2 are out of date.\n"
+        "\n\n3 of 8 memories repeat another one (37.5%). 1 is out of date.\n"
         "The report is in report.html.\n"
     )
     file = place / "report.html"

@@ -44,7 +44,7 @@ def test_audit_names_figures_groups_differences_conflicts_and_what_was_skipped(
     echoless: Call, notes: str
 ) -> None:
     said = echoless("audit", notes, "--no-semantic", "--explain").stdout
-    assert "3 of 8 memories repeat another one (37.5%). 2 are out of date." in said
+    assert "3 of 8 memories repeat another one (37.5%). 1 is out of date." in said
     assert re.search(r"memories in these groups +5\n", said)
     assert "keep m-1  (more important: 0.9, the next 0.5)" in said
     assert "Anna drinks green tea in the morning[-!-]{+.+}" in said

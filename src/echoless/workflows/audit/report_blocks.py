@@ -87,7 +87,7 @@ class Extent:
         members: Members of each of these groups.
         pairs: Pairs of each kind that look alike and stay apart.
         explain: Whether the rule and the similarity of each verdict are shown.
-        charts: Whether all figures are shown, before the groups.
+        charts: Whether all figures are shown.
         words: Whether reasons, which quote words of memories, are shown.
         repeat: How a reader sees more; None where there is no way.
     """
@@ -143,8 +143,6 @@ def audit_blocks(
     """
     learn(memories.get(id_) for id_ in _shown_ids(report, extent))
     yield from _summary(report)
-    if extent.charts:
-        yield from _parts(report, extent)
     held = held_pairs(report)
     yield from _apart("update", held.pop("update", ()), memories, extent)
     yield from _largest(report, memories, rules, extent)
@@ -152,8 +150,7 @@ def audit_blocks(
         yield from _apart(kind, pairs, memories, extent)
     yield from _overlaps(report, memories, extent)
     yield from _series(report, memories, extent)
-    if not extent.charts:
-        yield from _parts(report, extent)
+    yield from _parts(report, extent)
     yield from skipped_blocks(report.tally)
 
 
