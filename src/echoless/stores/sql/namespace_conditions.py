@@ -12,7 +12,8 @@ text, and neither a NUL nor half of a surrogate pair
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -86,26 +87,18 @@ class NamespaceConditions:
             return None
         if not self._layout.scope:
             return None if "" in names else sa.false()
-        either: list[list[tuple[Place, Sequence[str]]]] = []
         label, place = self._layout.scope[0]
-        if not label:
-            either.append([(place, sorted(names))])
-        else:
-            either += [
+        either = [[(place, sorted(names))]]
+        if label:
+            either = [
                 [
                     (place, sorted({each.get(label, "") for each in labelled}))
                     for label, place in self._layout.scope
                 ]
                 for labelled in by_labels_present(names, self._labels).values()
             ]
-        return self._either(either)
-
-    def _either(self, either: Sequence[Sequence[tuple[Place, Sequence[str]]]]) -> Any | None:
-        """Returns the condition for rows with one of some values at each place of one of the sets.
-
-        Texts that the database cannot hold are no values of a row. Those that SQLite only holds as
-        bytes are not asked for: then all rows are read.
-        """
+        # Texts that the database cannot hold are no values of a row. Those that SQLite only holds
+        # as bytes are not asked for: then all rows are read.
         if not self._typed:
             asked = [value for places in either for _, values in places for value in values]
             if len(asked) > _MOST_VALUES or not all(map(has_utf8, asked)):
@@ -133,7 +126,7 @@ class NamespaceConditions:
             place: Of the namespace.
             values: An empty one stands for nothing, and for what cannot be read.
         """
-        column = _column(place.column)
+        column = sa.column(place.column)
         if not self._typed:
             return _is_one_of_cells(column, values)
         held = [value for value in values if "\0" not in value and has_utf8(value)]
@@ -170,20 +163,20 @@ class NamespaceConditions:
             return None
         certain = [self._has_id(), sa.or_(sa.false(), *map(self._has_text, layout.content))]
         if layout.gone:
-            certain.append(_column(layout.gone).is_(None))
+            certain.append(sa.column(layout.gone).is_(None))
         doubtful = [self._may_be_hidden(place) for place in hiding]
         if self._typed:
             inner = sorted({place.column for place in places if place.path})
-            doubtful += [_is_deep(_column(name)) for name in inner]
+            doubtful += [_is_deep(sa.column(name)) for name in inner]
         else:  # 0.0 and -0.0 are read as two texts, and are equal
-            columns = (_column(place.column) for _, place in layout.scope)
+            columns = (sa.column(place.column) for _, place in layout.scope)
             doubtful += [sa.func.typeof(column) == "real" for column in columns]
         doubt = sa.or_(sa.false(), *doubtful)
         return Counting(sa.and_(*certain, sa.not_(doubt)), doubt)
 
     def _has_id(self) -> Any:
         """Returns the condition for rows with a usable key."""
-        key = [_column(name) for name in self._table.key]
+        key = [sa.column(name) for name in self._table.key]
         conditions: list[Any] = [sa.true()]
         if len(key) == 1:
             conditions.append(sa.cast(key[0], sa.Text) != "")
@@ -194,7 +187,7 @@ class NamespaceConditions:
 
     def _has_text(self, place: Place) -> Any:
         """Returns the condition for rows with a text at a place; it is never unknown."""
-        column = _column(place.column)
+        column = sa.column(place.column)
         if not self._typed:
             return sa.and_(sa.func.typeof(column) == "text", _exact(column) != "")
         if not self._is_json(place):
@@ -207,7 +200,7 @@ class NamespaceConditions:
 
     def _may_be_hidden(self, place: Place) -> Any:
         """Returns the condition for rows that the table's own program may not show."""
-        column = _column(place.column)
+        column = sa.column(place.column)
         if place.path:
             kind = sa.func.jsonb_typeof(_inside(place))
             return sa.func.coalesce(kind != "null", sa.false())
@@ -227,11 +220,6 @@ def grouped_exactly(column: Any, *, typed: bool) -> list[Any]:
     return [column.collate("C")] if typed else [sa.func.typeof(column), _exact(column)]
 
 
-def _column(name: str) -> Any:
-    """Returns a column of the table without a type."""
-    return sa.column(name)
-
-
 # ------------------------------------------------------------------ SQLite
 
 
@@ -244,24 +232,19 @@ def _is_one_of_cells(column: Any, values: Sequence[str]) -> Any:
     """Returns the condition for cells of SQLite that are read as one of some texts."""
     conditions = [_exact(column).in_(values)]
     for kind in (int, float):
-        numbers = [number for value in values for number in _numbers(value) if type(number) is kind]
+        numbers = [number for value in values for number in _number(value, kind)]
         conditions += [column.in_(numbers)] if numbers else []
     if "" in values:
         conditions += [column.is_(None), sa.func.typeof(column) == "blob"]
     return sa.or_(*conditions)
 
 
-def _numbers(text: str) -> list[int | float]:
-    """Returns the numbers of SQLite that are read as a text."""
-    numbers: list[int | float] = []
-    for kind in (int, float):
-        try:
-            number = kind(text)
-        except ValueError:
-            continue
+def _number(text: str, kind: type[int | float]) -> Iterator[int | float]:
+    """Yields the number of SQLite that is read as a text, if there is one of this kind."""
+    with suppress(ValueError):
+        number = kind(text)
         if str(number) == text and (kind is float or -(2**63) <= number < 2**63):
-            numbers.append(number)
-    return numbers
+            yield number
 
 
 # ------------------------------------------------------------------ JSON of PostgreSQL
@@ -269,7 +252,7 @@ def _numbers(text: str) -> list[int | float]:
 
 def _inside(place: Place) -> Any:
     """Returns the value at a place inside a column of JSON."""
-    value = _column(place.column)
+    value = sa.column(place.column)
     for key in place.path:
         value = value.op("->")(sa.cast(key, sa.Text))
     return value

@@ -200,7 +200,7 @@ class Partitions:
             return dict(sorted(Counter(head.namespace for head in heads).items()))
         numbers: Counter[str] = Counter()
         unsure = 0
-        for group in self._groups(connection, names, _decided(counting), _decisions()):
+        for group in self._groups(connection, counting, names):
             unsure += int(group.numbers[2])
             if names is None or group.namespace in names:
                 numbers[group.namespace] += int(group.numbers[1])
@@ -212,18 +212,29 @@ class Partitions:
     def _groups(
         self,
         connection: sa.Connection,
+        counting: Counting,
         names: Collection[str] | None,
-        columns: Sequence[Any],
-        sums: Sequence[Any],
+        *,
+        printed: bool = False,
     ) -> Iterator[RowGroup]:
-        """Yields the number of rows, and sums over them; some may be of other namespaces.
+        """Yields the numbers of rows, of certain memories and of doubtful rows.
+
+        Some may be of other namespaces.
 
         Args:
             connection: To read with.
+            counting: Tells memories from other rows.
             names: Of the namespaces; None for all.
-            columns: What is summed up; each is computed once for a row.
-            sums: Aggregates of these columns.
+            printed: Adds the four sums of a digest. Rows that are no memories count in: what they
+                say may decide on others, and costs nothing.
         """
+        decided = {"certain": counting.certain, "doubtful": counting.doubtful}
+        columns = [sa.case((each, 1), else_=0).label(name) for name, each in decided.items()]
+        sums: list[Any] = [sa.func.sum(sa.column(name, sa.Integer)) for name in decided]
+        if printed:
+            text = sa.func.convert_to(self._table.whole, "UTF8")
+            columns.append(sa.func.encode(sa.func.sha256(text), "hex").label("sha"))
+            sums += [sa.func.sum(_lane(sa.column("sha"), at)) for at in range(_LANES)]
         within = None if names is None else self._conditions.among(names)
         table, scope = self._table, self._layout.scope
         parts = [self._conditions.value(at).label(f"part{n}") for n, (_, at) in enumerate(scope)]
@@ -273,7 +284,7 @@ class Partitions:
         doubtful: dict[str, list[str]] = {}
         with_memories: set[str] = set()
         unsure = 0
-        for group in self._printed(connection, counting, names):
+        for group in self._groups(connection, counting, names, printed=True):
             unsure += int(group.numbers[2])
             if names is None or group.namespace in names:
                 sums.setdefault(group.namespace, []).append(group.numbers)
@@ -286,30 +297,6 @@ class Partitions:
             both = (sorted(sums.get(name, ())), sorted(doubtful.get(name, ())))
             digests[name] = blake2b(repr(both).encode("utf-8", "surrogatepass"))
         return digests
-
-    def _printed(
-        self, connection: sa.Connection, counting: Counting, names: Collection[str] | None
-    ) -> Iterator[RowGroup]:
-        """Yields the numbers of rows, of certain memories and of doubtful rows, and four sums.
-
-        Rows that are no memories count in: what they say may decide on others, and costs nothing.
-        """
-        written = self._table.whole
-        sha = sa.func.encode(sa.func.sha256(sa.func.convert_to(written, "UTF8")), "hex")
-        columns = [*_decided(counting), sha.label("sha")]
-        sums = [sa.func.sum(_lane(sa.column("sha"), at)) for at in range(_LANES)]
-        yield from self._groups(connection, names, columns, [*_decisions(), *sums])
-
-
-def _decided(counting: Counting) -> list[Any]:
-    """Returns whether a row is a memory, and whether it has to be read to know, as numbers."""
-    conditions = {"certain": counting.certain, "doubtful": counting.doubtful}
-    return [sa.case((each, 1), else_=0).label(name) for name, each in conditions.items()]
-
-
-def _decisions() -> list[Any]:
-    """Returns how many rows are memories, and of how many it is not known."""
-    return [sa.func.sum(sa.column(name, sa.Integer)) for name in ("certain", "doubtful")]
 
 
 def _lane(sha: Any, at: int) -> Any:
