@@ -169,8 +169,10 @@ def _write(connection: duckdb.DuckDBPyConnection, statement: str, into: Path) ->
     """Writes the rows of a statement to a file, or to more files of a folder, by block."""
     relation = connection.sql(statement)
     into.parent.mkdir(parents=True, exist_ok=True)
-    by = {} if into.suffix else {"partition_by": ["block"], "append": True}
-    relation.write_parquet(str(into), compression="lz4", **by)
+    by = None if into.suffix else ["block"]
+    relation.write_parquet(
+        str(into), compression="lz4", partition_by=by, append=True if by else None
+    )
 
 
 # ------------------------------------------------------------------ Daft
