@@ -126,7 +126,7 @@ class NamespaceConditions:
             place: Of the namespace.
             values: An empty one stands for nothing, and for what cannot be read.
         """
-        column = sa.column(place.column)
+        column = _column(place.column)
         if not self._typed:
             return _is_one_of_cells(column, values)
         held = [value for value in values if "\0" not in value and has_utf8(value)]
@@ -163,20 +163,20 @@ class NamespaceConditions:
             return None
         certain = [self._has_id(), sa.or_(sa.false(), *map(self._has_text, layout.content))]
         if layout.gone:
-            certain.append(sa.column(layout.gone).is_(None))
+            certain.append(_column(layout.gone).is_(None))
         doubtful = [self._may_be_hidden(place) for place in hiding]
         if self._typed:
             inner = sorted({place.column for place in places if place.path})
-            doubtful += [_is_deep(sa.column(name)) for name in inner]
+            doubtful += [_is_deep(_column(name)) for name in inner]
         else:  # 0.0 and -0.0 are read as two texts, and are equal
-            columns = (sa.column(place.column) for _, place in layout.scope)
+            columns = (_column(place.column) for _, place in layout.scope)
             doubtful += [sa.func.typeof(column) == "real" for column in columns]
         doubt = sa.or_(sa.false(), *doubtful)
         return Counting(sa.and_(*certain, sa.not_(doubt)), doubt)
 
     def _has_id(self) -> Any:
         """Returns the condition for rows with a usable key."""
-        key = [sa.column(name) for name in self._table.key]
+        key = [_column(name) for name in self._table.key]
         conditions: list[Any] = [sa.true()]
         if len(key) == 1:
             conditions.append(sa.cast(key[0], sa.Text) != "")
@@ -187,7 +187,7 @@ class NamespaceConditions:
 
     def _has_text(self, place: Place) -> Any:
         """Returns the condition for rows with a text at a place; it is never unknown."""
-        column = sa.column(place.column)
+        column = _column(place.column)
         if not self._typed:
             return sa.and_(sa.func.typeof(column) == "text", _exact(column) != "")
         if not self._is_json(place):
@@ -200,7 +200,7 @@ class NamespaceConditions:
 
     def _may_be_hidden(self, place: Place) -> Any:
         """Returns the condition for rows that the table's own program may not show."""
-        column = sa.column(place.column)
+        column = _column(place.column)
         if place.path:
             kind = sa.func.jsonb_typeof(_inside(place))
             return sa.func.coalesce(kind != "null", sa.false())
@@ -218,6 +218,11 @@ def grouped_exactly(column: Any, *, typed: bool) -> list[Any]:
         typed: Whether the database is PostgreSQL, where they are texts.
     """
     return [column.collate("C")] if typed else [sa.func.typeof(column), _exact(column)]
+
+
+def _column(name: str) -> Any:
+    """Returns a column of the table without a type."""
+    return sa.column(name)
 
 
 # ------------------------------------------------------------------ SQLite
@@ -252,7 +257,7 @@ def _number(text: str, kind: type[int | float]) -> Iterator[int | float]:
 
 def _inside(place: Place) -> Any:
     """Returns the value at a place inside a column of JSON."""
-    value = sa.column(place.column)
+    value = _column(place.column)
     for key in place.path:
         value = value.op("->")(sa.cast(key, sa.Text))
     return value

@@ -45,19 +45,6 @@ class RowHead:
     row: Row
 
 
-@dataclass(frozen=True, slots=True)
-class RowChoice:
-    """Choice of rows to read.
-
-    Attributes:
-        names: Of namespaces; None for all.
-        where: Condition they meet; None for every row.
-    """
-
-    names: Collection[str] | None = None
-    where: Any = None
-
-
 class RowHeads:
     """Tells which rows of a table are memories, and of which namespace.
 
@@ -81,17 +68,22 @@ class RowHeads:
         self.conditions = NamespaceConditions(layout)
 
     def read(
-        self, connection: sa.Connection, chosen: RowChoice, odd: ScanRemarks | None = None
+        self,
+        connection: sa.Connection,
+        names: Collection[str] | None = None,
+        where: Any = None,
+        odd: ScanRemarks | None = None,
     ) -> Iterator[RowHead]:
         """Yields the chosen rows that are memories, in the store's order.
 
         Args:
             connection: To read with.
-            chosen: Which rows.
+            names: Of namespaces; None for all.
+            where: Condition the rows meet; None for every row.
             odd: Counts those of the chosen namespaces that are no memories.
         """
-        within = None if chosen.names is None else self.conditions.among(chosen.names)
-        conditions = [each for each in (within, chosen.where) if each is not None]
+        within = None if names is None else self.conditions.among(names)
+        conditions = [each for each in (within, where) if each is not None]
         select = self._table.select_if(sa.and_(*conditions)) if conditions else self._table.select()
         repeats: Counter[str] = Counter()
         rows = self._table.rows(connection.execute(select))
@@ -100,7 +92,7 @@ class RowHeads:
                 (self._codec.id(row) if self._table.key else digest_id(row, repeats), row)
                 for row in batch
             ]
-            yield from self.among(named, chosen.names, odd)
+            yield from self.among(named, names, odd)
 
     def among(
         self,
@@ -153,19 +145,6 @@ _DIGITS: Final = 16
 """Numbers that a SHA-256 is split into, and hexadecimal digits of each."""
 
 
-@dataclass(frozen=True, slots=True)
-class RowGroup:
-    """Rows whose values at the places of the namespace are the same.
-
-    Attributes:
-        namespace: Of all of them.
-        numbers: What was counted and summed up, as texts.
-    """
-
-    namespace: str
-    numbers: tuple[str, ...]
-
-
 class Partitions:
     """What a table holds in each namespace."""
 
@@ -196,16 +175,16 @@ class Partitions:
         """
         counting = self._conditions.counting()
         if counting is None:
-            heads = self._heads.read(connection, RowChoice(names))
+            heads = self._heads.read(connection, names)
             return dict(sorted(Counter(head.namespace for head in heads).items()))
         numbers: Counter[str] = Counter()
         unsure = 0
-        for group in self._groups(connection, counting, names):
-            unsure += int(group.numbers[2])
-            if names is None or group.namespace in names:
-                numbers[group.namespace] += int(group.numbers[1])
+        for name, (_, certain, doubts) in self._groups(connection, counting, names):
+            unsure += int(doubts)
+            if names is None or name in names:
+                numbers[name] += int(certain)
         if unsure:
-            doubtful = self._heads.read(connection, RowChoice(names, counting.doubtful))
+            doubtful = self._heads.read(connection, names, counting.doubtful)
             numbers.update(head.namespace for head in doubtful)
         return {name: number for name, number in sorted(numbers.items()) if number}
 
@@ -216,10 +195,11 @@ class Partitions:
         names: Collection[str] | None,
         *,
         printed: bool = False,
-    ) -> Iterator[RowGroup]:
-        """Yields the numbers of rows, of certain memories and of doubtful rows.
+    ) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yields namespaces with the numbers of rows, of certain memories and of doubtful rows.
 
-        Some may be of other namespaces.
+        Rows are counted by their values at the places of the namespace. Some may be of other
+        namespaces.
 
         Args:
             connection: To read with.
@@ -249,7 +229,7 @@ class Partitions:
         for values in connection.execute(statement.group_by(*common)):
             numbers = tuple(map(str, values[len(keys) :]))
             if numbers[0] != "0":  # no rows at all make one group where nothing is grouped by
-                yield RowGroup(self._namespace(values[: len(keys)]), numbers)
+                yield self._namespace(values[: len(keys)]), numbers
 
     def _namespace(self, values: Sequence[Cell]) -> str:
         """Returns the namespace of selected values, as `Codec.namespace` reads it from a row."""
@@ -275,7 +255,7 @@ class Partitions:
         version = connection.dialect.server_version_info or (0,)
         # a server has SHA-256 of its own from PostgreSQL 11 on
         if counting is None or not self._table.typed or version < (11,):
-            for head in self._heads.read(connection, RowChoice(names)):
+            for head in self._heads.read(connection, names):
                 own = digests.setdefault(head.namespace, blake2b())
                 values = (head.id, head.row.place, *head.row.cells.values())
                 own.update(repr(values).encode("utf-8", "surrogatepass") + b"\n")
@@ -284,14 +264,14 @@ class Partitions:
         doubtful: dict[str, list[str]] = {}
         with_memories: set[str] = set()
         unsure = 0
-        for group in self._groups(connection, counting, names, printed=True):
-            unsure += int(group.numbers[2])
-            if names is None or group.namespace in names:
-                sums.setdefault(group.namespace, []).append(group.numbers)
-                if group.numbers[1] != "0":
-                    with_memories.add(group.namespace)
+        for name, numbers in self._groups(connection, counting, names, printed=True):
+            unsure += int(numbers[2])
+            if names is None or name in names:
+                sums.setdefault(name, []).append(numbers)
+                if numbers[1] != "0":
+                    with_memories.add(name)
         if unsure:
-            for head in self._heads.read(connection, RowChoice(names, counting.doubtful)):
+            for head in self._heads.read(connection, names, counting.doubtful):
                 doubtful.setdefault(head.namespace, []).append(head.id)
         for name in sorted(with_memories | doubtful.keys()):
             both = (sorted(sums.get(name, ())), sorted(doubtful.get(name, ())))
