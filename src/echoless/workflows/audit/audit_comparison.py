@@ -386,13 +386,7 @@ def _groups(report: Report, earlier: EarlierAudit) -> tuple[tuple[ChangedGroup, 
         for id_, group in before.items()
         if id_ not in taken
     ]
-    changed.sort(
-        key=lambda each: (
-            GROUP_CHANGES.index(each.change),
-            -max(each.before, each.now),
-            each.survivor,
-        )
-    )
+    changed.sort(key=lambda g: (GROUP_CHANGES.index(g.change), -max(g.before, g.now), g.survivor))
     return tuple(changed), len(now) - sum(each.change != "gone" for each in changed)
 
 
