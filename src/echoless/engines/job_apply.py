@@ -73,7 +73,10 @@ def apply_job(
         UsageError: It is another store.
         StoreError: The store is locked, read-only or full, or the results cannot be reached.
     """
-    _check_store(store, opened)
+    if store.identity != opened.job.identity:
+        raise UsageError(
+            f"{opened.job.id} was made for {opened.job.store}, not for {store.url}. Name its store."
+        )
     numbers = numbers_of(opened.results.names(), PLAN)
     namespaces = {each.number: each.namespaces for each in opened.partitions}
     done, begun = JobRuns(), time.monotonic()
@@ -97,18 +100,6 @@ def apply_job(
     return done
 
 
-def _check_store(store: Store, opened: OpenJob) -> None:
-    """Refuses a store that is not the one of the job.
-
-    Raises:
-        UsageError: The store is not the store of the job.
-    """
-    if store.identity != opened.job.identity:
-        raise UsageError(
-            f"{opened.job.id} was made for {opened.job.store}, not for {store.url}. Name its store."
-        )
-
-
 def _plan(opened: OpenJob, number: int) -> Plan | None:
     """Returns the plan of a partition; None where it was removed meanwhile.
 
@@ -126,15 +117,8 @@ def runs_of_job(store: Store, job: str) -> list[str]:
     """Returns the runs of a job that stand, oldest first."""
     events = store.ledger.events(kind="run_started")
     own = [event.run for event in events if event.data.get("job") == job]
-    return [run for run in own if _stands(store, run)]
-
-
-def _stands(store: Store, run: str) -> bool:
-    """Returns whether something of a run stands, or may once it is brought to its end."""
-    return any(
-        each.status in STANDING or each.status == "interrupted"
-        for each in history(store.ledger, run)
-    )
+    standing = {*STANDING, "interrupted"}  # one that was stopped may stand once it is ended
+    return [run for run in own if any(r.status in standing for r in history(store.ledger, run))]
 
 
 def undo_job(

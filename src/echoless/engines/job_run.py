@@ -228,7 +228,9 @@ def run_job(
                 outcome.add(made)
             else:
                 outcome.attempts += 1
-                if _again(made, attempt, attempts):
+                if made.kind == "refused":  # the worker cannot work on this job at all
+                    raise UsageError(made.reason)
+                if made.kind != "lasting" and attempt < attempts:
                     again.append(by_number[made.number])
                     continue
                 failed = replace(made, attempts=max(made.attempts, attempt))
@@ -240,17 +242,6 @@ def run_job(
         if not left:
             break
     return outcome
-
-
-def _again(failed: Failed, attempt: int, attempts: int) -> bool:
-    """Returns whether a partition is tried again.
-
-    Raises:
-        UsageError: The worker cannot work on this job at all.
-    """
-    if failed.kind == "refused":
-        raise UsageError(failed.reason)
-    return failed.kind != "lasting" and attempt < attempts
 
 
 def finished_partitions(results: Results) -> Iterator[Finished]:

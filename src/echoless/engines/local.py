@@ -54,7 +54,13 @@ class LocalEngine:
                 return
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
-                yield self._outcome(future, running.pop(future))
+                partition = running.pop(future)
+                try:
+                    outcome = future.result()
+                except BrokenProcessPool:
+                    self.close()
+                    outcome = lost(partition)
+                yield outcome
 
     def _submitted(self, task: Task, partition: Partition) -> Future[Finished | Failed]:
         """Gives a partition to a free process; starts processes where there are none."""
@@ -72,15 +78,6 @@ class LocalEngine:
             else:
                 return future
         raise UsageError("No process can be started on this machine.")
-
-    def _outcome(
-        self, future: Future[Finished | Failed], partition: Partition
-    ) -> Finished | Failed:
-        try:
-            return future.result()
-        except BrokenProcessPool:
-            self.close()
-            return lost(partition)
 
     def close(self) -> None:
         """Ends the processes."""

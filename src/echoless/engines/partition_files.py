@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from echoless.core.errors import InputError
-from echoless.core.model import Json
 from echoless.core.optional import lazy_module, require_module
 from echoless.workflows.audit.incremental import packed
 from echoless.workflows.audit.namespace_report import Page
@@ -27,8 +26,6 @@ else:
 
 _METADATA: Final = b"echoless"
 """Key of the metadata in the schema of a report."""
-
-_COLUMNS: Final = ("namespace", "memories", "marked", "groups", "redundant", "page")
 
 
 REPORT: Final = ".parquet"
@@ -139,10 +136,11 @@ def report_file(finished: Finished, pages: Sequence[Page]) -> bytes:
         "redundant": [page.share.redundant for page in pages],
         "page": [packed(page) for page in pages],
     }
-    kinds = dict(zip(_COLUMNS, ("string", *["int64"] * 4, "binary"), strict=True))
+    kinds = zip(rows, ("string", *["int64"] * 4, "binary"), strict=True)
+    fields = {name: value for name, value in asdict(finished).items() if name != "unchanged"}
     schema = pyarrow.schema(
-        [(name, getattr(pyarrow, kind)()) for name, kind in kinds.items()],
-        metadata={_METADATA: json.dumps(_without(finished, "unchanged")).encode("ascii")},
+        [(name, getattr(pyarrow, kind)()) for name, kind in kinds],
+        metadata={_METADATA: json.dumps(fields).encode("ascii")},
     )
     file = io.BytesIO()
     parquet.write_table(pyarrow.table(rows, schema=schema), file, compression="zstd")
@@ -182,7 +180,7 @@ def finished_from_json(fields: dict[str, Any]) -> Finished:
 
 def failure_file(failed: Failed) -> bytes:
     """Returns the file that says why a partition failed."""
-    return json.dumps(_without(failed)).encode("ascii")
+    return json.dumps(asdict(failed)).encode("ascii")
 
 
 def failed_of(data: bytes, place: str) -> Failed:
@@ -195,11 +193,6 @@ def failed_of(data: bytes, place: str) -> Failed:
         return Failed(**json.loads(data))
     except (TypeError, ValueError, RecursionError) as problem:
         raise _damaged(place, problem) from problem
-
-
-def _without(outcome: Finished | Failed, *left_out: str) -> dict[str, Json]:
-    """Returns the fields of an outcome by name."""
-    return {name: value for name, value in asdict(outcome).items() if name not in left_out}
 
 
 def _damaged(place: str, problem: object) -> InputError:

@@ -114,8 +114,11 @@ class PartitionWorker:
         begun = time.monotonic(), time.process_time()
         before = fingerprint(self._store, partition, self._settings)
         known = self._known(partition)
-        if known is not None and known.fingerprint == before and not self._is_used(known.plan):
-            return replace(known, unchanged=True)
+        if known is not None and known.fingerprint == before:
+            # where its plan was carried out, the run was undone, if nothing has changed
+            used = known.plan and self._store.ledger.run_of_plan(known.plan) is not None
+            if not used:
+                return replace(known, unchanged=True)
         for _ in range(_LOOKS):
             findings = find(self._store, self._settings, within=partition.namespaces)
             after = fingerprint(self._store, partition, self._settings)
@@ -138,10 +141,6 @@ class PartitionWorker:
         except EcholessError as problem:
             LOG.warning("%s", problem)
             return None
-
-    def _is_used(self, plan: str) -> bool:
-        """Returns whether a plan was carried out: its run was undone, if nothing has changed."""
-        return bool(plan) and self._store.ledger.run_of_plan(plan) is not None
 
     def _write(
         self, partition: Partition, findings: Findings, print_: str, begun: tuple[float, float]

@@ -203,8 +203,9 @@ class Queue:
     def record(self, outcome: Finished | Failed) -> None:
         """Writes down what became of a partition that this worker claimed."""
         with self._session.connected() as connection, connection.transaction():
-            values = (_outcome_text(outcome), self._job, outcome.number, self._key)
-            connection.execute(_RECORD, values)
+            # in ASCII: a column of text cannot hold every character
+            text = json.dumps({type(outcome).__name__: asdict(outcome)})
+            connection.execute(_RECORD, (text, self._job, outcome.number, self._key))
             _notify(connection, self._job)
 
     def is_run(self) -> bool:
@@ -282,13 +283,8 @@ def _notify(connection: psycopg.Connection[TupleRow], channel: str) -> None:
 # ------------------------------------------------------------------ outcomes as text
 
 
-def _outcome_text(outcome: Finished | Failed) -> str:
-    """Returns an outcome as JSON in ASCII: a column of text cannot hold every character."""
-    return json.dumps({type(outcome).__name__: asdict(outcome)})
-
-
 def _outcome_of(text: str) -> Finished | Failed:
-    """Returns the outcome of what `_outcome_text` gave."""
+    """Returns the outcome that `Queue.record` wrote."""
     ((kind, fields),) = json.loads(text).items()
     return Failed(**fields) if kind == Failed.__name__ else finished_from_json(fields)
 

@@ -136,9 +136,16 @@ class JobSession:
                 connection = self._opened()
             yield connection
         except errors.InsufficientPrivilege as problem:
-            raise self._not_allowed(problem) from None
+            role = self._connection.info.user if self._connection is not None else "ROLE"
+            raise StoreError(
+                f"The role {role} may not use the jobs of {self.place} ({self._said(problem)}). "
+                f"The owner of the schema lets it: GRANT USAGE ON SCHEMA {SCHEMA} TO {role}; GRANT "
+                f"SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {SCHEMA} TO {role}"
+            ) from None
         except psycopg.Error as problem:
-            raise self._failed(problem) from None
+            if self._connection is not None and self._connection.closed:
+                raise self._lost(self._said(problem)) from None
+            raise StoreError(f"{self.place} failed ({self._said(problem)}).") from None
 
     def _opened(self) -> psycopg.Connection[TupleRow]:
         """Returns the connection; makes it if there is none.
@@ -200,19 +207,6 @@ class JobSession:
         self._reconnects = False
         if self._connection is not None:
             self._connection.close()
-
-    def _not_allowed(self, problem: psycopg.Error) -> StoreError:
-        role = self._connection.info.user if self._connection is not None else "ROLE"
-        return StoreError(
-            f"The role {role} may not use the jobs of {self.place} ({self._said(problem)}). The "
-            f"owner of the schema lets it: GRANT USAGE ON SCHEMA {SCHEMA} TO {role}; GRANT SELECT, "
-            f"INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {SCHEMA} TO {role}"
-        )
-
-    def _failed(self, problem: psycopg.Error) -> StoreError:
-        if self._connection is not None and self._connection.closed:
-            return self._lost(self._said(problem))
-        return StoreError(f"{self.place} failed ({self._said(problem)}).")
 
     def _lost(self, why: str) -> StoreError:
         return StoreError(

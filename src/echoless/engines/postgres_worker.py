@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Final
 
@@ -48,10 +48,9 @@ class WorkDone:
     def plus(self, outcome: Finished | Failed) -> WorkDone:
         """Returns this with one more partition."""
         if isinstance(outcome, Failed):
-            return WorkDone(self.finished, self.unchanged, self.failed + 1)
-        if outcome.unchanged:
-            return WorkDone(self.finished, self.unchanged + 1, self.failed)
-        return WorkDone(self.finished + 1, self.unchanged, self.failed)
+            return replace(self, failed=self.failed + 1)
+        known = outcome.unchanged
+        return replace(self, finished=self.finished + (not known), unchanged=self.unchanged + known)
 
 
 def work(

@@ -119,14 +119,13 @@ class DuckDbEngine:
     def place_clues(self, clues: Path, into: Path, block: int) -> None:
         """Writes placed clues; see `JoinEngine`."""
         with self._opened(into, {"block": block}) as connection:
-            _see(connection, "clues", clues)
+            _see(connection, clues=clues)
             _write(connection, _PLACED_CLUES, into)
 
     def shared_postings(self, needs: Path, postings: Path, into: Path) -> None:
         """Writes the postings that the rows of one block read; see `JoinEngine`."""
         with self._opened(into) as connection:
-            _see(connection, "needs", needs)
-            _see(connection, "postings", postings)
+            _see(connection, needs=needs, postings=postings)
             _write(connection, _SHARED_POSTINGS, into / "0.parquet")
 
     def each(self, work: Callable[[Given], Result], given: Iterable[Given]) -> Iterator[Result]:
@@ -159,20 +158,21 @@ class DuckDbEngine:
             yield connection
 
 
-def _see(connection: duckdb.DuckDBPyConnection, name: str, *folders: Path) -> None:
-    """Makes the Parquet files of folders a view of this name."""
-    files = [str(folder / "**" / "*.parquet") for folder in folders]
-    connection.read_parquet(files, hive_partitioning=False).create_view(name, replace=True)
+def _see(connection: duckdb.DuckDBPyConnection, **folders: Path) -> None:
+    """Makes the Parquet files of each folder a view of this name."""
+    for name, folder in folders.items():
+        files = connection.read_parquet(str(folder / "**" / "*.parquet"), hive_partitioning=False)
+        files.create_view(name)
 
 
 def _write(connection: duckdb.DuckDBPyConnection, statement: str, into: Path) -> None:
     """Writes the rows of a statement to a file, or to more files of a folder, by block."""
     relation = connection.sql(statement)
     into.parent.mkdir(parents=True, exist_ok=True)
-    if into.suffix:
-        relation.write_parquet(str(into), compression="lz4")
-    else:
-        relation.write_parquet(str(into), compression="lz4", partition_by=["block"], append=True)
+    by = None if into.suffix else ["block"]
+    relation.write_parquet(
+        str(into), compression="lz4", partition_by=by, append=True if by else None
+    )
 
 
 # ------------------------------------------------------------------ Daft
@@ -227,11 +227,13 @@ class DaftEngine:
     def place_clues(self, clues: Path, into: Path, block: int) -> None:
         """Writes placed clues; see `JoinEngine`."""
         frame = _read_frame(clues)
-        held = frame.groupby("value").agg(
-            daft.col("row").count().cast(daft.DataType.int64()).alias("held")
-        )
-        placed = _placed(frame, "value").join(held, on="value")
-        _write_frame(_in_blocks(placed, "row", block), into, by_block=True)
+        whole = daft.DataType.int64()
+        held = frame.groupby("value").agg(daft.col("row").count().cast(whole).alias("held"))
+        window = daft.Window().partition_by("value").order_by("row")
+        place = daft.functions.row_number().over(window).cast(whole)
+        placed = frame.with_column("place", place).with_column("place", daft.col("place") - 1)
+        blocks = placed.join(held, on="value").with_column("block", daft.col("row") // block)
+        _write_frame(blocks, into, ["block"])
 
     def shared_postings(self, needs: Path, postings: Path, into: Path) -> None:
         """Writes the postings that the rows of one block read; see `JoinEngine`."""
@@ -254,26 +256,14 @@ class DaftEngine:
             yield ray.get(begun.pop(0))
 
 
-def _read_frame(folder: Path, *columns: str) -> daft.DataFrame:
-    """Returns the Parquet files of a folder as a frame, with some columns or all."""
-    frame = daft.read_parquet(str(folder / "**" / "*.parquet"))
-    return frame.select(*columns) if columns else frame
+def _read_frame(folder: Path) -> daft.DataFrame:
+    """Returns the Parquet files of a folder as a frame."""
+    return daft.read_parquet(str(folder / "**" / "*.parquet"))
 
 
-def _write_frame(frame: daft.DataFrame, into: Path, *, by_block: bool = False) -> None:
-    """Writes a frame as a folder of Parquet files, by block where asked."""
+def _write_frame(
+    frame: daft.DataFrame, into: Path, by: list[daft.Expression | str] | None = None
+) -> None:
+    """Writes a frame as a folder of Parquet files, by the values of a column where asked."""
     into.mkdir(parents=True, exist_ok=True)
-    blocks: list[daft.Expression | str] | None = ["block"] if by_block else None
-    frame.write_parquet(str(into), compression="lz4_raw", partition_cols=blocks)
-
-
-def _placed(frame: daft.DataFrame, key: str) -> daft.DataFrame:
-    """Returns a frame with the number of rows of equal key that come before each."""
-    window = daft.Window().partition_by(key).order_by("row")
-    number = daft.functions.row_number().over(window).cast(daft.DataType.int64())
-    return frame.with_column("place", number).with_column("place", daft.col("place") - 1)
-
-
-def _in_blocks(frame: daft.DataFrame, row: str, block: int) -> daft.DataFrame:
-    """Returns a frame with the number of the block that a column of rows lies in."""
-    return frame.with_column("block", daft.col(row) // daft.lit(block))
+    frame.write_parquet(str(into), compression="lz4_raw", partition_cols=by)

@@ -406,6 +406,12 @@ def same_value(one: object, other: object) -> bool:
     return one == other and (isinstance(one, str) == isinstance(other, str))
 
 
+def insert_row(db: sqlite3.Connection, table: str, row: Raw) -> None:
+    """Adds a row to a table."""
+    places = ", ".join("?" * len(row))
+    db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places})", [*row.values()])
+
+
 def check(memory: Memory) -> None:
     """Refuses what a row cannot hold.
 

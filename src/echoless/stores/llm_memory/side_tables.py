@@ -24,6 +24,7 @@ from echoless.stores.llm_memory.records import (
     VERSIONS,
     Raw,
     Tables,
+    insert_row,
     native_object,
     native_rows,
     packed,
@@ -120,28 +121,24 @@ def check_links(memory: Memory) -> None:
 
 
 def read_links(
-    db: sqlite3.Connection, layout: Tables, sources: Sequence[str] | None
+    db: sqlite3.Connection, layout: Tables, sources: Sequence[str]
 ) -> dict[str, list[Raw]]:
     """Reads rows of outgoing links by source, in the order they were added.
 
     Args:
         db: Of the file.
         layout: Of the file.
-        sources: Ids of the memories to read; all for None.
+        sources: Ids of the memories to read.
     """
     if LINKS not in layout.columns:
         return {}
     names = layout.columns[LINKS]
-    statement = f"SELECT {', '.join(names)} FROM {LINKS}"
-    if sources is None:
-        rows = list(db.execute(f"{statement} ORDER BY rowid").fetchall())
-    else:
-        own = f"{statement} WHERE source_id = ? ORDER BY rowid"
-        rows = [row for source in sources for row in db.execute(own, (source,)).fetchall()]
+    own = f"SELECT {', '.join(names)} FROM {LINKS} WHERE source_id = ? ORDER BY rowid"
     by_source: dict[str, list[Raw]] = {}
-    for values in rows:
-        row: Raw = dict(zip(names, values, strict=True))
-        by_source.setdefault(str(row["source_id"]), []).append(row)
+    for source in sources:
+        for values in db.execute(own, (source,)).fetchall():
+            row: Raw = dict(zip(names, values, strict=True))
+            by_source.setdefault(str(row["source_id"]), []).append(row)
     return by_source
 
 
@@ -193,9 +190,7 @@ def _insert(
         former = {**row, **{name: unpacked(value) for name, value in raw.items()}}
         if link_of(former) == link:
             row = former
-    values = [row.get(name) for name in names]
-    places = ", ".join("?" * len(names))
-    db.execute(f"INSERT INTO {LINKS} ({', '.join(names)}) VALUES ({places})", values)
+    insert_row(db, LINKS, {name: row.get(name) for name in names})
 
 
 # ------------------------------------------------------------------ log, notifications, versions
@@ -278,11 +273,7 @@ def _set(db: sqlite3.Connection, layout: Tables, side: Side, row: Raw, id_: str)
     elif all(db.execute(owned, (row[owner],)).fetchone() is not None for owner in side.owners):
         # a row whose other memory is gone by now stays out
         names = [name for name in layout.columns[side.table] if name in row]
-        places = ", ".join("?" * len(names))
-        db.execute(
-            f"INSERT INTO {side.table} ({', '.join(names)}) VALUES ({places})",
-            [row[name] for name in names],
-        )
+        insert_row(db, side.table, {name: row[name] for name in names})
 
 
 def moved(rows: Sequence[Raw], side: Side, owner: Mapping[str, str]) -> list[Json]:

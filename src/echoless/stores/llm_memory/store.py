@@ -321,16 +321,12 @@ class LlmMemoryStore(StoreKind, MovesHidden):
                 f"The field {lost[0]!r} of memory {memory.id!r} has no column in this schema "
                 f"(version {self._layout.version}). Nothing was written."
             )
-        names = [name for name in self._layout.columns[MEMORIES] if name in wanted]
         place = memory.native.get("rowid")
         taken = f"SELECT 1 FROM {MEMORIES} WHERE rowid = ?"
         if not isinstance(place, int) or self._db.execute(taken, (place,)).fetchone():
             place = None  # the next free one
-        places = ", ".join("?" * (len(names) + 1))
-        self._db.execute(
-            f"INSERT INTO {MEMORIES} (rowid, {', '.join(names)}) VALUES ({places})",
-            [place, *(wanted[name] for name in names)],
-        )
+        cells = {name: wanted[name] for name in self._layout.columns[MEMORIES] if name in wanted}
+        records.insert_row(self._db, MEMORIES, {"rowid": place, **cells})
 
     def _put_vector(self, memory: Memory) -> None:
         """Writes, replaces or removes the vector of a memory where it differs."""

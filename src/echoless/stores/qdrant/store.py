@@ -230,18 +230,6 @@ class QdrantStore(StoreKind, BesideSidecar):
         }
         return replace(point, dense=dense)
 
-    def _scanned(self, names: Collection[str] | None, *, vectors: bool) -> Iterator[Point]:
-        """Yields the points of some namespaces, or all."""
-        points = self._points
-        if isinstance(points, ServerPoints):
-            within = None if names is None else filter_among(self._layout, names)
-            scanned = points.scan(within, vectors=vectors)
-        else:
-            scanned = iter(()) if points is None else points.scan()
-        for point in scanned:
-            if names is None or records.namespace(point.payload, self._layout) in names:
-                yield point
-
     def _all(
         self, names: Collection[str] | None = None, *, vectors: bool = True
     ) -> Iterator[Memory]:
@@ -252,7 +240,15 @@ class QdrantStore(StoreKind, BesideSidecar):
             vectors: Whether their vectors are wanted.
         """
         self._passed = passed = _Passed()
-        for point in self._scanned(names, vectors=vectors):
+        points = self._points
+        if isinstance(points, ServerPoints):
+            within = None if names is None else filter_among(self._layout, names)
+            scanned = points.scan(within, vectors=vectors)
+        else:
+            scanned = iter(()) if points is None else points.scan()
+        for point in scanned:
+            if names is not None and records.namespace(point.payload, self._layout) not in names:
+                continue
             memory = self._memory(self._exactly(point))
             if memory is None:
                 passed.empty += 1

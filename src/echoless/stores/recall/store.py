@@ -199,13 +199,10 @@ class RecallStore(StoreKind, BesideSidecar):
         counts: Counter[str] = Counter()
         with self._database.speaking():
             for name in self.tables:
-                counts.update(
-                    dict(
-                        self.connection.execute(
-                            f"SELECT coalesce(project, '') AS p, count(*) FROM {name} GROUP BY p"
-                        ).fetchall()
-                    )
+                rows = self.connection.execute(
+                    f"SELECT coalesce(project, '') AS p, count(*) FROM {name} GROUP BY p"
                 )
+                counts.update(dict(rows.fetchall()))
         return dict(sorted(counts.items()))
 
     def linking(self, ids: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG002

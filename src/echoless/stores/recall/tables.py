@@ -137,10 +137,6 @@ class _Field:
     write: Callable[[RecallTable, Memory], dict[str, Cell]]
 
 
-def _column(name: str) -> Callable[[RecallTable], tuple[str, ...]]:
-    return lambda _table: (name,)
-
-
 def text_of(value: Cell) -> str:
     """Returns a value as text; bytes that are not UTF-8 become lone surrogates."""
     if value is None:
@@ -171,33 +167,33 @@ def _time(value: Cell) -> str | None:
     )
 
 
+def _one(
+    name: str,
+    read: Callable[[Cell], object],
+    write: Callable[[Memory], Cell],
+    column: str = "",
+) -> _Field:
+    """Returns a field in one column, which all tables call alike: by its name, or another one."""
+    own = column or name
+    return _Field(
+        name, lambda _: (own,), lambda _, row: read(row.get(own)), lambda _, m: {own: write(m)}
+    )
+
+
 _FIELDS: Final = (
     _Field("content", lambda t: t.parts, content_of, _split),
-    _Field(
-        "namespace",
-        _column("project"),
-        lambda _, row: text_of(row.get("project")),
-        lambda _, m: {"project": m.namespace or None},
-    ),
+    _one("namespace", text_of, lambda m: m.namespace or None, "project"),
     _Field(
         "created_at",
         lambda t: (t.time,),
         lambda t, row: _time(row.get(t.time)),
         lambda t, m: {t.time: m.created_at},
     ),
-    _Field(
-        "importance",
-        _column("importance"),
-        lambda _, row: n if isinstance(n := row.get("importance"), int | float) else None,
-        lambda _, m: {"importance": m.importance},
-    ),
-    _Field(
+    _one("importance", lambda n: n if isinstance(n, int | float) else None, lambda m: m.importance),
+    _one(
         "provenance",
-        _column("provenance"),
-        lambda _, row: read_provenance(text_of(row.get("provenance"))),
-        lambda _, m: {
-            "provenance": None if m.provenance is Provenance.UNKNOWN else m.provenance.value
-        },
+        lambda cell: read_provenance(text_of(cell)),
+        lambda m: None if m.provenance is Provenance.UNKNOWN else m.provenance.value,
     ),
     _Field(
         "tags",
@@ -205,18 +201,12 @@ _FIELDS: Final = (
         lambda _, row: read_tags(text_of(row.get("tags"))),
         lambda _, m: {"tags": ", ".join(m.tags) or None},
     ),
-    _Field(
+    _one(
         "access_count",
-        _column("access_count"),
-        lambda _, row: n if isinstance(n := row.get("access_count"), int) and n >= 0 else 0,
-        lambda _, m: {"access_count": m.access_count},
+        lambda n: n if isinstance(n, int) and n >= 0 else 0,
+        lambda m: m.access_count,
     ),
-    _Field(
-        "last_accessed",
-        _column("last_accessed"),
-        lambda _, row: _time(row.get("last_accessed")),
-        lambda _, m: {"last_accessed": m.last_accessed},
-    ),
+    _one("last_accessed", _time, lambda m: m.last_accessed),
 )
 
 

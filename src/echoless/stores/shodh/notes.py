@@ -49,36 +49,21 @@ _TEXTS: Final = (
     "predicted_outcome",
 )
 _PLACES: Final = {"position": "Position", "geo_location": "GeoLocation"}
-_OBJECTS: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
+_OBJECTS: Final = {
     "outcome": (
         "Outcome",
-        {
-            "outcome_type": "outcome_type",
-            "outcome_details": "details",
-            "reward": "reward",
-            "prediction_accurate": "prediction_accurate",
-        },
+        ("outcome_type", "outcome_details", "reward", "prediction_accurate"),
     ),
-    "environment": (
-        "Environment",
-        {
-            "weather": "weather",
-            "terrain_type": "terrain_type",
-            "lighting": "lighting",
-            "nearby_agents": "nearby_agents",
-        },
-    ),
+    "environment": ("Environment", ("weather", "terrain_type", "lighting", "nearby_agents")),
     "decision_context": (
         "DecisionContext",
-        {
-            "decision_context": "state",
-            "action_params": "action_params",
-            "confidence": "confidence",
-            "alternatives": "alternatives",
-        },
+        ("decision_context", "action_params", "confidence", "alternatives"),
     ),
 }
-"""Class of an argument, and the class's own word for each field the library returns."""
+"""Class of an argument, and the fields of it that the library returns."""
+
+_OWN_WORDS: Final = {"outcome_details": "details", "decision_context": "state"}
+"""The word of the class for a field, where that is another one."""
 
 
 def arguments(
@@ -126,15 +111,15 @@ def _is_number(value: Json) -> bool:
 
 def _make_objects(left: dict[str, Json], made: dict[str, object], module: ModuleType) -> None:
     """Moves the fields of the library's own classes from `left` to `made`, as objects."""
-    for name, (kind, words) in _OBJECTS.items():
-        values = {word: left[field] for field, word in words.items() if field in left}
+    for name, (kind, fields) in _OBJECTS.items():
+        values = {_OWN_WORDS.get(each, each): left[each] for each in fields if each in left}
         if not values:
             continue
         try:
             made[name] = getattr(module, kind)(**values)
         except (TypeError, ValueError):
             continue  # not of its form: carried in the metadata instead
-        for used in words:
+        for used in fields:
             left.pop(used, None)
 
 
@@ -161,7 +146,6 @@ _KNOWN_KEYS: Final = frozenset(
 )
 """Keys of a note that have a field of their own; all others are carried in `Memory.extra`."""
 
-_NONE: Final[tuple[str, ...]] = ()
 _FLAGS: Final = (*FLAGS, "compressed")
 _OWN_FIELDS: Final = ("namespace", "updated_at", "provenance", "links", "pinned", "vectors")
 
@@ -184,7 +168,7 @@ class _Own:
         A key that is not well-formed belongs to the rest.
         """
         left = {key: metadata[key] for key in sorted(metadata)}
-        replaces = _take(left, REPLACES, _ids, _NONE)
+        replaces: tuple[str, ...] = _take(left, REPLACES, _ids, tuple[str, ...]())
         if replaces and left.get(ORIGINAL) == replaces[0]:
             del left[ORIGINAL]
         fields = _take(left, FIELDS, _object, EMPTY) if replaces else EMPTY
@@ -336,29 +320,14 @@ def _extra(record: Record, own: _Own) -> dict[str, Json]:
 # ------------------------------------------------------------------ writing
 
 
-@dataclass(frozen=True, slots=True)
-class Writing:
-    """The arguments with which the library writes a memory.
-
-    Attributes:
-        content: The text.
-        type: The library's word, or any other, which it takes for Context.
-        more: Its other arguments, `tags`, `entities`, `metadata` and fields of the note.
-    """
-
-    content: str
-    type: str
-    more: Mapping[str, object]
-
-
 def writing(
     memory: Memory,
     module: ModuleType,
     *,
     place: str | None,
     supersedes: str | None,
-) -> Writing:
-    """Returns a memory as arguments of the library.
+) -> dict[str, object]:
+    """Returns a memory as arguments of the library, beside its text and type.
 
     Args:
         memory: The memory.
@@ -397,8 +366,7 @@ def writing(
     metadata[FIELDS] = json.dumps(fields, sort_keys=True)
     if supersedes is not None:
         metadata[SUPERSEDES] = supersedes
-    more = {**taken_over, "tags": list(memory.tags), "metadata": metadata}
-    return Writing(memory.content, memory.type or "Context", more)
+    return {**taken_over, "tags": list(memory.tags), "metadata": metadata}
 
 
 def _fields(memory: Memory, extra: Mapping[str, Json]) -> dict[str, Json]:

@@ -23,7 +23,7 @@ from echoless.stores.base import Capabilities, Scope, StoreKind
 from echoless.stores.field_map import Hiding, MappedUrl, read_path
 from echoless.stores.hidden_records import MovesHidden
 from echoless.stores.shodh.library import OpenLibrary
-from echoless.stores.shodh.notes import ShodhNote, Writing, note, writing
+from echoless.stores.shodh.notes import ShodhNote, note, writing
 from echoless.stores.sidecar import Sidecar
 
 _MARKER: Final = Path("memories", "CURRENT")
@@ -240,10 +240,12 @@ class ShodhStore(StoreKind, MovesHidden):
             )
         return new
 
-    def _remember(self, memory: Memory, written: Writing, before: set[str]) -> ShodhNote:
+    def _remember(
+        self, memory: Memory, written: Mapping[str, object], before: set[str]
+    ) -> ShodhNote:
         """Adds a record and reads it back."""
         try:
-            key = self._engine.remember(written.content, written.type, **written.more)
+            key = self._engine.remember(memory.content, memory.type or "Context", **written)
             record = self._engine.note(key)
         except StoreError as problem:
             raise StoreError(f"{memory.id!r} could not be written: {problem}") from problem

@@ -86,9 +86,8 @@ class HidingTable(TableStore):
             cells: dict[str, Mapping[str, Cell]] = {}
             for mark in marks:
                 row, survivor = rows.get(mark.duplicate), rows.get(mark.survivor)
-                if row is None or self._hiding.is_hidden(row):
-                    continue
-                if survivor is None and self._hiding.survivor:
+                unnamed = survivor is None and self._hiding.survivor
+                if row is None or unnamed or self._hiding.is_hidden(row):
                     continue
                 before, fact = self._hiding.before(row), shown_fact(mark.duplicate)
                 if before is not None or self.ledger.fact(fact) is not None:
@@ -100,10 +99,11 @@ class HidingTable(TableStore):
         """Restores the former values of the hiding column."""
         with self.transaction():
             rows = self._fetch(ids)
-            cells: dict[str, Mapping[str, Cell]] = {}
-            for id_, row in sorted(rows.items()):
-                if self._hiding.is_hidden(row):
-                    cells[id_] = self._hiding.shown(row, self._shown_before(id_))
+            cells = {
+                id_: self._hiding.shown(row, self._shown_before(id_))
+                for id_, row in sorted(rows.items())
+                if self._hiding.is_hidden(row)
+            }
             self._set(rows, cells)
 
     def _set(self, rows: Mapping[str, Row], cells: Mapping[str, Mapping[str, Cell]]) -> None:
@@ -257,7 +257,8 @@ class MovingTable(MovesHidden, TableStore):
         """
         wanted = set(ids)
         aside = {id_: each.memory for id_, each in self._aside().items() if id_ in wanted}
-        if aside and len(self._table.key) == 1 and self._is_numbered:
+        kinds = [self._table.columns[name].kind for name in self._table.key]
+        if aside and kinds == [CellKind.NUMBER]:
             for id_, other in sorted(self.own_get(aside).items()):
                 if other.content != aside[id_].content:
                     raise StoreError(
@@ -266,11 +267,6 @@ class MovingTable(MovesHidden, TableStore):
                         "try again; nothing was changed."
                     )
         super().unhide(wanted)
-
-    @property
-    def _is_numbered(self) -> bool:
-        """Returns whether the database may number the rows."""
-        return self._table.columns[self._table.key[0]].kind is CellKind.NUMBER
 
 
 def _sorted_as(cell: Cell, *, number: bool) -> tuple[int | float | str | bytes, ...]:

@@ -389,7 +389,8 @@ def layout_of(table: SqlTable, location: Location) -> Layout:
         scope=_scope(merged, asked, preset),
         context=tuple(c for c in preset.context if c in table.columns),
         rest=Place.parse(rest) if rest else None,
-        vectors=_vectors(merged, table),
+        vectors=merged.column("vectors")
+        or next((n for n, c in table.columns.items() if c.kind is CellKind.VECTOR), None),
         model=location.model or preset.model or f"sql:{table.name}",
         hiding=_hiding(location, preset, table),
         gone=preset.gone if preset.gone in table.columns else "",
@@ -459,25 +460,14 @@ def _scope(merged: FieldMap, asked: FieldMap, preset: TablePreset) -> tuple[tupl
     return tuple(sorted((name.rpartition(ARROW)[2], Place.parse(name)) for name in names))
 
 
-def _vectors(merged: FieldMap, table: SqlTable) -> str | None:
-    """Returns the column of vectors: that of the map, or the first of such a type."""
-    named = merged.column("vectors")
-    if named is not None:
-        return named
-    return next((n for n, c in table.columns.items() if c.kind is CellKind.VECTOR), None)
-
-
 def _hiding(location: Location, preset: TablePreset, table: SqlTable) -> Hiding | None:
     """Returns how a row is hidden."""
     place = Place.parse(location.hide or preset.hide)
     column = table.columns.get(place.column)
-    if location.hide:
-        if column is None:
-            raise UsageError(
-                f"hide={location.hide} names a column that {table.full_name} does not have. It "
-                f"has: {', '.join(table.columns)}."
-            )
-        return Hiding(place, column, table.typed)
-    if column is None:
-        return None
-    return Hiding(place, column, table.typed, preset.hidden, preset.survivor)
+    if location.hide and column is None:
+        raise UsageError(
+            f"hide={location.hide} names a column that {table.full_name} does not have. It "
+            f"has: {', '.join(table.columns)}."
+        )
+    own = () if location.hide else (preset.hidden, preset.survivor)
+    return None if column is None else Hiding(place, column, table.typed, *own)

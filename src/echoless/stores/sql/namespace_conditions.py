@@ -12,7 +12,8 @@ text, and neither a NUL nor half of a surrogate pair
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -86,26 +87,18 @@ class NamespaceConditions:
             return None
         if not self._layout.scope:
             return None if "" in names else sa.false()
-        either: list[list[tuple[Place, Sequence[str]]]] = []
         label, place = self._layout.scope[0]
-        if not label:
-            either.append([(place, sorted(names))])
-        else:
-            either += [
+        either = [[(place, sorted(names))]]
+        if label:
+            either = [
                 [
                     (place, sorted({each.get(label, "") for each in labelled}))
                     for label, place in self._layout.scope
                 ]
                 for labelled in by_labels_present(names, self._labels).values()
             ]
-        return self._either(either)
-
-    def _either(self, either: Sequence[Sequence[tuple[Place, Sequence[str]]]]) -> Any | None:
-        """Returns the condition for rows with one of some values at each place of one of the sets.
-
-        Texts that the database cannot hold are no values of a row. Those that SQLite only holds as
-        bytes are not asked for: then all rows are read.
-        """
+        # Texts that the database cannot hold are no values of a row. Those that SQLite only holds
+        # as bytes are not asked for: then all rows are read.
         if not self._typed:
             asked = [value for places in either for _, values in places for value in values]
             if len(asked) > _MOST_VALUES or not all(map(has_utf8, asked)):
@@ -244,24 +237,19 @@ def _is_one_of_cells(column: Any, values: Sequence[str]) -> Any:
     """Returns the condition for cells of SQLite that are read as one of some texts."""
     conditions = [_exact(column).in_(values)]
     for kind in (int, float):
-        numbers = [number for value in values for number in _numbers(value) if type(number) is kind]
+        numbers = [number for value in values for number in _number(value, kind)]
         conditions += [column.in_(numbers)] if numbers else []
     if "" in values:
         conditions += [column.is_(None), sa.func.typeof(column) == "blob"]
     return sa.or_(*conditions)
 
 
-def _numbers(text: str) -> list[int | float]:
-    """Returns the numbers of SQLite that are read as a text."""
-    numbers: list[int | float] = []
-    for kind in (int, float):
-        try:
-            number = kind(text)
-        except ValueError:
-            continue
+def _number(text: str, kind: type[int | float]) -> Iterator[int | float]:
+    """Yields the number of SQLite that is read as a text, if there is one of this kind."""
+    with suppress(ValueError):
+        number = kind(text)
         if str(number) == text and (kind is float or -(2**63) <= number < 2**63):
-            numbers.append(number)
-    return numbers
+            yield number
 
 
 # ------------------------------------------------------------------ JSON of PostgreSQL

@@ -45,19 +45,6 @@ class RowHead:
     row: Row
 
 
-@dataclass(frozen=True, slots=True)
-class RowChoice:
-    """Choice of rows to read.
-
-    Attributes:
-        names: Of namespaces; None for all.
-        where: Condition they meet; None for every row.
-    """
-
-    names: Collection[str] | None = None
-    where: Any = None
-
-
 class RowHeads:
     """Tells which rows of a table are memories, and of which namespace.
 
@@ -81,17 +68,22 @@ class RowHeads:
         self.conditions = NamespaceConditions(layout)
 
     def read(
-        self, connection: sa.Connection, chosen: RowChoice, odd: ScanRemarks | None = None
+        self,
+        connection: sa.Connection,
+        names: Collection[str] | None = None,
+        where: Any = None,
+        odd: ScanRemarks | None = None,
     ) -> Iterator[RowHead]:
         """Yields the chosen rows that are memories, in the store's order.
 
         Args:
             connection: To read with.
-            chosen: Which rows.
+            names: Of namespaces; None for all.
+            where: Condition the rows meet; None for every row.
             odd: Counts those of the chosen namespaces that are no memories.
         """
-        within = None if chosen.names is None else self.conditions.among(chosen.names)
-        conditions = [each for each in (within, chosen.where) if each is not None]
+        within = None if names is None else self.conditions.among(names)
+        conditions = [each for each in (within, where) if each is not None]
         select = self._table.select_if(sa.and_(*conditions)) if conditions else self._table.select()
         repeats: Counter[str] = Counter()
         rows = self._table.rows(connection.execute(select))
@@ -100,7 +92,7 @@ class RowHeads:
                 (self._codec.id(row) if self._table.key else digest_id(row, repeats), row)
                 for row in batch
             ]
-            yield from self.among(named, chosen.names, odd)
+            yield from self.among(named, names, odd)
 
     def among(
         self,
@@ -153,19 +145,6 @@ _DIGITS: Final = 16
 """Numbers that a SHA-256 is split into, and hexadecimal digits of each."""
 
 
-@dataclass(frozen=True, slots=True)
-class RowGroup:
-    """Rows whose values at the places of the namespace are the same.
-
-    Attributes:
-        namespace: Of all of them.
-        numbers: What was counted and summed up, as texts.
-    """
-
-    namespace: str
-    numbers: tuple[str, ...]
-
-
 class Partitions:
     """What a table holds in each namespace."""
 
@@ -196,34 +175,46 @@ class Partitions:
         """
         counting = self._conditions.counting()
         if counting is None:
-            heads = self._heads.read(connection, RowChoice(names))
+            heads = self._heads.read(connection, names)
             return dict(sorted(Counter(head.namespace for head in heads).items()))
         numbers: Counter[str] = Counter()
         unsure = 0
-        for group in self._groups(connection, names, _decided(counting), _decisions()):
-            unsure += int(group.numbers[2])
-            if names is None or group.namespace in names:
-                numbers[group.namespace] += int(group.numbers[1])
+        for name, (_, certain, doubts) in self._groups(connection, counting, names):
+            unsure += int(doubts)
+            if names is None or name in names:
+                numbers[name] += int(certain)
         if unsure:
-            doubtful = self._heads.read(connection, RowChoice(names, counting.doubtful))
+            doubtful = self._heads.read(connection, names, counting.doubtful)
             numbers.update(head.namespace for head in doubtful)
         return {name: number for name, number in sorted(numbers.items()) if number}
 
     def _groups(
         self,
         connection: sa.Connection,
+        counting: Counting,
         names: Collection[str] | None,
-        columns: Sequence[Any],
-        sums: Sequence[Any],
-    ) -> Iterator[RowGroup]:
-        """Yields the number of rows, and sums over them; some may be of other namespaces.
+        *,
+        printed: bool = False,
+    ) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yields namespaces with the numbers of rows, of certain memories and of doubtful rows.
+
+        Rows are counted by their values at the places of the namespace. Some may be of other
+        namespaces.
 
         Args:
             connection: To read with.
+            counting: Tells memories from other rows.
             names: Of the namespaces; None for all.
-            columns: What is summed up; each is computed once for a row.
-            sums: Aggregates of these columns.
+            printed: Adds the four sums of a digest. Rows that are no memories count in: what they
+                say may decide on others, and costs nothing.
         """
+        decided = {"certain": counting.certain, "doubtful": counting.doubtful}
+        columns = [sa.case((each, 1), else_=0).label(name) for name, each in decided.items()]
+        sums: list[Any] = [sa.func.sum(sa.column(name, sa.Integer)) for name in decided]
+        if printed:
+            text = sa.func.convert_to(self._table.whole, "UTF8")
+            columns.append(sa.func.encode(sa.func.sha256(text), "hex").label("sha"))
+            sums += [sa.func.sum(_lane(sa.column("sha"), at)) for at in range(_LANES)]
         within = None if names is None else self._conditions.among(names)
         table, scope = self._table, self._layout.scope
         parts = [self._conditions.value(at).label(f"part{n}") for n, (_, at) in enumerate(scope)]
@@ -238,7 +229,7 @@ class Partitions:
         for values in connection.execute(statement.group_by(*common)):
             numbers = tuple(map(str, values[len(keys) :]))
             if numbers[0] != "0":  # no rows at all make one group where nothing is grouped by
-                yield RowGroup(self._namespace(values[: len(keys)]), numbers)
+                yield self._namespace(values[: len(keys)]), numbers
 
     def _namespace(self, values: Sequence[Cell]) -> str:
         """Returns the namespace of selected values, as `Codec.namespace` reads it from a row."""
@@ -264,7 +255,7 @@ class Partitions:
         version = connection.dialect.server_version_info or (0,)
         # a server has SHA-256 of its own from PostgreSQL 11 on
         if counting is None or not self._table.typed or version < (11,):
-            for head in self._heads.read(connection, RowChoice(names)):
+            for head in self._heads.read(connection, names):
                 own = digests.setdefault(head.namespace, blake2b())
                 values = (head.id, head.row.place, *head.row.cells.values())
                 own.update(repr(values).encode("utf-8", "surrogatepass") + b"\n")
@@ -273,43 +264,19 @@ class Partitions:
         doubtful: dict[str, list[str]] = {}
         with_memories: set[str] = set()
         unsure = 0
-        for group in self._printed(connection, counting, names):
-            unsure += int(group.numbers[2])
-            if names is None or group.namespace in names:
-                sums.setdefault(group.namespace, []).append(group.numbers)
-                if group.numbers[1] != "0":
-                    with_memories.add(group.namespace)
+        for name, numbers in self._groups(connection, counting, names, printed=True):
+            unsure += int(numbers[2])
+            if names is None or name in names:
+                sums.setdefault(name, []).append(numbers)
+                if numbers[1] != "0":
+                    with_memories.add(name)
         if unsure:
-            for head in self._heads.read(connection, RowChoice(names, counting.doubtful)):
+            for head in self._heads.read(connection, names, counting.doubtful):
                 doubtful.setdefault(head.namespace, []).append(head.id)
         for name in sorted(with_memories | doubtful.keys()):
             both = (sorted(sums.get(name, ())), sorted(doubtful.get(name, ())))
             digests[name] = blake2b(repr(both).encode("utf-8", "surrogatepass"))
         return digests
-
-    def _printed(
-        self, connection: sa.Connection, counting: Counting, names: Collection[str] | None
-    ) -> Iterator[RowGroup]:
-        """Yields the numbers of rows, of certain memories and of doubtful rows, and four sums.
-
-        Rows that are no memories count in: what they say may decide on others, and costs nothing.
-        """
-        written = self._table.whole
-        sha = sa.func.encode(sa.func.sha256(sa.func.convert_to(written, "UTF8")), "hex")
-        columns = [*_decided(counting), sha.label("sha")]
-        sums = [sa.func.sum(_lane(sa.column("sha"), at)) for at in range(_LANES)]
-        yield from self._groups(connection, names, columns, [*_decisions(), *sums])
-
-
-def _decided(counting: Counting) -> list[Any]:
-    """Returns whether a row is a memory, and whether it has to be read to know, as numbers."""
-    conditions = {"certain": counting.certain, "doubtful": counting.doubtful}
-    return [sa.case((each, 1), else_=0).label(name) for name, each in conditions.items()]
-
-
-def _decisions() -> list[Any]:
-    """Returns how many rows are memories, and of how many it is not known."""
-    return [sa.func.sum(sa.column(name, sa.Integer)) for name in ("certain", "doubtful")]
 
 
 def _lane(sha: Any, at: int) -> Any:

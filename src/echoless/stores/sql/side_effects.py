@@ -268,12 +268,11 @@ class SideEffects:
             old: Mapping[str, object] = self._fetch(before, self._ids)
             now: Mapping[str, object] = self._fetch(connection, self._ids)
         else:
-            old, now = dict(self._digests(before)), dict(self._digests(connection))
+            old, now = (
+                {id_of(key) or repr(key): digest for key, digest in _digests(each, self._table)}
+                for each in (before, connection)
+            )
         return {id_ for id_ in old.keys() | now.keys() if old.get(id_) != now.get(id_)}
-
-    def _digests(self, connection: sa.Connection) -> Iterator[tuple[str, object]]:
-        for key, digest in _digests(connection, self._table):
-            yield id_of(key) or repr(key), digest
 
     def _take_back(self, before: sa.Connection, connection: sa.Connection) -> None:
         """Sets rows back as an undo would do it."""

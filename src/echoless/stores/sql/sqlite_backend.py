@@ -43,7 +43,7 @@ class SqliteBackend(Backend):
         self.database = lenient(open_for_reading(path))
         self._connection: sa.Connection | None = None
         self._raw: sqlite3.Connection | None = None
-        self._own: tuple[Database, ...] = (self.database,)
+        self._reader = self.database
 
     @property
     def _speaks(self) -> sa.Connection:
@@ -94,14 +94,12 @@ class SqliteBackend(Backend):
             if hidden == 1:
                 continue
             generated = hidden in {2, 3}
-            needs = bool(required) and default is None and not generated
-            of = _sqlite_kind(str(type_))
             columns[column] = Column(
                 column,
-                of,
+                _sqlite_kind(str(type_)),
                 str(type_),
                 generated=generated,
-                required=needs,
+                required=bool(required) and default is None and not generated,
                 default=None if default is None or generated else str(default),
             )
             if number:
@@ -184,7 +182,7 @@ class SqliteBackend(Backend):
     def committed(self) -> Iterator[sa.Connection]:
         """Yields the read-only connection, which sees no uncommitted change."""
         with self.speaking():
-            yield _spoken(self._own[0].connection)
+            yield _spoken(self._reader.connection)
 
     @contextmanager
     def silenced(self, table: SqlTable) -> Iterator[None]:
@@ -281,8 +279,7 @@ class SqliteBackend(Backend):
         """Closes the file."""
         self._connection = None
         self.database.close()
-        for each in self._own:
-            each.close()
+        self._reader.close()
 
 
 def _spoken(raw: sqlite3.Connection) -> sa.Connection:

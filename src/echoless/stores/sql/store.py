@@ -31,7 +31,7 @@ from echoless.stores.sql.cells import alike
 from echoless.stores.sql.database import Backend, dependents, put_back
 from echoless.stores.sql.layout import Layout, ScanRemarks
 from echoless.stores.sql.location import Location
-from echoless.stores.sql.partitions import Partitions, RowChoice, RowHead, RowHeads
+from echoless.stores.sql.partitions import Partitions, RowHead, RowHeads
 from echoless.stores.sql.postgres_ledger import DatabaseLedger
 from echoless.stores.sql.row_codec import Codec, RowReading, id_of, key_of
 from echoless.stores.sql.row_writing import encode, new_id, with_defaults
@@ -152,7 +152,7 @@ class TableStore(BesideSidecar):
     ) -> Iterator[RowHead]:
         """Yields the rows that are memories, of some namespaces or of all."""
         with self._backend.reading() as connection:
-            yield from self._heads.read(connection, RowChoice(names), odd)
+            yield from self._heads.read(connection, names, odd=odd)
 
     def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
         """Yields all memories in the scope, by number of the row or by primary key."""
@@ -184,13 +184,12 @@ class TableStore(BesideSidecar):
         if self._writing:
             self._seen.update({id_: rows.get(id_) for id_ in wanted})
         vectors = self._side_vectors(list(rows))
-        memories = {}
-        for id_, row in rows.items():
-            memory = (
-                None if self._heads.is_gone(row) else self._codec.decode(row, id_, vectors.get(id_))
-            )
-            if memory is not None:
-                memories[id_] = memory
+        memories = {
+            id_: memory
+            for id_, row in rows.items()
+            if not self._heads.is_gone(row)
+            and (memory := self._codec.decode(row, id_, vectors.get(id_)))
+        }
         return self._with_dependents(memories, rows) if self._references else memories
 
     def _with_dependents(
@@ -288,7 +287,7 @@ class TableStore(BesideSidecar):
         """Adds the vectors that lie in another table to digests."""
         if not self._layout.preset.vectors:
             return
-        heads = self._heads.read(connection, RowChoice(namespaces))
+        heads = self._heads.read(connection, namespaces)
         while batch := list(islice(heads, _AT_ONCE)):
             vectors = self._side_vectors([head.id for head in batch])
             for head in batch:

@@ -5,6 +5,7 @@ All statements are SQLAlchemy's; values are always bound. Rows go in and out as 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -239,16 +240,13 @@ class SqlTable:
     def _selected(self) -> sa.Select[Any]:
         """Returns the statement that reads all rows, in the order of the store."""
         table = self.clause
-        what: list[Any] = [self._read(table.c[name], name) for name in self.columns]
+        what: list[Any] = [self.cell(name).label(name) for name in self.columns]
         if self.place:
             what.append(table.c[ROWID].label(_PLACE))
         statement = sa.select(*what).select_from(table)
         if self.place:
             return statement.order_by(table.c[ROWID])
         return statement.order_by(*(self._ordered(table, name) for name in self.key))
-
-    def _read(self, column: Any, name: str) -> Any:
-        return sa.cast(column, sa.Text).label(name) if self.typed else column.label(name)
 
     def _ordered(self, table: Any, name: str) -> Any:
         """Returns a sort key that no setting of the database changes."""
@@ -280,7 +278,7 @@ class SqlTable:
             return column == int(value)
         if kind is CellKind.TEXT and type_.startswith(TEXTS):
             return column == sa.cast(value, sa.Text)
-        if type_ == "uuid" and _is_uuid(value):
+        if type_ == "uuid" and _UUID.fullmatch(value.replace("-", "")):
             return column == sa.cast(sa.cast(value, sa.Text), _typed(type_))
         return sa.cast(column, sa.Text) == value
 
@@ -325,24 +323,20 @@ class SqlTable:
 
     def update(self, key: Key, cells: Cells) -> Any:
         """Returns the statement that sets cells of one row."""
-        table = self.clause
         values = {name: self._written(name, cell) for name, cell in cells.items()}
-        return sa.update(table).where(self._is(key)).values(values)
+        return sa.update(self.clause).where(self._is(key)).values(values)
 
     def insert(self, cells: Cells, place: int | None) -> Any:
         """Returns the statement that adds a row, at a place of its own if that is given."""
-        table = self.clause
         values = {name: self._written(name, cell) for name, cell in cells.items()}
         if place is not None:
             values[ROWID] = sa.literal(place)
-        if any(self.columns[name].identity for name in cells):
-            return _overriding()(table).values(values)
-        return sa.insert(table).values(values)
+        always = any(self.columns[name].identity for name in cells)
+        return (_overriding() if always else sa.insert)(self.clause).values(values)
 
     def delete(self, keys: Sequence[Key]) -> Any:
         """Returns the statement that removes some rows."""
-        table = self.clause
-        return sa.delete(table).where(self._one_of(keys))
+        return sa.delete(self.clause).where(self._one_of(keys))
 
     def place_is_taken(self, place: int) -> Any:
         """Returns the statement that reads whether a row has a number."""
@@ -368,11 +362,7 @@ class SqlTable:
 
 TEXTS: Final = ("text", "character varying")
 _INTEGERS: Final = frozenset({"smallint", "integer", "bigint"})
-
-
-def _is_uuid(text: str) -> bool:
-    digits = text.replace("-", "")
-    return len(digits) == 32 and all(each in "0123456789abcdefABCDEF" for each in digits)
+_UUID: Final = re.compile("[0-9a-fA-F]{32}")
 
 
 def _typed(name: str) -> Any:

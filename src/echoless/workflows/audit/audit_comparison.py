@@ -117,14 +117,10 @@ def _group_lines(compared: AuditComparison) -> Iterator[Block]:
 
 def _group(group: ChangedGroup) -> str:
     """Returns a group with its redundant copies."""
-    match group.change:
-        case "new" | "changed":
-            return f"{group.survivor} ({count(group.now, 'copy', 'copies')})"
-        case "gone":
-            return f"{group.survivor} ({count(group.before, 'copy', 'copies')} before)"
-        case "larger" | "smaller":
-            now = count(group.now, "copy", "copies")
-            return f"{group.survivor} ({now}, {number(group.before)} before)"
+    if group.change == "gone":
+        return f"{group.survivor} ({count(group.before, 'copy', 'copies')} before)"
+    before = f", {number(group.before)} before" if group.change in {"larger", "smaller"} else ""
+    return f"{group.survivor} ({count(group.now, 'copy', 'copies')}{before})"
 
 
 def _pair_lines(title: str, pairs: Sequence[ComparedPair]) -> Iterator[Block]:
@@ -159,7 +155,7 @@ def _listed(names: Sequence[str]) -> str:
 Change: TypeAlias = Literal["better", "worse", "same", "more", "fewer"]
 GroupChange: TypeAlias = Literal["new", "larger", "smaller", "changed", "gone"]
 
-GROUP_CHANGES: Final[tuple[GroupChange, ...]] = ("new", "larger", "smaller", "changed", "gone")
+GROUP_CHANGES: Final = tuple(_GROUPS)
 
 COMPARED: Final = frozenset({"contradiction", "update"})
 """Verdicts of held pairs that are compared individually."""
@@ -170,8 +166,6 @@ DECIMALS: Final = 6
 _LESS_IS_BETTER: Final = frozenset(
     {"ratio", "redundant", "groups", "wasted_tokens", "contradictions", "updates"}
 )
-_COUNTS: Final = ("redundant", "groups")
-_OTHERS: Final = ("contradictions", "updates", "siblings", "unsure", "total")
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,7 +330,7 @@ def compare_audits(report: Report, earlier: EarlierAudit) -> AuditComparison:
     before = _pairs(earlier.held)
     return AuditComparison(
         earlier=earlier,
-        figures=tuple(_figures(report, earlier)),
+        figures=_figures(report, earlier),
         groups=groups,
         unchanged=unchanged,
         new_pairs=tuple(sorted(now[key] for key in now.keys() - before.keys())),
@@ -346,15 +340,18 @@ def compare_audits(report: Report, earlier: EarlierAudit) -> AuditComparison:
     )
 
 
-def _figures(report: Report, earlier: EarlierAudit) -> Iterator[Figure]:
-    """Yields the figures of both audits."""
-    yield Figure("ratio", earlier.ratio, round(report.ratio, DECIMALS))
-    for name in _COUNTS:
-        yield Figure(name, earlier.counts[name], report.counts[name])
-    yield Figure("wasted_tokens", earlier.wasted_tokens, report.wasted_tokens)
-    for name in _OTHERS:
-        yield Figure(name, earlier.counts[name], report.counts[name])
-    yield Figure("tokens", earlier.tokens, report.tokens)
+def _figures(report: Report, earlier: EarlierAudit) -> tuple[Figure, ...]:
+    """Returns the figures of both audits."""
+    before, now = (
+        {
+            **each.counts,
+            "ratio": round(each.ratio, DECIMALS),
+            "wasted_tokens": each.wasted_tokens,
+            "tokens": each.tokens,
+        }
+        for each in (earlier, report)
+    )
+    return tuple(Figure(name, before[name], now[name]) for name in _FIGURES)
 
 
 def _pairs(held: Iterable[tuple[str, str, str]]) -> dict[tuple[str, frozenset[str]], ComparedPair]:
@@ -389,13 +386,7 @@ def _groups(report: Report, earlier: EarlierAudit) -> tuple[tuple[ChangedGroup, 
         for id_, group in before.items()
         if id_ not in taken
     ]
-    changed.sort(
-        key=lambda each: (
-            GROUP_CHANGES.index(each.change),
-            -max(each.before, each.now),
-            each.survivor,
-        )
-    )
+    changed.sort(key=lambda g: (GROUP_CHANGES.index(g.change), -max(g.before, g.now), g.survivor))
     return tuple(changed), len(now) - sum(each.change != "gone" for each in changed)
 
 

@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from echoless.blocking.candidates import Preference, candidates, eligible, open_vectors
@@ -314,16 +315,6 @@ class _Union:
         lonely = {name for name, own in named.items() if len(own | nobodys) < 2}
         self.memories = {i: m for i, m in self.memories.items() if m.namespace not in lonely}
 
-    def largest_side(self) -> str:
-        """Returns the side with the most memories; ties by name."""
-        sizes = Counter(self.side[id_] for id_ in self.memories)
-        return min(sizes, key=lambda side: (-sizes[side], side))
-
-    def families(self) -> list[str]:
-        """Returns the names of the families, nobody's last."""
-        names = {memory.namespace for memory in self.memories.values()}
-        return [*sorted(names - {NOBODY}), NOBODY]
-
     def meets(self, one: str, other: str) -> bool:
         """Returns whether two memories may be compared."""
         families = {self.memories[one].namespace, self.memories[other].namespace}
@@ -371,7 +362,8 @@ def _proposed(
     profile = settings.profile
     partition = tuple(name for name in profile.partition if name != "namespace")
     settings = replace(settings, profile=replace(profile, partition=partition))
-    largest = union.largest_side()
+    sizes = Counter(union.side[id_] for id_ in union.memories)
+    largest = min(sizes, key=lambda side: (-sizes[side], side))
     some = {i for i, ids in copies.items() if any(union.side[each] != largest for each in ids)}
     proposed = candidates(
         union.memories, copies, settings, union.tally, tell, vectors, Preference(some)
@@ -399,7 +391,8 @@ def _groups(
     groups: list[tuple[Group, Mapping[str, str]]] = []
     reported: dict[str, list[AbstractSet[str]]] = {}
     near = _bonds(judged)
-    for family in union.families():
+    named = {memory.namespace for memory in union.memories.values()} - {NOBODY}
+    for family in (*sorted(named), NOBODY):
         own = _with_nobodys(union, copies, family, near)
         classes = {rep: copies[rep] for rep in own}
         given = GroupingInput(union.memories, classes, union.apart, set(), {})
@@ -407,8 +400,8 @@ def _groups(
         made, reasons = make_groups(some, given, settings, Tally())
         for group in made:
             ids = {group.survivor, *(member.id for member in group.members)}
-            named = any(union.memories[id_].namespace == family for id_ in ids)
-            if not named or any(ids <= earlier for earlier in reported.get(group.survivor, ())):
+            known = any(ids <= earlier for earlier in reported.get(group.survivor, ()))
+            if known or all(union.memories[id_].namespace != family for id_ in ids):
                 continue
             if len({union.side[id_] for id_ in ids}) > 1:
                 groups.append((group, reasons))
@@ -478,7 +471,8 @@ def _pairs(
         if not held(each.verdict):
             continue
         reported = reported_pair(each)
-        a, b = _apart_sides(union, copies[reported.a], copies[reported.b])
+        classes = product(copies[reported.a], copies[reported.b])
+        a, b = next((a, b) for a, b in classes if union.side[a] != union.side[b])
         pairs.append(
             SharedPair(
                 union.origin[a],
@@ -498,13 +492,6 @@ def _pairs(
             -pair.similarity,
             (pair.a.store, pair.a.id, pair.b.store, pair.b.id),
         ),
-    )
-
-
-def _apart_sides(union: _Union, ones: Sequence[str], others: Sequence[str]) -> tuple[str, str]:
-    """Returns the first memory of each of two classes so that they lie on different sides."""
-    return next(
-        (one, other) for one in ones for other in others if union.side[one] != union.side[other]
     )
 
 

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from typing import Final, TypeAlias
 
 from echoless.blocking.candidates import Preference, candidates
@@ -102,7 +102,7 @@ def propose(
         {id_: (id_,) for id_ in units.memories},
         settings,
         hidden,
-        _silent,
+        lambda _stage, _done, _all: None,  # it would tell the stages of the run once more
         vectors,
         Preference(units.of_long),
     )
@@ -122,16 +122,11 @@ def propose(
         if is_long(memories[id_].content) and note_of(memories[id_].content).capped:
             tally.skip(CAPPED, id_)
     hits = _Hits(units)
-    hits.add_equal()
     hits.add((int(low), int(high)) for low, high in proposed.signals)
     bounds = hits.bounds()
     if touched is not None:
         bounds = {pair: share for pair, share in bounds.items() if touched & {*pair}}
     return ProposedNotes(_closest_partners(bounds, tally), notes)
-
-
-def _silent(_stage: str, _done: int, _all: int) -> None:
-    """Takes the progress of detectors, which would tell the stages of the run once more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,28 +198,22 @@ class _Hits:
                 for id_, place in own:
                     self._common[id_].setdefault(unit, []).append(place)
 
-    def add_equal(self) -> None:
-        """Counts passages of one text."""
-        for own in self._owners:
-            if 1 < len(own) <= COMMON:
-                for one, other in combinations(own, 2):
-                    self._count(one, other)
+    def add(self, alike: Iterable[tuple[int, int]]) -> None:
+        """Counts passages of one text, and of texts that are alike.
 
-    def add(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Counts pairs of like texts, named by their places among the texts."""
-        for low, high in pairs:
-            if max(len(self._owners[low]), len(self._owners[high])) <= COMMON:
-                for one, other in product(self._owners[low], self._owners[high]):
-                    self._count(one, other)
-
-    def _count(self, one: Place, other: Place) -> None:
-        if one[0] == other[0]:
-            return
-        if one[0] > other[0]:
-            one, other = other, one
-        of_one, of_other = self._hits.setdefault((one[0], other[0]), (set(), set()))
-        of_one.add(one[1])
-        of_other.add(other[1])
+        Args:
+            alike: Two places among the texts each.
+        """
+        rare = [own if len(own) <= COMMON else () for own in self._owners]
+        pairs = chain(
+            chain.from_iterable(combinations(own, 2) for own in rare),
+            chain.from_iterable(product(rare[low], rare[high]) for low, high in alike),
+        )
+        for (one, at_one), (other, at_other) in map(sorted, pairs):
+            if one != other:
+                of_one, of_other = self._hits.setdefault((one, other), (set(), set()))
+                of_one.add(at_one)
+                of_other.add(at_other)
 
     def bounds(self) -> dict[Ids, float]:
         """Returns upper bounds of the larger shared fraction of two notes, above `MOST`, by ids."""

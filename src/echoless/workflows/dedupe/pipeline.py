@@ -29,7 +29,7 @@ from echoless.clustering.grouping import joined_by_thirds
 from echoless.clustering.survivor import Standing
 from echoless.core.garbage_collection import uncollected
 from echoless.core.groups import Group
-from echoless.core.model import Judged, Memory, Pair, Verdict, verdict_name
+from echoless.core.model import Judged, Memory, Pair, verdict_name
 from echoless.core.optional import lazy_module
 from echoless.core.passages import is_long
 from echoless.core.profiles import ActionKind
@@ -54,10 +54,9 @@ from echoless.stores.base import (
 )
 from echoless.stores.ledger import Mark, kept_apart
 from echoless.stores.scope import by_owners
-from echoless.workflows.dedupe.findings import Findings, Part, held, measure
+from echoless.workflows.dedupe.findings import Findings, held, measure
 
 if TYPE_CHECKING:
-    from echoless.core.overlaps import Overlap
     from echoless.matching.verifiers.consultation import Consultation
     from echoless.models.encoders.vectorizer import MemoryVectoriser
     from echoless.workflows.dedupe import dense_blocks, judging, passages
@@ -180,75 +179,17 @@ class _Run:
     tell: Progress
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Decision:
-    """Verdicts on the candidates, and the groups they make.
-
-    Attributes:
-        judged: Verdicts, by ids.
-        settled: Verdicts that a verifier changed, by ids.
-        groups: Largest first.
-        reasons: Why each survivor survives, by its id.
-        protected: Why memories stay visible whatever they say, by id.
-        remembered: Of how many pairs the verdict was known from an earlier run.
-        overlaps: Notes that stay apart though most of one is in the other.
-        parts: What was left out, and sentences about it, by namespace.
-    """
-
-    judged: Sequence[Judged]
-    settled: Mapping[tuple[str, str], Verdict]
-    groups: tuple[Group, ...]
-    reasons: Mapping[str, str]
-    protected: Mapping[str, str]
-    remembered: int
-    overlaps: tuple[Overlap, ...]
-    parts: Mapping[str, Part]
-
-
 def _findings(store: Store, settings: Settings, selection: _Selection, tell: Progress) -> Findings:
     """Returns what a store says twice: reads, proposes, judges, groups."""
     tally = Tally()
     consultation = open_consultation(settings, tell)
     run = _read(store, settings, selection, tally, tell)
-    memories, touched = run.memories, run.touched
-    order = best_first(memories, run.copies, settings.profile, run.prior)
-    preference = Preference(touched, order)
+    order = best_first(run.memories, run.copies, settings.profile, run.prior)
+    preference = Preference(run.touched, order)
     proposed = candidates(
-        memories, run.copies, settings, tally, tell, run.vectors, preference, selection.joins
+        run.memories, run.copies, settings, tally, tell, run.vectors, preference, selection.joins
     )
-    decided = _decide(store, run, proposed, consultation)
-    groups = tuple(
-        group
-        for group in decided.groups
-        if touched is None or touched & {group.survivor, *(m.id for m in group.members)}
-    )
-    retained = store.retained([(m.id, g.survivor) for g in groups for m in g.members])
-    return Findings(
-        store=store.identity,
-        url=store.url,
-        settings=settings,
-        memories=memories,
-        groups=groups,
-        reasons=decided.reasons,
-        held=tuple(j for j in decided.judged if held(j.verdict)),
-        verdicts=Counter(verdict_name(j.verdict) for j in decided.judged),
-        marked=run.marked,
-        tally=tally,
-        opinions=consultation.heard if consultation else None,
-        settled=decided.settled,
-        rules=store,
-        judged=tuple(decided.judged),
-        retained=retained,
-        copies=run.copies,
-        apart=frozenset(run.apart),
-        protected=decided.protected,
-        remembered=decided.remembered,
-        taken_over=proposed.taken_over,
-        renewed=proposed.renewed,
-        parts=decided.parts,
-        in_context={} if run.read is memories else run.read,
-        overlaps=decided.overlaps,
-    )
+    return _decide(store, run, proposed, consultation)
 
 
 def _read(
@@ -290,8 +231,8 @@ def _read(
 
 def _decide(
     store: Store, run: _Run, proposed: Found, consultation: Consultation | None
-) -> _Decision:
-    """Judges the candidates and makes groups; compares stranded memories with the survivors."""
+) -> Findings:
+    """Returns verdicts and groups of the candidates; compares stranded memories with survivors."""
     settings, memories, tally, tell = run.settings, run.memories, run.tally, run.tell
     stage = judging.Judging(run.read, run.apart, settings, run.vectors, tally, tell)
     signals = stage.budgeted(proposed.signals)
@@ -311,15 +252,38 @@ def _decide(
             break
         judged = joined_by_thirds(sorted([*judged, *more], key=dense_blocks.BY_IDS))
         groups, reasons = make_groups(judged, given, settings, tally, standing)
-    return _Decision(
-        judged=judged,
-        settled=settled,
+    overlaps = compared.overlaps(groups) if compared else ()
+    groups = tuple(
+        group
+        for group in groups
+        if run.touched is None or run.touched & {group.survivor, *(m.id for m in group.members)}
+    )
+    retained = store.retained([(m.id, g.survivor) for g in groups for m in g.members])
+    return Findings(
+        store=store.identity,
+        url=store.url,
+        settings=settings,
+        memories=memories,
         groups=groups,
         reasons=reasons,
+        held=tuple(j for j in judged if held(j.verdict)),
+        verdicts=Counter(verdict_name(j.verdict) for j in judged),
+        marked=run.marked,
+        tally=tally,
+        opinions=consultation.heard if consultation else None,
+        settled=settled,
+        rules=store,
+        judged=tuple(judged),
+        retained=retained,
+        copies=run.copies,
+        apart=frozenset(run.apart),
         protected=protected,
         remembered=stage.cache.remembered if stage.cache else 0,
-        overlaps=compared.overlaps(groups) if compared else (),
+        taken_over=proposed.taken_over,
+        renewed=proposed.renewed,
         parts=stage.parts(proposed.left_out, proposed.notes),
+        in_context={} if run.read is memories else run.read,
+        overlaps=overlaps,
     )
 
 
