@@ -10,7 +10,7 @@ the others say.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from echoless.core.errors import EncoderError, UsageError
@@ -73,7 +73,10 @@ class Condensed:
             "counts": dict(self.plan.counts),
             "asked": self.asked,
             "written": self.written,
-            "refused": [asdict(each) for each in self.refused],
+            "refused": [
+                {"survivor": each.survivor, "ids": list(each.ids), "reason": each.reason}
+                for each in self.refused
+            ],
         }
 
 
