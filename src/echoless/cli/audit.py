@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -333,9 +333,9 @@ class _Audited:
 @texts_option
 @explain_option
 @gathered("extent", Extent, *_COUNTS, "explain")
-@gathered("form", _Form, *(field.name for field in fields(_Form)))
-@gathered("limits", FailureLimits, *(field.name for field in fields(FailureLimits)))
-@gathered("scope", _Scope, "stores", "every_store", "across")
+@gathered("form", _Form)
+@gathered("limits", FailureLimits)
+@gathered("scope", _Scope)
 @uncollected()
 def audit_command(*, scope: _Scope, choices: Choices, limits: FailureLimits, form: _Form) -> int:
     """Report how much of STORE is repetition. Reads only.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -333,7 +333,7 @@ class _Request:
 )
 @explain_option
 @json_option
-@gathered("request", _Request, *(field.name for field in fields(_Request)))
+@gathered("request", _Request)
 def consolidate_command(*, request: _Request) -> int:
     """Pairs of memories in STORE that may say the same, those to merge first. Reads unless asked.
 
@@ -478,10 +478,8 @@ def _keep_both(opened: Store, request: _Request, pair: tuple[str, str]) -> int:
     with writing(request.store):
         keep_both(opened, *pair, by="consolidate")
     say_notes(opened)
-    if request.as_json:
-        render.show_json({"kept_both": sorted(pair)})
-    else:
-        render.show([say(f"Remembered as different: {pair[0]} and {pair[1]}.")])
+    said = say(f"Remembered as different: {pair[0]} and {pair[1]}.")
+    render.show_answer({"kept_both": sorted(pair)}, [said], as_json=request.as_json)
     return 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias, get_args
 
 import click
@@ -130,7 +130,7 @@ class _Request:
 )
 @count_option("--top", default=_DEFAULT_TOP, explained="Print the N latest decisions of each kind.")
 @json_option
-@gathered("request", _Request, *(field.name for field in fields(_Request)))
+@gathered("request", _Request)
 def decisions_command(*, request: _Request) -> None:
     """List what people decided about STORE; with --withdraw, take it back. No memory changes.
 
@@ -142,7 +142,8 @@ def decisions_command(*, request: _Request) -> None:
     with open_store(request.store) as opened:
         if request.withdraw:
             with writing(request.store):
-                withdrawn = _withdraw(opened, request.given)
+                pair = len(request.given) == 2
+                withdrawn = (withdraw_pair if pair else withdraw_answer)(opened, *request.given)
             _show_withdrawn(opened, request, withdrawn)
             return
         made = _chosen(decisions(opened), request)
@@ -305,13 +306,6 @@ def _short(key: str) -> str:
 # ------------------------------------------------------------------ take back
 
 
-def _withdraw(store: Store, given: tuple[str, ...]) -> Withdrawn:
-    """Takes back the decision about a pair, or the answer with a key."""
-    if len(given) == 2:
-        return withdraw_pair(store, *given)
-    return withdraw_answer(store, given[0])
-
-
 def _withdraw_all(store: Store, request: _Request, made: Decisions) -> None:
     """Takes back all decisions that were chosen, after a question.
 
@@ -334,13 +328,8 @@ def _show_withdrawn(store: Store, request: _Request, withdrawn: Withdrawn) -> No
     """Prints what was taken back."""
     say_notes(store)
     if request.as_json:
-        render.show_json(
-            {
-                "pairs": [list(pair) for pair in withdrawn.pairs],
-                "answers": list(withdrawn.keys),
-                "remaining": [list(pair) for pair in withdrawn.remaining],
-            }
-        )
+        pairs, remaining = withdrawn.pairs, withdrawn.remaining
+        render.show_json({"pairs": pairs, "answers": withdrawn.keys, "remaining": remaining})
         return
     if not withdrawn.pairs and not withdrawn.keys:
         render.show([say("There was nothing to take back.")])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -251,7 +251,7 @@ class _DedupCommand(SettingsCommand):
 @explain_option
 @json_option
 @texts_option
-@gathered("request", _Request, *(field.name for field in fields(_Request)))
+@gathered("request", _Request)
 @uncollected()
 def dedup_command(*, request: _Request) -> int:
     """Show what would be hidden in STORE, and why. Writes only with --apply or after a review.

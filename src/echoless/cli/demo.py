@@ -93,7 +93,8 @@ def demo(
     encoder = open_encoder("auto")
     semantic = encoder is not None if semantic is None else semantic
     words = [] if semantic else ["--no-semantic"]
-    with _folder(keep) as folder, contextlib.chdir(folder), _output(quiet=quiet):
+    silence = contextlib.redirect_stdout(io.StringIO()) if quiet else contextlib.nullcontext()
+    with _folder(keep) as folder, contextlib.chdir(folder), silence:
         print(_compared_by(encoder, semantic=semantic))
         first = _memory_folder(words)
         second = _embedded_store(words)
@@ -231,16 +232,6 @@ def _folder(keep: Path | None) -> Iterator[Path]:
     except OSError as problem:
         raise UsageError(f"{keep} cannot be made ({problem.strerror}). Name another.") from problem
     yield keep.resolve()
-
-
-@contextlib.contextmanager
-def _output(*, quiet: bool) -> Iterator[None]:
-    """Discards, if asked, what is printed to standard output."""
-    if not quiet:
-        yield
-        return
-    with contextlib.redirect_stdout(io.StringIO()):
-        yield
 
 
 if __name__ == "__main__":

@@ -61,10 +61,7 @@ def discover_command(*, folders: tuple[Path, ...], as_json: bool) -> None:
     what is listed.
     """
     listing = discover(_existing(folders))
-    if as_json:
-        render.show_json(listing.to_json())
-        return
-    render.show(_listing_blocks(listing))
+    render.show_answer(listing.to_json(), _listing_blocks(listing), as_json=as_json)
 
 
 def _existing(folders: Sequence[Path]) -> Sequence[Path]:
@@ -185,13 +182,8 @@ def audit_all_stores(
     ]
     OUTPUT.learn(audits.between.texts)
     if as_json:
-        render.show_json(
-            {
-                **audits.to_json(),
-                "passed_over": dict(listing.passed),
-                "notes": list(listing.notes),
-            }
-        )
+        passed, notes = dict(listing.passed), list(listing.notes)
+        render.show_json({**audits.to_json(), "passed_over": passed, "notes": notes})
     else:
         blocks = [*_audit_blocks(audits, extent), *_passed_blocks(listing)]
         if markdown:

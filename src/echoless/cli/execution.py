@@ -66,10 +66,7 @@ def apply_command(*, store: str, plan_file: Path, as_json: bool) -> int:
     with open_store(store) as opened, Bar(quiet=as_json) as bar, writing(store):
         run = apply(opened, made, progress=bar.actions)
         say_notes(opened, run)
-    if as_json:
-        render.show_json(run_json(run, store))
-    else:
-        render.show(run_blocks(run, store))
+    render.show_answer(run_json(run, store), run_blocks(run, store), as_json=as_json)
     return exit_code(run)
 
 
@@ -100,17 +97,9 @@ def undo_command(*, store: str, run: str, keep_both: bool | None, as_json: bool)
         done = undo(opened, run, keep_both=keep_both)
         say_notes(opened)
     if as_json:
-        render.show_json(
-            {
-                "run": done.run,
-                "shown": list(done.shown),
-                "restored": list(done.restored),
-                "removed": list(done.removed),
-                "kept": done.kept,
-                "exact": done.exact,
-                **({"unrestored": done.unrestored} if done.unrestored else {}),
-            }
-        )
+        names_shown = ("run", "shown", "restored", "removed", "kept", "exact")
+        unrestored = {"unrestored": done.unrestored} if done.unrestored else {}
+        render.show_json({**{name: getattr(done, name) for name in names_shown}, **unrestored})
         return
     counts = (
         (len(done.shown), "memory is visible again", "memories are visible again"),
@@ -300,18 +289,7 @@ def check_command(*, store: str, dry_run: bool, as_json: bool) -> int:
     """
     health = _checked(store, mend=not dry_run)
     if as_json:
-        render.show_json(
-            {
-                "sound": health.sound,
-                "memories": health.memories,
-                "marks": health.marks,
-                "runs": health.runs,
-                "problems": [
-                    {"kind": p.kind, "ids": list(p.ids), "says": p.says, "mended": p.mended}
-                    for p in health.problems
-                ],
-            }
-        )
+        render.show_json({"sound": health.sound, **asdict(health)})
         return 0 if health.sound else EcholessError.exit_code
     memories = "memories that cannot be read"
     if health.memories is not None:
@@ -380,12 +358,9 @@ def purge_command(
                 raise UsageError("Nothing was purged.")
         with writing(store):
             purged = purge(opened, chosen, before=before) if chosen else []
-    if as_json:
-        render.show_json({"purged": list(purged)})
-    elif purged:
-        render.show([say(f"Purged {count(len(purged), 'run')}: {', '.join(purged)}.")])
-    else:
-        render.show([say("Nothing was purged: no such run holds images.")])
+    nothing = "Nothing was purged: no such run holds images."
+    said = f"Purged {count(len(purged), 'run')}: {', '.join(purged)}." if purged else nothing
+    render.show_answer({"purged": list(purged)}, [say(said)], as_json=as_json)
 
 
 def _with_images(store: Store, runs: tuple[str, ...], before: str | None, typed: str) -> list[str]:

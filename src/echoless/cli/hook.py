@@ -15,6 +15,7 @@ import click
 
 from echoless.cli import render
 from echoless.cli.options import (
+    boot_option,
     encoder_option,
     examples,
     gathered,
@@ -32,8 +33,6 @@ from echoless.ingest.request import ORIGINS, Details, Origin
 from echoless.ingest.stream import FORMATS, Format, read_entries, read_texts, summary, take_in
 from echoless.stores import open_store
 from echoless.stores.files import open_file
-
-_FILE = click.Path(path_type=Path, dir_okay=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,16 +114,10 @@ class _Context:
     is_flag=True,
     help="Hold back what may repeat something, instead of storing it beside it.",
 )
-@click.option(
-    "--boot",
-    multiple=True,
-    type=_FILE,
-    metavar="FILE",
-    help="A file the agent reads at its start: what it says is known. May be given several times.",
-)
+@boot_option
 @click.option(
     "--recalled",
-    type=_FILE,
+    type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
     help="What was just handed to the agent, in lines like those of the input: to say it again is "
     "no news.",
@@ -148,8 +141,8 @@ class _Context:
 @setting_option("semantic", explained="Compare by words only.")
 @no_cache_option
 @gathered("choices", Choices, "profile", "encoder", "semantic", "cache")
-@gathered("lines", _Lines, "form", "namespace", "origin", "review", "batch")
-@gathered("context", _Context, "boot", "recalled")
+@gathered("lines", _Lines)
+@gathered("context", _Context)
 def hook_command(
     *,
     store: str,

@@ -13,6 +13,7 @@ import click
 from echoless.cli import render
 from echoless.cli.options import (
     again,
+    boot_option,
     count_option,
     encoder_option,
     examples,
@@ -99,13 +100,7 @@ _DETAILS: Final = (
 @store_argument
 @click.argument("text", metavar="TEXT")
 @functools.partial(with_options, options=_DETAILS)
-@click.option(
-    "--boot",
-    multiple=True,
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="A file the agent reads at its start: what it says is known. May be given several times.",
-)
+@boot_option
 @click.option(
     "--recalled",
     multiple=True,

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -120,24 +120,6 @@ class _Request:
     most_hidden: str | None
     rate: float | None
     as_json: bool
-
-    def check(self) -> None:
-        """Checks that the options go together, before the long work.
-
-        Raises:
-            UsageError: They do not.
-        """
-        if self.rate is not None and not self.now:
-            raise UsageError("--rate is for writing; add --apply.")
-
-    @property
-    def limit(self) -> float | None:
-        """Returns the largest share that the plans may hide, 0 to 1; None for any.
-
-        Raises:
-            UsageError: It is no share.
-        """
-        return None if self.most_hidden is None else share_limit(self.most_hidden, "--most-hidden")
 
 
 def _own_place(store: Store, settings: Settings, request: _Request) -> str:
@@ -379,14 +361,16 @@ def jobs_command() -> None:
     help="With --apply: change at most N memories a second.",
 )
 @json_option
-@gathered("request", _Request, *(field.name for field in fields(_Request)))
+@gathered("request", _Request)
 def dedup_command(*, request: _Request) -> int:
     """Plan what would be hidden in STORE, partition by partition; with --apply, hide it.
 
     Exit code 5 where a partition failed, a group was refused, or too much would be hidden.
     """
-    request.check()
-    limit = request.limit
+    if request.rate is not None and not request.now:
+        raise UsageError("--rate is for writing; add --apply.")
+    typed = request.most_hidden
+    limit = None if typed is None else share_limit(typed, "--most-hidden")
     with open_store(request.store) as store:
         asked = replace(request.choices, action=request.action)
         choices, settings = layered(asked), settings_for(store, asked)
@@ -414,14 +398,10 @@ def dedup_command(*, request: _Request) -> int:
             with Bar(quiet=request.as_json) as bar, writing(request.store):
                 runs = apply_job(store, opened, rate=request.rate, progress=bar.actions)
     if request.as_json:
-        render.show_json(
-            {
-                **_outcome_json(opened, outcome),
-                "unchanged": outcome.unchanged,
-                "attempts_failed": outcome.attempts,
-                "applied": None if runs is None else _runs_json(runs),
-            }
-        )
+        data = _outcome_json(opened, outcome)
+        data |= {"unchanged": outcome.unchanged, "attempts_failed": outcome.attempts}
+        data["applied"] = None if runs is None else _runs_json(runs)
+        render.show_json(data)
     else:
         render.show(_outcome_blocks(opened, outcome))
         render.show(_next_blocks(opened, outcome, runs, request.store))
@@ -519,10 +499,9 @@ def apply_command(*, job: str, store: str | None, rate: float | None, as_json: b
     address = _address(opened, store, "apply")
     with open_store(address) as target, Bar(quiet=as_json) as bar, writing(address):
         runs = apply_job(target, opened, rate=rate, progress=bar.actions)
-    if as_json:
-        render.show_json({**_job_json(opened), **_runs_json(runs)})
-    else:
-        render.show(_runs_blocks(opened, runs, () if store is None else ("--store", store)))
+    data = {**_job_json(opened), **_runs_json(runs)}
+    named = () if store is None else ("--store", store)
+    render.show_answer(data, _runs_blocks(opened, runs, named), as_json=as_json)
     return 0 if _is_whole(runs) else PlanRefused.exit_code
 
 
@@ -536,14 +515,10 @@ def undo_command(*, job: str, store: str | None, as_json: bool) -> int:
     address = _address(opened, store, "undo")
     with open_store(address) as target, Bar(quiet=as_json) as bar, writing(address):
         undone, conflicts = undo_job(target, opened.job.id, progress=bar.actions)
-    if as_json:
-        render.show_json(
-            {**_job_json(opened), "undone": list(undone), "conflicts": dict(conflicts)}
-        )
-    else:
-        render.show([say(strong(f"{count(len(undone), 'run')} taken back."))])
-        for run, reason in conflicts.items():
-            render.show([say(f"{run}: {reason}", level=1)])
+    data = {**_job_json(opened), "undone": list(undone), "conflicts": dict(conflicts)}
+    kept = (say(f"{run}: {reason}", level=1) for run, reason in conflicts.items())
+    blocks = [say(strong(f"{count(len(undone), 'run')} taken back.")), *kept]
+    render.show_answer(data, blocks, as_json=as_json)
     return UndoConflict.exit_code if conflicts else 0
 
 
@@ -570,14 +545,10 @@ def work_command(*, address: str, store: str | None, as_json: bool) -> None:
             url=store,
             progress=lambda made: bar("partitions", made.finished + made.unchanged, 0),
         )
-    if as_json:
-        render.show_json(
-            {"finished": done.finished, "unchanged": done.unchanged, "failed": done.failed}
-        )
-        return
+    data = {"finished": done.finished, "unchanged": done.unchanged, "failed": done.failed}
     parts = count(done.finished, "partition")
     said = f"{parts} looked at, {number(done.unchanged)} unchanged, {number(done.failed)} failed."
-    render.show([say(strong(said))])
+    render.show_answer({**data}, [say(strong(said))], as_json=as_json)
 
 
 def _opened(job: str) -> OpenJob:

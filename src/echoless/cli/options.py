@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -179,6 +180,14 @@ namespace_option = setting_option("namespace")
 encoder_option = setting_option("encoder")
 no_cache_option = setting_option("cache")
 
+boot_option = click.option(
+    "--boot",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="A file the agent reads at its start: what it says is known. May be given several times.",
+)
+
 limit_option = click.option(
     "--limit",
     type=int,
@@ -239,8 +248,9 @@ def gathered(
     Args:
         argument: Name of the argument.
         made: Makes its value from the options, given by name.
-        names: Of the options, as click hands them over.
+        names: Of the options, as click hands them over; by default the parameters of `made`.
     """
+    names = names or tuple(inspect.signature(made).parameters)
 
     def decorated(command: Function) -> Function:
         @functools.wraps(command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
@@ -76,9 +77,7 @@ def run_json(run: Run, store: str) -> dict[str, Json]:
         "run": run.id,
         "plan": run.plan,
         "counts": dict(run.counts),
-        "refused": [
-            {"survivor": r.survivor, "ids": list(r.ids), "reason": r.reason} for r in run.refused
-        ],
+        "refused": [asdict(each) for each in run.refused],
         "recovered": list(run.recovered),
         "undo": undo_line(store, run) if any(run.counts.values()) else None,
     }

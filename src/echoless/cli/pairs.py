@@ -80,10 +80,8 @@ def explain_command(
         pair, judged = (memories[a], memories[b]), (read[a], read[b])
     explanation = explain_memories(*judged, settings=settings, tally=tally)
     learn(pair)
-    if as_json:
-        render.show_json(explanation_json(explanation))
-    else:
-        render.show(_blocks(pair, explanation))
+    data = explanation_json(explanation)
+    render.show_answer(data, _blocks(pair, explanation), as_json=as_json)
     for note in tally.notes:
         render.note(note)
 

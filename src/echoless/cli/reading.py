@@ -97,7 +97,7 @@ def similar_command(
             least=least,
             progress=bar,
         )
-    _show_answer(answer, store, as_json=as_json)
+    render.show_answer(answer.to_json(), _answer_blocks(answer, store), as_json=as_json)
 
 
 @click.command(
@@ -153,14 +153,7 @@ def search_command(
             cache=settings.cache,
             progress=bar,
         )
-    _show_answer(answer, store, as_json=as_json)
-
-
-def _show_answer(answer: Answer, store: str, *, as_json: bool) -> None:
-    if not as_json:
-        render.show(_answer_blocks(answer, store))
-        return
-    render.show_json(answer.to_json())
+    render.show_answer(answer.to_json(), _answer_blocks(answer, store), as_json=as_json)
 
 
 def _record(memory: Memory) -> dict[str, Json]:

@@ -54,6 +54,14 @@ def show_json(value: Json) -> None:
     click.echo(json_line(value, indent=2))
 
 
+def show_answer(data: Json, blocks: Iterable[Block], *, as_json: bool) -> None:
+    """Prints an answer once: as one JSON document, or as blocks for a person."""
+    if as_json:
+        show_json(data)
+    else:
+        show(blocks)
+
+
 def json_line(value: Json, *, indent: int | None = None, ascii_only: bool = True) -> str:
     """Returns JSON in which secrets are masked, and counted where there are any.
 

@@ -118,11 +118,7 @@ class _Request:
 )
 @click.option("--no-browser", is_flag=True, help="Print the link and open no browser.")
 @click.option("--terminal", is_flag=True, help="Ask here, by single keys, without a page.")
-@gathered(
-    "request",
-    _Request,
-    *("store", "choices", "action", "host", "port", "no_browser", "terminal"),
-)
+@gathered("request", _Request)
 @uncollected()
 def review_command(*, request: _Request) -> int:
     """Decide on duplicates of STORE in a page in the browser, until Ctrl-C.

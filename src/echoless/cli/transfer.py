@@ -76,14 +76,8 @@ def backup_command(*, store: str, file: Path, as_json: bool) -> None:
 def _show(verb: str, done: Transferred, *, as_json: bool) -> None:
     """Prints what was copied and what was left out."""
     if as_json:
-        render.show_json(
-            {
-                "target": done.target,
-                "memories": done.memories,
-                "lineage": done.lineage,
-                "skipped": dict(done.skipped),
-            }
-        )
+        names = ("target", "memories", "lineage", "skipped")
+        render.show_json({name: getattr(done, name) for name in names})
         return
     memories = count(done.memories, "memory", "memories")
     lineage = count(done.lineage, "row") + " of lineage"

@@ -51,14 +51,15 @@ def trust_command(
             {"path": each.path, "sha256": each.digest, "state": state} for each, state in files
         ]
         lines = [f"{each.path}  {state}" for each, state in files] or ["No file is trusted."]
-        _answer({"files": data}, lines, as_json=as_json)
+        render.show_answer({"files": data}, map(say, lines), as_json=as_json)
         return
     path = file or Path(CONFIG_FILE)
     path = trust.place_of(path / CONFIG_FILE if path.is_dir() else path)
     if remove:
         removed = trust.distrust(path)
         line = f"{path} is trusted no longer." if removed else f"{path} was not trusted."
-        _answer({"path": str(path), "trusted": False}, [line], as_json=as_json)
+        answer: Json = {"path": str(path), "trusted": False}
+        render.show_answer(answer, [say(line)], as_json=as_json)
         return
     settings_file = read_settings_file(path)
     if settings_file is None:
@@ -77,13 +78,13 @@ def _trust(file: SettingsFile, *, yes: bool, as_json: bool) -> None:
     data: dict[str, Json] = {"path": str(file.path), "trusted": True, "effects": effects}
     if not effects:
         line = f"{file.path} holds nothing that needs trust; all of it counts already."
-        _answer({**data, "trusted": False}, [line], as_json=as_json)
+        render.show_answer({**data, "trusted": False}, [say(line)], as_json=as_json)
         return
     lines = [f"{key} = {shown_value(file.data[key])}: {what}" for key, what in effects.items()]
     if not yes:
         if as_json:
             raise UsageError("Nothing was trusted. With --json nobody is asked: add --yes.")
-        render.show([say(line) for line in lines])
+        render.show(map(say, lines))
         if not render.is_interactive():
             raise UsageError(
                 "Nothing was trusted: there is no terminal to ask on. To trust the file without "
@@ -94,7 +95,7 @@ def _trust(file: SettingsFile, *, yes: bool, as_json: bool) -> None:
         lines = []
     trust.trust(file.path, file.trusted_as)
     lines.append(f"{file.path} is trusted as it is now; edit it, and it has to be trusted again.")
-    _answer(data, lines, as_json=as_json)
+    render.show_answer(data, map(say, lines), as_json=as_json)
 
 
 def _state(entry: trust.Trusted) -> str:
@@ -108,10 +109,3 @@ def _state(entry: trust.Trusted) -> str:
     except InputError:
         same = False
     return "trusted" if same else "edited since, so not trusted"
-
-
-def _answer(data: dict[str, Json], lines: list[str], *, as_json: bool) -> None:
-    if as_json:
-        render.show_json(data)
-    else:
-        render.show([say(line) for line in lines])

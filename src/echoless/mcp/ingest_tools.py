@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Literal, TypedDict, cast
 from uuid import uuid4
 
@@ -56,113 +57,22 @@ def _named(olds: Sequence[tuple[str, str]]) -> str:
     return ", ".join(repr(id_) for id_, _ in olds)
 
 
-class SupersedeTools:
-    """The one tool by which an addition hides a memory; undoable."""
-
-    def __init__(self, served: ServedStore) -> None:
-        """Writes to the store that is served."""
-        self._served = served
-
-    def tools(self) -> list[MemoryTool]:
-        """Returns the tool; a server that only reads still shows its previews."""
-        return [
-            make_tool(
-                self.memory_supersede,
-                "Replace a memory",
-                reads=self._served.read_only,
-                destroys=True,
-                open_world=self._served.open_world,
-            )
-        ]
-
-    async def memory_supersede(
-        self,
-        text: str | None = None,
-        namespace: str = "",
-        type: str = "",  # noqa: A002
-        tags: list[str] | None = None,
-        plan_id: str | None = None,
-        *,
-        ctx: Context,
-    ) -> SupersedeAnswer:
-        """Store a text and hide the older memories whose value it updates.
-
-        Two calls: text gives a preview of what would be hidden, and a plan_id; that plan_id alone
-        does it. Where the text updates nothing there is no plan_id: use memory_remember.
-        memory_undo takes both runs back: hidden, then run.
-
-        Args:
-            text: The new fact, in a sentence that stands alone.
-            namespace: Scope of the older memory.
-            type: Your own word for its kind.
-            tags: Words to find it by.
-            plan_id: From the preview; give it alone.
-            ctx: The call.
-        """
-        if plan_id is not None:
-            if text is not None:
-                raise UsageError(f"plan_id says already what to store. {ALONE}")
-            self._served.must_write()
-            plan = self._served.plans.take(plan_id, TOOL, _Replacement, client=client_of(ctx))
-            async with self._served.writer:
-                return await in_thread(lambda _progress: self._done(plan), ctx)
-        if text is None:
-            raise UsageError("Give the new text, or the plan_id of a preview.")
-        details: _Details = {"namespace": namespace, "type": type, "tags": tuple(tags or ())}
-        new = text
-
-        def make_preview(_progress: ProgressReporter) -> SupersedeAnswer:
-            return self._preview(new, details, client_of(ctx))
-
-        return await in_thread(make_preview, ctx)
-
-    def _preview(self, text: str, details: _Details, client: str) -> SupersedeAnswer:
-        """Returns what would be hidden, and keeps the plan where there is something to hide."""
-        answer = self._answered(text, details, dry_run=True)
-        if answer["answer"] != "updates":
-            after = "It updates no memory, so none would be hidden. memory_remember stores it."
-            return {**answer, "dry_run": True, "plan_id": None, "next": after}
-        plan = _Replacement(text, details, _texts(answer))
-        plan_id = self._served.plans.keep(f"supersede-{uuid4()}", TOOL, plan, client=client)
-        after = f"To hide {_named(plan.olds)} behind this text, call {TOOL} with "
-        after += f"plan_id={plan_id!r} alone."
-        return {**answer, "dry_run": True, "plan_id": plan_id, "next": after}
-
-    def _done(self, plan: _Replacement) -> SupersedeAnswer:
-        """Carries a plan out if a new preview says the same."""
-        answer = self._answered(plan.text, plan.details, dry_run=True)
-        if answer["answer"] != "updates" or _texts(answer) != plan.olds:
-            raise PlanRefused(
-                f"Nothing was written: since the preview the memory {_named(plan.olds)} changed, "
-                f"or another one says this. Call {TOOL} with the text for a new preview."
-            )
-        done = self._answered(plan.text, plan.details, dry_run=False)
-        after = f"To take it back, call memory_undo with run={done.get('hidden')!r}, then with "
-        after += f"run={done.get('run')!r}."
-        return {**done, "dry_run": False, "plan_id": None, "next": after}
-
-    def _answered(self, text: str, details: _Details, *, dry_run: bool) -> RememberAnswer:
-        """Returns the answer of the guard."""
-        answer = self._served.guard.remember(text, supersede=True, dry_run=dry_run, **details)
-        return shaped(RememberAnswer, answer.to_json())
-
-
 class IngestTools:
-    """Tools that add to the store; nothing that was there changes."""
+    """Tools that add to the store; only `memory_supersede` hides what was there, undoably."""
 
     def __init__(self, served: ServedStore) -> None:
         """Adds to the store that is served."""
         self._served = served
 
     def tools(self) -> list[MemoryTool]:
-        """Returns the tools; none where the server only reads."""
-        if self._served.read_only:
-            return []
-        open_world = self._served.open_world
-        return [
+        """Returns the tools; of a server that only reads the previews of `memory_supersede`."""
+        reads, open_world = self._served.read_only, self._served.open_world
+        adding = [
             make_tool(self.memory_remember, "Remember", reads=False, open_world=open_world),
             make_tool(self.memory_keep_both, "Keep two apart", reads=False, repeats=True),
         ]
+        replacing = partial(make_tool, reads=reads, destroys=True, open_world=open_world)
+        return [*(() if reads else adding), replacing(self.memory_supersede, "Replace a memory")]
 
     async def memory_remember(
         self,
@@ -241,3 +151,74 @@ class IngestTools:
             return {"a": a, "b": b, "kept_both": True, "next": after}
 
         return await self._served.write(work, ctx)
+
+    async def memory_supersede(
+        self,
+        text: str | None = None,
+        namespace: str = "",
+        type: str = "",  # noqa: A002
+        tags: list[str] | None = None,
+        plan_id: str | None = None,
+        *,
+        ctx: Context,
+    ) -> SupersedeAnswer:
+        """Store a text and hide the older memories whose value it updates.
+
+        Two calls: text gives a preview of what would be hidden, and a plan_id; that plan_id alone
+        does it. Where the text updates nothing there is no plan_id: use memory_remember.
+        memory_undo takes both runs back: hidden, then run.
+
+        Args:
+            text: The new fact, in a sentence that stands alone.
+            namespace: Scope of the older memory.
+            type: Your own word for its kind.
+            tags: Words to find it by.
+            plan_id: From the preview; give it alone.
+            ctx: The call.
+        """
+        if plan_id is not None:
+            if text is not None:
+                raise UsageError(f"plan_id says already what to store. {ALONE}")
+            self._served.must_write()
+            plan = self._served.plans.take(plan_id, TOOL, _Replacement, client=client_of(ctx))
+            async with self._served.writer:
+                return await in_thread(lambda _progress: self._done(plan), ctx)
+        if text is None:
+            raise UsageError("Give the new text, or the plan_id of a preview.")
+        details: _Details = {"namespace": namespace, "type": type, "tags": tuple(tags or ())}
+        new = text
+
+        def make_preview(_progress: ProgressReporter) -> SupersedeAnswer:
+            return self._preview(new, details, client_of(ctx))
+
+        return await in_thread(make_preview, ctx)
+
+    def _preview(self, text: str, details: _Details, client: str) -> SupersedeAnswer:
+        """Returns what would be hidden, and keeps the plan where there is something to hide."""
+        answer = self._answered(text, details, dry_run=True)
+        if answer["answer"] != "updates":
+            after = "It updates no memory, so none would be hidden. memory_remember stores it."
+            return {**answer, "dry_run": True, "plan_id": None, "next": after}
+        plan = _Replacement(text, details, _texts(answer))
+        plan_id = self._served.plans.keep(f"supersede-{uuid4()}", TOOL, plan, client=client)
+        after = f"To hide {_named(plan.olds)} behind this text, call {TOOL} with "
+        after += f"plan_id={plan_id!r} alone."
+        return {**answer, "dry_run": True, "plan_id": plan_id, "next": after}
+
+    def _done(self, plan: _Replacement) -> SupersedeAnswer:
+        """Carries a plan out if a new preview says the same."""
+        answer = self._answered(plan.text, plan.details, dry_run=True)
+        if answer["answer"] != "updates" or _texts(answer) != plan.olds:
+            raise PlanRefused(
+                f"Nothing was written: since the preview the memory {_named(plan.olds)} changed, "
+                f"or another one says this. Call {TOOL} with the text for a new preview."
+            )
+        done = self._answered(plan.text, plan.details, dry_run=False)
+        after = f"To take it back, call memory_undo with run={done.get('hidden')!r}, then with "
+        after += f"run={done.get('run')!r}."
+        return {**done, "dry_run": False, "plan_id": None, "next": after}
+
+    def _answered(self, text: str, details: _Details, *, dry_run: bool) -> RememberAnswer:
+        """Returns the answer of the guard."""
+        answer = self._served.guard.remember(text, supersede=True, dry_run=dry_run, **details)
+        return shaped(RememberAnswer, answer.to_json())

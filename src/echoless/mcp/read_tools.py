@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -53,19 +54,13 @@ class ReadTools:
 
     def tools(self) -> list[MemoryTool]:
         """Returns all tools."""
-        open_world = self._served.open_world
+        comparing = partial(make_tool, reads=True, open_world=self._served.open_world)
         return [
-            make_tool(self.memory_search, "Search memories", reads=True, open_world=open_world),
-            make_tool(self.memory_similar, "Similar memories", reads=True, open_world=open_world),
-            make_tool(
-                self.memory_audit, "How much is repetition", reads=True, open_world=open_world
-            ),
-            make_tool(
-                self.memory_consolidate, "Pairs to look at", reads=True, open_world=open_world
-            ),
-            make_tool(
-                self.memory_explain, "Why two are the same", reads=True, open_world=open_world
-            ),
+            comparing(self.memory_search, "Search memories"),
+            comparing(self.memory_similar, "Similar memories"),
+            comparing(self.memory_audit, "How much is repetition"),
+            comparing(self.memory_consolidate, "Pairs to look at"),
+            comparing(self.memory_explain, "Why two are the same"),
             make_tool(self.memory_history, "What was done", reads=True),
         ]
 

@@ -28,7 +28,7 @@ from echoless.core.address import Address, bind
 from echoless.core.errors import UsageError
 from echoless.core.http_connection import timed_protocol
 from echoless.mcp.access import Clients, OnlyLocal, SingleTokenVerifier, security
-from echoless.mcp.ingest_tools import IngestTools, SupersedeTools
+from echoless.mcp.ingest_tools import IngestTools
 from echoless.mcp.instructions import instructions, prompts, resources
 from echoless.mcp.read_tools import ReadTools
 from echoless.mcp.served_store import ServedStore
@@ -148,7 +148,6 @@ def _tools(served: ServedStore) -> list[MemoryTool]:
     """Returns all tools that fit the store, in the order agents read them."""
     return [
         *IngestTools(served).tools(),
-        *SupersedeTools(served).tools(),
         *ReadTools(served).tools(),
         *WriteTools(served).tools(),
     ]

@@ -222,28 +222,17 @@ class WriteTools:
 
     def tools(self) -> list[MemoryTool]:
         """Returns all tools; a server that only reads still shows their previews."""
-        reads, open_world = self._served.read_only, self._served.open_world
-        deduplicate = make_tool(
-            self.memory_deduplicate,
-            "Hide what is said twice",
-            reads=reads,
-            destroys=True,
-            open_world=open_world,
-        )
+        undoing = partial(make_tool, reads=self._served.read_only, destroys=True)
+        merging = partial(undoing, open_world=self._served.open_world)
+        deduplicate = merging(self.memory_deduplicate, "Hide what is said twice")
         with self._served.opened() as store:
             if owner_tools(store) is None:
                 for name in _OF_LLM_MEMORY:
                     del deduplicate.parameters["properties"][name]
         return [
             deduplicate,
-            make_tool(
-                self.memory_merge,
-                "Merge two memories",
-                reads=reads,
-                destroys=True,
-                open_world=open_world,
-            ),
-            make_tool(self.memory_undo, "Take a run back", reads=reads, destroys=True),
+            merging(self.memory_merge, "Merge two memories"),
+            undoing(self.memory_undo, "Take a run back"),
         ]
 
     async def memory_deduplicate(

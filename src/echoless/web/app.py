@@ -118,8 +118,8 @@ class _Application:
             exception_handlers={
                 404: self._missing,
                 405: self._missing,
-                Busy: self._busy,
-                Ended: self._ended,
+                Busy: self._unserved,
+                Ended: self._unserved,
                 EcholessError: self._failed,
             },
         )
@@ -225,14 +225,11 @@ class _Application:
         pages, part = self.pages, _part(request)
         return await self._reply(request, lambda: pages.problem(str(problem), 422, fragment=part))
 
-    async def _busy(self, request: Request, problem: Exception) -> Response:
+    async def _unserved(self, request: Request, problem: Exception) -> Response:
         job = problem.job if isinstance(problem, Busy) else None
         if job is None or _part(request) or request.method == "POST":
             return _notice(problem, part=_part(request))
         return _waiting(job)
-
-    async def _ended(self, request: Request, problem: Exception) -> Response:
-        return _notice(problem, part=_part(request))
 
     # ------------------------------------------------------------------ replies
 

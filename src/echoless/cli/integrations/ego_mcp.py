@@ -73,7 +73,7 @@ def _placed(command: Function) -> Function:
         metavar="DATA_DIR",
         help="Data folder of ego-mcp, or the URL of its collection ($EGO_MCP_DATA_DIR or "
         "~/.ego-mcp/data by default).",
-    )(gathered("url", _url_of, "store")(command))
+    )(gathered("url", _url_of)(command))
 
 
 @contextmanager
@@ -164,7 +164,7 @@ _REMEMBER_FLAGS: Final = (
 @takes("options", save_with_auto_link, _REMEMBER_FLAGS)
 @json_option
 @ending(_SYSTEM)
-@gathered("embed", _embed_by, "encoder", "vector_file")
+@gathered("embed", _embed_by)
 def remember_command(
     *, url: str, text: str, embed: Embed, options: dict[str, Any], as_json: bool
 ) -> None:
@@ -274,7 +274,7 @@ def _new_text(
 @click.option("--apply", "now", is_flag=True, help="Merge; without it nothing is written.")
 @json_option
 @ending(_SYSTEM)
-@gathered("text", _new_text, "content", "encoder", "vector_file")
+@gathered("text", _new_text)
 def merge_command(
     *,
     url: str,
@@ -297,12 +297,9 @@ def merge_command(
         if now:
             with writing(url):
                 done = apply(place, plan)
-    if as_json:
-        render.show_json(
-            {"plan": plan.to_json(), "run": None if done is None else run_json(done, url)}
-        )
-    else:
-        render.show(_plan_blocks(plan) if done is None else run_blocks(done, url))
+    data = {"plan": plan.to_json(), "run": None if done is None else run_json(done, url)}
+    blocks = _plan_blocks(plan) if done is None else run_blocks(done, url)
+    render.show_answer(data, blocks, as_json=as_json)
     return EcholessError.exit_code if done is not None and done.refused else 0
 
 

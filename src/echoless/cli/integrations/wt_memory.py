@@ -100,7 +100,7 @@ def _shared(command: Function) -> Function:
     def folder(project: str | None, store: str | None) -> Path:
         return store_folder(project or click.get_current_context().meta.get(_PROJECT), store)
 
-    command = with_options(gathered("folder", folder, "project", "store")(command), _PLACE)
+    command = with_options(gathered("folder", folder)(command), _PLACE)
     return takes("options", Options, _FLAGS)(command)
 
 

@@ -17,6 +17,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
+from itertools import chain
 from typing import Final
 
 from echoless.matching.facts import Facts, facts_of, remembered
@@ -119,18 +120,15 @@ def lost_facts(sources: Sequence[str], text: str) -> LostFacts:
     content = _Content(text)
     texts = [_Content(source) for source in sources]
     sources = [rest for rest in map(content.without_quoted, sources) if rest]
-    return LostFacts(
-        _each_once(lost for source in sources for lost in content.lost_numbers(source)),
-        _each_once(lost for source in sources for lost in content.lost_names(source)),
-        _each_once(lost for source in sources for lost in content.lost_negations(source)),
-        _each_once(lost for source in sources for lost in content.lost_dates(source)),
-        _each_once(lost for source in sources for lost in content.lost_decisions(source)),
-        _each_once(
-            lost
-            for source in sources
-            for lost in (*content.lost_words(source), *content.lost_difference(source, texts))
-        ),
+    checks = (
+        content.lost_numbers,
+        content.lost_names,
+        content.lost_negations,
+        content.lost_dates,
+        content.lost_decisions,
+        lambda source: (*content.lost_words(source), *content.lost_difference(source, texts)),
     )
+    return LostFacts(*(_each_once(chain.from_iterable(map(c, sources))) for c in checks))
 
 
 def added_facts(sources: Sequence[str], text: str) -> tuple[str, ...]:

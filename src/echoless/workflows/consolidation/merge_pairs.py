@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -22,7 +21,6 @@ from echoless.execution.plan import Plan, PlanBasis, make_plan
 from echoless.models.encoders.vectorizer import MemoryVectoriser
 from echoless.models.llm import Embed
 from echoless.stores.base import Store
-from echoless.stores.ledger import Mark
 from echoless.workflows.consolidation.fact_check import lost_facts
 from echoless.workflows.consolidation.rewrite import NewVectors, new_text
 
@@ -125,8 +123,13 @@ def plan_merge(
     stays, goes = _two(store, keep, remove)
     chosen = settings or resolve(Choices(), proposed=store.profile)
     marks = store.ledger.marks_about([keep, remove])
-    for memory in (stays, goes):
-        _check_visible(store, memory, marks)
+    for id_ in (keep, remove):
+        if mark := marks.get(id_):
+            undo = command_line("undo", store.url, mark.run or "RUN")
+            raise UsageError(
+                f"{id_} stands hidden behind {mark.survivor} already. Merge that one, or undo the "
+                f"run that hid it first: `{undo}`."
+            )
     prior = {mark.survivor for mark in marks.values()} | store.ledger.sticky()
     check_pair(store, stays, goes, prior, chosen.profile)
     rewrites = {}
@@ -182,20 +185,6 @@ def _two(store: Store, a: str, b: str) -> tuple[Memory, Memory]:
         if id_ not in memories:
             raise InputError(f"There is no memory {id_!r} in {store.url}.")
     return memories[a], memories[b]
-
-
-def _check_visible(store: Store, memory: Memory, marks: Mapping[str, Mark]) -> None:
-    """Checks that a memory is not hidden already.
-
-    Raises:
-        UsageError: It is.
-    """
-    if mark := marks.get(memory.id):
-        undo = command_line("undo", store.url, mark.run or "RUN")
-        raise UsageError(
-            f"{memory.id} stands hidden behind {mark.survivor} already. Merge that one, or undo "
-            f"the run that hid it first: `{undo}`."
-        )
 
 
 def check_pair(

@@ -178,19 +178,6 @@ def _batches(questions: Iterable[Question], size: int) -> Iterator[list[Question
 
 
 @dataclass(frozen=True, slots=True)
-class _Measured:
-    """The similarities of a pair before it is judged.
-
-    Attributes:
-        similarity: To report: the cosine, else shared wording.
-        signals: For the judge; empty if no detector the judge relies on proposes the pair.
-    """
-
-    similarity: float
-    signals: dict[str, float]
-
-
-@dataclass(frozen=True, slots=True)
 class _PairJudge:
     """The judge of one run, with its profile, vectors and verifier."""
 
@@ -212,8 +199,8 @@ class _PairJudge:
         }
         fit = [place for place, reason in reasons.items() if not reason]
         measured = dict(zip(fit, self._measured([questions[place] for place in fit]), strict=True))
-        asked = [place for place in fit if measured[place].signals]
-        pairs = [Pair(questions[p].a, questions[p].b, measured[p].signals) for p in asked]
+        asked = [place for place in fit if measured[place][1]]
+        pairs = [Pair(questions[p].a, questions[p].b, measured[p][1]) for p in asked]
         verdicts = verdicts_on(self.judge, self.profile, pairs)
         if self.consultation is not None:
             verdicts = self.consultation.settle(pairs, verdicts, self.tally)
@@ -225,7 +212,7 @@ class _PairJudge:
                 similarity = float(question.a.content == question.b.content)
                 verdict = Unsure(Evidence(NOT_COMPARED, "none", similarity, note=barred, veto=True))
             else:
-                similarity = measured[place].similarity
+                similarity = measured[place][0]
                 verdict = given.get(place) or Distinct(
                     Evidence("not-alike", "lexical", similarity, note=not_proposed)
                 )
@@ -245,8 +232,8 @@ class _PairJudge:
             return "the one that says less is pinned"
         return ""
 
-    def _measured(self, questions: Sequence[Question]) -> list[_Measured]:
-        """Returns the similarities of each pair.
+    def _measured(self, questions: Sequence[Question]) -> list[tuple[float, dict[str, float]]]:
+        """Returns the similarity of each pair to report, and the signals for the judge.
 
         The full judge reads the texts, and is always asked. The others trust that a detector of
         their profile proposed the pair, so for them one has to.
@@ -260,7 +247,7 @@ class _PairJudge:
                 self.tally.skip(WORDS_ONLY, question.id)
             similarity = signals.get("semantic", signals["lexical"])
             full = self.profile.judge == "full"
-            measured.append(_Measured(similarity, signals if full else self._proposals(question)))
+            measured.append((similarity, signals if full else self._proposals(question)))
         return measured
 
     def _proposals(self, question: Question) -> dict[str, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Final, Literal, TypeAlias, get_args
 
 from echoless.core import json_codec as codec
@@ -59,19 +59,9 @@ class Answer:
 
     def to_json(self) -> dict[str, Json]:
         """Returns the data of its event in the ledger."""
-        return {
-            "key": self.key,
-            "kind": self.kind,
-            "choice": self.choice,
-            "ids": list(self.ids),
-            "survivor": self.survivor,
-            "hidden": list(self.hidden),
-            "apart": [list(pair) for pair in self.apart],
-            "times": self.times,
-            "text": self.text,
-            "batch": self.batch,
-            "at": self.at,
-        }
+        data = asdict(self)
+        del data["number"]
+        return data
 
 
 def answer_words(answer: Answer) -> str:
