@@ -59,7 +59,7 @@ def test_an_older_value_goes_behind_the_newer_one_and_comes_back(
     assert plan(findings).actions == ()
     made = plan(findings, updates=updates)
     (action,) = made.actions
-    assert action.why == "newer value: 5433, not 5432; said on 2026-08-12"
+    assert action.why == "was 5432, now 5433; said on 2026-08-12"
     with open_store(path) as store:
         run = apply(store, made)
         assert not run.refused
