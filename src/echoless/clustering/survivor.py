@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeAlias
 
 from echoless.clustering.noise_score import Carried, carried, cleanliness
@@ -263,7 +264,8 @@ class Standing:
         """
         self._junk, self._readings = junk, readings
         self._carried: dict[str, Carried] = {}
-        self.criteria = [c for c in _criteria(order, self._read) if reads or not c.reads]
+        read = partial(_junk_of, self._carried, junk)  # a method would hold on to the order
+        self.criteria = [c for c in _criteria(order, read) if reads or not c.reads]
         self.sticky = order not in _OUTRANKING
         self.prior = prior
         self._keys: dict[str, tuple[float | str, ...]] = {}
@@ -286,14 +288,14 @@ class Standing:
             self._keys[memory.id] = key
         return key
 
-    def _read(self, memory: Memory) -> Carried:
-        """Returns the junk that a text carries."""
-        known = self._carried.get(memory.content)
-        return known or cleanliness(memory.content, self._junk)
-
     def differs(self, one: Memory, other: Memory, criterion: int) -> bool:
         """Checks whether two memories differ in a criterion, by its number."""
         return self.key(one)[_SETTLED + criterion] != self.key(other)[_SETTLED + criterion]
+
+
+def _junk_of(carried: Mapping[str, Carried], junk: JunkPolicy, memory: Memory) -> Carried:
+    """Returns the junk that a text carries."""
+    return carried.get(memory.content) or cleanliness(memory.content, junk)
 
 
 _SETTLED: Final = 5

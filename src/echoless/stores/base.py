@@ -552,10 +552,13 @@ def new_files(store: Store) -> str | None:
     """Returns which files the first write made beside a memory, and that Git sees them."""
     if not isinstance(store, TextFiles) or store.ledger_file is None:
         return None
-    started = store.ledger.events(kind="run_started")
-    undone = store.ledger.events(kind="run_undone")
-    if len(list(islice(started, 2))) != 1 or list(islice(undone, 1)):
-        return None
+    try:
+        started = store.ledger.events(kind="run_started")
+        undone = store.ledger.events(kind="run_undone")
+        if len(list(islice(started, 2))) != 1 or list(islice(undone, 1)):
+            return None
+    except StoreError:
+        return None  # the write is done; `check` tells of a damaged ledger
     root = store.root
     names = (store.ledger_file.name, f".{root.name}.lock", ".echoless-archive")
     made = (folder / name for folder in (root.parent, root) for name in names)

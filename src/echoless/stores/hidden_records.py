@@ -169,7 +169,7 @@ class HidesOnRequest(BesideSidecar):
     def owner_view(self) -> OwnerView:
         """Returns what the program that owns the store sees of hidden memories."""
         if self.hiding == "mark":
-            return OwnerView(f"{self.owner_reads} go on seeing them", self._moving_url())
+            return self._seen_view(f"{self.owner_reads} go on seeing them")
         lost = f" {self.unrestored}" if self.unrestored else ""
         if self.way == "expire":
             return OwnerView(
@@ -180,6 +180,10 @@ class HidesOnRequest(BesideSidecar):
             f"Hidden memories lie in {self.ledger_name} and no longer in the store: "
             f"{self.owner_reads} do not see them. `echoless undo` puts them back.{lost}"
         )
+
+    def _seen_view(self, sentence: str) -> OwnerView:
+        """Returns the view of an owner's program that sees all, with the way to change it."""
+        return OwnerView(sentence, self._moving_url())
 
     def _moving_url(self) -> str:
         """Returns the URL of this store under which its own program sees no hidden memories."""

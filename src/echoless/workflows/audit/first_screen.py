@@ -41,7 +41,7 @@ _WORDS: Final = {"update": "replaced by", "contradiction": "or", "subsumes": "bu
 """What stands before the second memory of a pair; `and` for any other kind."""
 _VALUES: Final = re.compile(r"(?:may not both be true: )?(was .*|.* or .*)")
 """A reason that names both values."""
-_NOTES: Final = 2
+_NOTES: Final = 1
 """Notes of the run that are shown."""
 
 _Item: TypeAlias = Sequence[Block]
@@ -88,7 +88,7 @@ def first_screen(
         yield from _part(HELD[kind][0], "pair", *screen.pairs(kind))
     yield from _part("Much in common", "pair", *screen.overlaps())
     yield from _part("One sentence, other values", "series", *screen.series())
-    yield from _part("Noted", "line", *screen.remarks())
+    yield from list(_part("Noted", "line", *screen.remarks()))[:-1]
     if report.groups:
         yield command(command_line("dedup", name), before="Preview a plan:    ", level=0)
     if report.groups or report.held:
