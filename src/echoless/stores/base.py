@@ -17,7 +17,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol, Self, runtime_checkable
 
-from echoless.core.errors import StoreError, StoreLocked, UsageError
+from echoless.core.errors import EcholessError, StoreError, StoreLocked, UsageError
 from echoless.core.model import Memory
 from echoless.stores.ledger import Ledger, Mark
 from echoless.stores.scope import ALL, Head, Scope
@@ -557,7 +557,7 @@ def new_files(store: Store) -> str | None:
         undone = store.ledger.events(kind="run_undone")
         if len(list(islice(started, 2))) != 1 or list(islice(undone, 1)):
             return None
-    except StoreError:
+    except EcholessError:
         return None  # the write is done; `check` tells of a damaged ledger
     root = store.root
     names = (store.ledger_file.name, f".{root.name}.lock", ".echoless-archive")
