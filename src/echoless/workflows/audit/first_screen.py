@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, TypeAlias
 
 from echoless.core.commands import command_line
@@ -93,17 +94,15 @@ def first_screen(
         yield command(command_line("dedup", name), before="Preview a plan:    ", level=0)
     if report.groups or report.held:
         yield command(command_line("review", name), before="Decide one by one: ", level=0)
-    whole = command_line("audit", name, "--explain")
-    yield command(whole, before="See all of it:     ", level=0)
+    yield command(command_line("audit", name, "--explain"), before="See all of it:     ", level=0)
 
 
 def _part(title: str, noun: str, items: Sequence[_Item], whole: int) -> Iterator[Block]:
     """Yields some of the items of one kind under a title that counts all; nothing for none."""
     if not whole:
         return
-    counted = count(whole, noun, "series" if noun == "series" else None)
     some = "" if len(items) == whole else f"{number(len(items))} of "
-    yield say(strong(title), f"  {some}{counted}")
+    yield say(strong(title), f"  {some}{count(whole, noun, 'series' * (noun == 'series') or None)}")
     for item in items:
         yield from item
     yield Gap()
@@ -164,30 +163,25 @@ class _Screen:
     def groups(self) -> tuple[Sequence[_Item], int]:
         """Returns the largest groups: the survivor and the first of the others."""
         groups = self._report.groups
-        shown = groups[: self._size.top]
-        return [
-            self._group(g.survivor, [(m.id, m.verdict) for m in g.members]) for g in shown
-        ], len(groups)
+        some = ((g.survivor, [(m.id, m.verdict) for m in g.members]) for g in groups)
+        return [self._group(*each) for each in islice(some, self._size.top)], len(groups)
 
     def shared(self) -> tuple[Sequence[_Item], int]:
         """Returns the largest groups across namespaces, which no plan touches."""
         groups = self._between.groups
-        shown = groups[: self._size.of("near")]
-        return [
-            self._group(g.first, [(m.memory, m.verdict) for m in g.members]) for g in shown
-        ], len(groups)
+        some = ((g.first, [(m.memory, m.verdict) for m in g.members]) for g in groups)
+        return [self._group(*each) for each in islice(some, self._size.of("near"))], len(groups)
 
     def _group(
         self, first: str | Whereabouts, members: Sequence[tuple[str | Whereabouts, str | None]]
     ) -> _Item:
         """Returns a group in some lines."""
         some = members[: self._size.members]
-        lines = [self._line(first)]
-        for member, verdict in some:
-            lines.append(self._line(member, "= " if verdict == "duplicate" else "< ", level=2))
-        if left := len(members) - len(some):
-            lines.append(say(f"{number(left)} more", level=2))
-        return lines
+        signs = ("= " if verdict == "duplicate" else "< " for _, verdict in some)
+        lines = [self._line(m, sign, level=2) for (m, _), sign in zip(some, signs, strict=True)]
+        left = len(members) - len(some)
+        more = [say(f"{number(left)} more", level=2)] if left else []
+        return [self._line(first), *lines, *more]
 
     def overlaps(self) -> tuple[Sequence[_Item], int]:
         """Returns the notes that stay apart though most of one is in the other."""
