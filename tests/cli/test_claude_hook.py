@@ -121,7 +121,7 @@ def test_what_another_value_says_replaces_the_older_one(
     names = ("--memory", "first.jsonl", "--memory", "second.jsonl", *words)
     told = context(hook(event(project, "PostToolUse", **wrote(second)), *names))
     assert f"- second.jsonl:1: this replaces first.jsonl:1: {PORT} (" in told
-    assert "correct or remove the old one" in told
+    assert "change or remove the old one" in told
     assert "said already" not in told
 
 

@@ -165,7 +165,7 @@ def _context(made: Sequence[Repeat], event: HookEvent) -> str:
     if not all(replaces):
         lines.append("Of what is said twice keep one; put what only the other says into it.")
     if any(replaces):
-        lines.append("Of what is replaced correct or remove the old one, if you agree.")
+        lines.append("Of what is replaced change or remove the old one, if you agree.")
     return visible(OUTPUT.reason("\n".join(lines)))
 
 

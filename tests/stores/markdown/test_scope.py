@@ -9,7 +9,7 @@ import pytest
 
 from echoless import apply, between_namespaces, check, find, open_store, plan, undo
 from echoless.core.model import (
-    BY_MODEL,
+    IN_OTHER_WORDS,
     UNDER,
     Evidence,
     Memory,
@@ -145,7 +145,7 @@ def test_a_heading_whose_words_the_line_says_itself_limits_nothing(tmp_path: Pat
 
 
 def test_under_other_headings_the_model_needs_words_that_both_share() -> None:
-    said = Subsumes(Evidence(BY_MODEL, "semantic", 0.8, chance=0.9), "b")
+    said = Subsumes(Evidence(IN_OTHER_WORDS, "semantic", 0.8, chance=0.9), "b")
     short, far = "Kafka carries all events of the shop", "Brokers listen behind infra/net/edge.yaml"
     near = "Never push directly to main; open a pull request."
 
