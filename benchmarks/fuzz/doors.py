@@ -206,6 +206,16 @@ def _runs(store: str) -> set[str]:
         return set()
 
 
+def _order(store: str) -> dict[str, int]:
+    """Returns the place of each run in the order in which they began; none if that is damaged."""
+    try:
+        with open_store(store) as opened:
+            runs = dict.fromkeys(event.run for event in opened.ledger.events())
+            return {run: at for at, run in enumerate(runs)}
+    except Exception:  # noqa: BLE001 - the doors tell this one
+        return {}
+
+
 def _refused(door: Door, store: str, before: object, files: dict[str, bytes]) -> Iterator[Wrong]:
     """The ledger may tell of a run that did nothing; all else is as it was."""
     if _picture(store) != before:
@@ -232,7 +242,9 @@ def _there_and_back(door: Door, target: Target, codes: Counter[int]) -> Iterator
         if _picture(store) != before:
             yield Wrong("not undone", door.name, "changed the store and named no run", "", output)
         return
-    for run in reversed(runs):  # one command may make several runs: the last is the first to go
+    order = _order(store)
+    # one command may make several runs: the last is the first to go
+    for run in sorted(runs, key=lambda each: order.get(each, len(order)), reverse=True):
         back = Door(f"undo after {door.name}", ("undo", "{store}", run))
         code, output, wrong = command(back, store, codes)
         yield from wrong
