@@ -42,7 +42,7 @@ from echoless.core.settings import Choices, Settings
 from echoless.stores import Store, open_store
 from echoless.workflows.answer_texts import answer_texts
 from echoless.workflows.audit.between import Between, between_namespaces
-from echoless.workflows.audit.first_screen import ScreenSize, first_screen
+from echoless.workflows.audit.first_screen import first_screen
 from echoless.workflows.audit.incremental import audit_store
 from echoless.workflows.audit.report import Report, audit, report_json, share_limit
 from echoless.workflows.audit.report_blocks import (
@@ -460,8 +460,7 @@ def _blocks(
         return [*answer_blocks(report), say(f"The report is in {form.html_file}.")]
     title = Heading(f"Audit of {without_password(name)}")
     if form.format is None and not form.extent.explain:
-        size = ScreenSize(form.extent.top, form.extent.members, form.extent.pairs)
-        screen = first_screen(store, report, size, name, wider)
+        screen = first_screen(store, report, form.extent, name, wider)
         return [title, *screen, *second_look_blocks(second)]
     report_extent = replace(_REPORT, explain=form.extent.explain, repeat=form.extent.repeat)
     extent = _SUMMARY if form.github else form.extent_of(report_extent)

@@ -7,8 +7,7 @@ left out. `report_blocks` has the whole report.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final, TypeAlias
 
@@ -26,13 +25,12 @@ from echoless.core.document import (
     say,
     strong,
 )
-from echoless.core.model import Memory
 from echoless.core.secret_masking import learn
 from echoless.stores.base import Store
 from echoless.workflows.audit.between import Between, SharedPair, Whereabouts
 from echoless.workflows.audit.namespace_report import ReportedPair
 from echoless.workflows.audit.report import Report
-from echoless.workflows.audit.report_blocks import HELD, answer_blocks, held_pairs
+from echoless.workflows.audit.report_blocks import HELD, Extent, answer_blocks, held_pairs
 
 _MADE_UP: Final = re.compile(r"(?:[a-z]{1,4}-)?[0-9a-f-]{10,}")
 """Ids that say nothing to a person: digests and UUIDs."""
@@ -40,7 +38,7 @@ _PRINT: Final = re.compile(r"(?<=.)#[0-9a-f]{8,}(?:-\d+)?$")
 """What tells the lines of one file apart in their ids."""
 _WORDS: Final = {"update": "replaced by", "contradiction": "or", "subsumes": "but"}
 """What stands before the second memory of a pair; `and` for any other kind."""
-_VALUES: Final = re.compile(r"(?:may not both be true: )?(was .*|.* or .*)")
+_VALUES: Final = re.compile(r"(?:may not both be true: (?=.* or )|(?=was ))(.*)")
 """A reason that names both values."""
 _NOTES: Final = 1
 """Notes of the run that are shown."""
@@ -48,38 +46,20 @@ _NOTES: Final = 1
 _Item: TypeAlias = Sequence[Block]
 
 
-@dataclass(frozen=True, slots=True)
-class ScreenSize:
-    """How much of a report the first screen shows.
-
-    Attributes:
-        top: Groups, the largest first.
-        members: Members of each of these groups.
-        pairs: Pairs of each kind; a third of it where nothing is out of date or in doubt.
-    """
-
-    top: int = 3
-    members: int = 2
-    pairs: int = 3
-
-    def of(self, kind: str) -> int:
-        """Returns how many pairs of a kind are shown."""
-        return self.pairs if kind in {"update", "contradiction"} else -(-self.pairs // 3)
-
-
 def first_screen(
-    store: Store, report: Report, size: ScreenSize, name: str, between: Between | None = None
+    store: Store, report: Report, extent: Extent, name: str, between: Between | None = None
 ) -> Iterator[Block]:
     """Yields the first screen.
 
     Args:
         store: Open, the one that was audited.
         report: The figures.
-        size: How much of it is shown.
+        extent: How many groups, members and pairs are shown; of pairs that are neither out of date
+            nor in conflict a third.
         name: The store, as a person typed it.
         between: What several of its namespaces say, where that was looked at.
     """
-    screen = _Screen(report, size, between or Between(), store)
+    screen = _Screen(report, extent, between or Between(), store)
     yield from answer_blocks(report)
     yield Gap()
     yield from _part("Out of date", "pair", *screen.pairs("update"))
@@ -102,7 +82,8 @@ def _part(title: str, noun: str, items: Sequence[_Item], whole: int) -> Iterator
     if not whole:
         return
     some = "" if len(items) == whole else f"{number(len(items))} of "
-    yield say(strong(title), f"  {some}{count(whole, noun, 'series' * (noun == 'series') or None)}")
+    many = noun if noun == "series" else None
+    yield say(strong(title), f"  {some}{count(whole, noun, many)}")
     for item in items:
         yield from item
     yield Gap()
@@ -111,30 +92,35 @@ def _part(title: str, noun: str, items: Sequence[_Item], whole: int) -> Iterator
 class _Screen:
     """The items of each part of the screen, and how many there are."""
 
-    def __init__(self, report: Report, size: ScreenSize, between: Between, store: Store) -> None:
-        self._report, self._size, self._between = report, size, between
+    def __init__(self, report: Report, extent: Extent, between: Between, store: Store) -> None:
+        self._report, self._extent, self._between = report, extent, between
         self._held = {kind: self._once(pairs) for kind, pairs in held_pairs(report).items()}
-        self._memories: Mapping[str, Memory] = {}
         ids = list(dict.fromkeys(self._ids()))
         self._memories = store.get(ids)
         learn(self._memories.get(id_) for id_ in ids)
 
+    def _most(self, kind: str) -> int:
+        """Returns how many pairs of a kind are shown."""
+        most = self._extent.pairs
+        return most if kind in {"update", "contradiction"} else -(-most // 3)
+
     def _once(self, pairs: Sequence[ReportedPair]) -> Sequence[ReportedPair]:
         """Returns the pairs without those that say of a copy what another says of its survivor."""
-        behind = self._report.behind
-        once = {frozenset(behind.get(id_, id_) for id_ in p.ids): p for p in reversed(pairs)}
-        return [pair for pair in pairs if pair in once.values()]
+        behind, once = self._report.behind, dict[frozenset[str], ReportedPair]()
+        for pair in pairs:
+            once.setdefault(frozenset(behind.get(id_, id_) for id_ in pair.ids), pair)
+        return list(once.values())
 
     def _ids(self) -> Iterator[str]:
         """Yields the memories that are shown."""
         for kind, pairs in self._held.items():
-            for pair in pairs[: self._size.of(kind)]:
+            for pair in pairs[: self._most(kind)]:
                 yield from (pair.a, pair.b)
-        for group in self._report.groups[: self._size.top]:
-            yield from group.ids[: self._size.members + 1]
-        for overlap in self._report.overlaps[: self._size.of("near")]:
+        for group in self._report.groups[: self._extent.top]:
+            yield from group.ids[: self._extent.members + 1]
+        for overlap in self._report.overlaps[: self._most("near")]:
             yield from (overlap.a, overlap.b)
-        for series in self._report.series[: self._size.of("near")]:
+        for series in self._report.series[: self._most("near")]:
             yield series.newest or series.members[0]
 
     def _line(
@@ -153,7 +139,7 @@ class _Screen:
         across = [pair for pair in self._between.pairs if pair.verdict == kind]
         all_: list[ReportedPair | SharedPair] = [*self._held.get(kind, ()), *across]
         items = []
-        for pair in all_[: self._size.of(kind)]:
+        for pair in all_[: self._most(kind)]:
             values = _VALUES.fullmatch(quoted(pair.sentence)) if kind in _WORDS else None
             behind = f" ({values[1]})" if values else ""
             second = self._line(pair.b, f"{_WORDS.get(kind, 'and')} ", behind, level=2)
@@ -164,19 +150,19 @@ class _Screen:
         """Returns the largest groups: the survivor and the first of the others."""
         groups = self._report.groups
         some = ((g.survivor, [(m.id, m.verdict) for m in g.members]) for g in groups)
-        return [self._group(*each) for each in islice(some, self._size.top)], len(groups)
+        return [self._group(*each) for each in islice(some, self._extent.top)], len(groups)
 
     def shared(self) -> tuple[Sequence[_Item], int]:
         """Returns the largest groups across namespaces, which no plan touches."""
         groups = self._between.groups
         some = ((g.first, [(m.memory, m.verdict) for m in g.members]) for g in groups)
-        return [self._group(*each) for each in islice(some, self._size.of("near"))], len(groups)
+        return [self._group(*each) for each in islice(some, self._most("near"))], len(groups)
 
     def _group(
         self, first: str | Whereabouts, members: Sequence[tuple[str | Whereabouts, str | None]]
     ) -> _Item:
         """Returns a group in some lines."""
-        some = members[: self._size.members]
+        some = members[: self._extent.members]
         signs = ("= " if verdict == "duplicate" else "< " for _, verdict in some)
         lines = [self._line(m, sign, level=2) for (m, _), sign in zip(some, signs, strict=True)]
         left = len(members) - len(some)
@@ -191,7 +177,7 @@ class _Screen:
                 self._line(each.a),
                 self._line(each.b, "and ", f" ({percent(each.largest)} of one)", level=2),
             )
-            for each in overlaps[: self._size.of("near")]
+            for each in overlaps[: self._most("near")]
         ]
         return items, len(overlaps)
 
@@ -200,7 +186,7 @@ class _Screen:
         series = self._report.series
         items = [
             (self._line(s.newest or s.members[0], behind=f" ({number(len(s.members))} times)"),)
-            for s in series[: self._size.of("near")]
+            for s in series[: self._most("near")]
         ]
         return items, len(series)
 
