@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import lzma
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +17,11 @@ from typing import Final, get_args
 
 import numpy as np
 
-from echoless.core.model import Memory, Pair, Verdict, merges
+from echoless.core.model import Contradiction, Memory, Pair, Update, Verdict, merges
 from echoless.core.profiles import MergeUse
 from echoless.core.run_notes import Tally
 from echoless.matching.decision import features, rule_features
+from echoless.matching.judge import DOUBTED
 from echoless.matching.pair_model import PairScorer, Scores, open_network
 from echoless.matching.rule_judge import SETTLED, RuleJudge
 from echoless.matching.rules import forbidden
@@ -74,6 +76,30 @@ def rows_of(sets: dict[str, list[Example]], weights: Path) -> Iterator[Row]:
         for example, verdict, score in zip(examples, verdicts, scores, strict=True):
             plain = rule_features(example.a, example.b, verdict)
             yield Row(source, example, verdict, plain, score)
+
+
+def confirmed(path: Path, weights: Path, conflict: dict) -> dict:
+    """Returns a model of which conflicts of the rules the pair model confirms, or doubts.
+
+    It learns from what the two say of pairs without labels, so it only orders questions.
+
+    Args:
+        path: Close pairs (`a`, `b`) in JSON Lines, packed with xz.
+        weights: Folder of the pair model.
+        conflict: The model of conflicts, as it is stored.
+    """
+    judge, pairs = RuleJudge(), []
+    with lzma.open(path, "rt", encoding="utf-8") as lines:
+        for line in map(json.loads, lines):
+            sides = (Memory(id=side, content=line[side]) for side in "ab")
+            if isinstance(
+                judge.judge(pair := Pair(*sides, {"lexical": 0.5})), Update | Contradiction
+            ):
+                pairs.append(Example(pair.a.content, pair.b.content, None, None, None, "close", ""))
+    rows = [row for row in rows_of({"close": pairs}, weights) if row.scores is not None]
+    told = (chances(conflict, rows) >= DOUBTED).astype(float)
+    print(f"{len(rows)} conflicts of the rules, {told.mean():.2f} of them confirmed or doubted")
+    return model_of(rows, told, plain=True)
 
 
 def fitted(
@@ -218,6 +244,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, nargs="*", default=[])
     parser.add_argument("--notes", type=Path, help="labelled notes that were not trained on")
     parser.add_argument("--more", type=Path, nargs="*", default=[], help="further labelled pairs")
+    parser.add_argument("--close", type=Path, required=True, help="close pairs without labels")
     parser.add_argument("--weights", type=Path, required=True)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--merge", type=float, nargs=3, default=MERGE, metavar=USES)
@@ -259,6 +286,7 @@ def main() -> None:
         "prior": prior,
         "same": calibrated(model_of(open_, same), open_, same),
         "conflict": conflict,
+        "confirmed": confirmed(chosen.close, chosen.weights, conflict),
     }
     if chosen.out:
         chosen.out.write_text(json.dumps(stored, indent=1) + "\n", "utf-8")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 
@@ -214,6 +216,70 @@ def test_a_text_that_adds_is_merged_by_the_model_alone() -> None:
     assert none.left_out == {"": 2}
 
 
+def reworded(count: int) -> list[Pair]:
+    """Pairs that the rules leave open, each of another team and room."""
+    names = [f"{first}{last}" for first in "bdfgklmnprst" for last in ("ora", "ilo", "una", "eki")]
+    places = itertools.product(names, names)
+    return [
+        pair(f"The {a} team moved to the {b} room.", f"The {b} room is where {a} people now sit.")
+        for a, b in itertools.islice(places, count)
+    ]
+
+
+class Flat(PairScorer):
+    """A scorer that finds some texts the same, and nothing in the others."""
+
+    def __init__(self, same: AbstractSet[str]) -> None:
+        super().__init__(open_network)
+        self.same, self.asked = same, 0
+
+    def score(self, pairs: Sequence[tuple[str, str]], *_args: Any, **_named: Any) -> Any:
+        self.asked += len(pairs)
+        return [Scores(6, 6, -6) if self.same & {a, b} else Scores(-6, -6, -6) for a, b in pairs]
+
+
+@pytest.mark.parametrize(("copies", "asked"), [(0, 200), (600, 600)])
+def test_where_answers_tell_nothing_less_likely_pairs_are_not_asked_about(
+    copies: int, asked: int
+) -> None:
+    pairs = reworded(600)
+    scorer, questions = Flat({p.a.content for p in pairs[:copies]}), Questions(4000)
+    judge = LearnedJudge(RuleJudge(), scorer, Tally(), questions=questions)
+    verdicts = judge.judge_all(pairs)
+    assert questions.left_out.total() == len(pairs) - scorer.asked
+    assert asked <= scorer.asked <= asked + 100
+    assert sum(map(merges, verdicts)) == copies
+
+
+def test_without_a_budget_all_are_asked_about_whatever_the_answers_tell() -> None:
+    scorer = Flat(frozenset())
+    LearnedJudge(RuleJudge(), scorer, Tally(), questions=Questions()).judge_all(reworded(400))
+    assert scorer.asked == 400
+
+
+def test_a_likelier_pair_that_comes_later_is_asked_about_all_the_same() -> None:
+    pairs = reworded(600)
+    scorer, questions = Flat(frozenset()), Questions(4000)
+    judge = LearnedJudge(RuleJudge(), scorer, Tally(), questions=questions)
+    judge.judge_all(pairs)
+    before = scorer.asked
+    likely = pair(
+        "The backup runs at night on hosts.", "The backup runs on hosts at night, always."
+    )
+    judge.judge_all([*pairs[-5:], likely])
+    assert scorer.asked == before + 1
+
+
+def test_a_copy_in_other_case_and_spaces_is_merged_without_a_question() -> None:
+    scorer = Flat(frozenset())
+    judge = LearnedJudge(RuleJudge(), scorer, Tally())
+    verdict = judge.judge(
+        pair("Owner Kim: Letters go to Bob.", "owner  kim:  letters  go  to  bob")
+    )
+    assert merges(verdict)
+    assert scorer.asked == 0
+
+
 @pytest.mark.parametrize(
     ("path", "barred"),
     [("release.md", False), ("./docs/topics/release.md", False), ("docs/old/release.md", True)],
@@ -260,7 +326,7 @@ class Asked(PairScorer):
     pairs: Sequence[tuple[str, str]] = ()
 
     def score(self, pairs: Sequence[tuple[str, str]], *args: Any, **named: Any) -> Any:
-        self.pairs = pairs
+        self.pairs = [*self.pairs, *pairs]
         return super().score(pairs, *args, **named)
 
 

@@ -58,6 +58,8 @@ class Decision:
             chooses whom to ask about.
         same: Whether one text contains all statements of the other.
         conflict: Whether the two tell another value or state of one thing.
+        confirmed: Whether the pair model confirms a conflict of the rules, or doubts it, without
+            what it says: it orders these questions.
         ask: Probability of `prior` from which the pair model is asked.
         merge: Probability of `same` from which two memories are merged, as `Profile.use` says.
         review: Probability of `same` from which a person is asked.
@@ -67,6 +69,7 @@ class Decision:
     prior: Logistic
     same: Logistic
     conflict: Logistic
+    confirmed: Logistic
     ask: float
     merge: float
     review: float
@@ -88,12 +91,13 @@ def shipped_decision(use: MergeUse = "default") -> Decision:
         DamagedPackage: The file is not as it was installed.
     """
     stored = shipped_json("matching/decision.json")
-    prior, same, conflict = (
+    prior, same, conflict, confirmed = (
         Logistic(stored[name]["weights"], stored[name]["bias"])
-        for name in ("prior", "same", "conflict")
+        for name in ("prior", "same", "conflict", "confirmed")
     )
     ask, review, alarm = (float(stored[name]) for name in ("ask", "review", "alarm"))
-    return Decision(prior, same, conflict, ask, float(stored["merge"][use]), review, alarm)
+    merge = float(stored["merge"][use])
+    return Decision(prior, same, conflict, confirmed, ask, merge, review, alarm)
 
 
 @ByText
