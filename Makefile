@@ -80,7 +80,8 @@ train: $(TRAINING)/.ready ## The pair model from data to weights, a day on two c
 	PYTHONPATH=.:src $(TRAINING)/bin/python -m training.train --base e5 --layers 0 1 2 3 4 5 6 7 --data $(DATA) \
 		--rate 8e-5 --steps 20000 --workers 2 --out build/pair_model
 	PYTHONPATH=.:src $(TRAINING)/bin/python -m training.export build/pair_model/checkpoint.pt --out $(WEIGHTS)
-	$(BIN)/python -m training.fit --data $(DATA) --notes $(DATA)/notes_fit.jsonl --weights $(WEIGHTS) \
+	$(BIN)/python -m training.fit --data $(DATA) --notes $(DATA)/notes_fit.jsonl \
+		--close $(DATA)/close_pairs.jsonl.xz --weights $(WEIGHTS) \
 		--out src/echoless/matching/decision.json
 
 check: lint types layers budgets site test fuzz faults ## Everything that must hold.
