@@ -66,6 +66,15 @@ class Masks:
         """Returns how many different secrets were masked since `begin`."""
         return len(self._used)
 
+    @property
+    def is_new(self) -> bool:
+        """Checks whether no secret has a number yet: the first one that is masked gets 1."""
+        return not self._numbers
+
+    def recount(self, count: int) -> None:
+        """Counts the secrets that an answer made before shows as masked."""
+        self._used = set(range(1, count + 1))
+
     def begin(self, *, shown: bool | None = None) -> None:
         """Starts the count again at zero; numbers of secrets stay.
 
