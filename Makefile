@@ -60,8 +60,9 @@ types: $(READY) ## Types, strictly.
 layers: $(READY) ## Top may import down, never up.
 	$(BIN)/lint-imports
 
-budgets: $(READY) ## Counts of the source that may only fall: benchmarks/budgets.toml.
+budgets: $(READY) ## Counts of the source and of work that may only fall: benchmarks/budgets.toml, benchmarks/work.toml.
 	$(BIN)/python -m benchmarks.structure --check
+	$(BIN)/python -m benchmarks.work --check
 
 fuzz: $(READY) ## 200 damaged files and messages, other ones for each commit.
 	$(BIN)/python -m benchmarks.fuzz --inputs 200 --jobs 2 --seed "$$(git rev-parse HEAD 2>/dev/null || date +%F)"

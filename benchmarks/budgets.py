@@ -92,19 +92,20 @@ def _read_at(path: Path, commit: str) -> dict[str, int]:
 
 
 def problems(
-    counts: Mapping[str, int], budgets: Mapping[str, int], before: History
+    path: Path, counts: Mapping[str, int], before: History, advice: Mapping[str, str]
 ) -> Iterator[str]:
     """Yields one sentence for each count over its budget and each budget that rose."""
-    for name in COUNTED:
+    budgets = read(path.read_text("utf-8"))
+    for name in advice:
         if name not in budgets:
-            yield f"{name}: has no budget. Write it into {BUDGETS.name}: {counts.get(name)}."
+            yield f"{name}: has no budget. Write it into {path.name}: {counts.get(name)}."
     for name, budget in budgets.items():
         count = counts.get(name)
         if count is None:
-            yield f"{name}: is not counted. Remove it from {BUDGETS.name}, or correct the name."
+            yield f"{name}: is not counted. Remove it from {path.name}, or correct the name."
         elif count > budget:
             over = f"{count:,} is {count - budget:,} over the budget of {budget:,}."
-            yield f"{name}: {over} {COUNTED[name]}"
+            yield f"{name}: {over} {advice[name]}"
         least, commit = before.least.get(name, (budget, ""))
         if budget > least:
             yield (
@@ -135,17 +136,28 @@ def lower(path: Path, counts: Mapping[str, int]) -> list[str]:
     return changes
 
 
-def check(path: Path, counts: Mapping[str, int]) -> tuple[bool, list[str]]:
+def check(
+    path: Path,
+    counts: Mapping[str, int],
+    advice: Mapping[str, str] = COUNTED,
+    module: str = "benchmarks.structure",
+) -> tuple[bool, list[str]]:
     """Compares counts with their budgets, and these with those of earlier commits.
+
+    Args:
+        path: The file of budgets.
+        counts: By name.
+        advice: What to do about each that is too large.
+        module: What writes the smaller ones.
 
     Returns:
         Whether all hold, and what to print.
     """
     budgets, before = read(path.read_text("utf-8")), history(path)
-    wrong = list(problems(counts, budgets, before))
+    wrong = list(problems(path, counts, before, advice))
     lines = [before.note] if before.note else []
     if smaller := below(counts, budgets):
         shown = ", ".join(f"{name} {n:,} of {budgets[name]:,}" for name, n in smaller.items())
         lines.append(f"Below budget: {shown}.")
-        lines.append("Keep what was won: python -m benchmarks.structure --lower")
+        lines.append(f"Keep what was won: python -m {module} --lower")
     return not wrong, [*lines, *wrong]

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from echoless.cli import audit as looking
 from echoless.cli.jobs import jobs_command
 from echoless.cli.main import FAMILIES
 from echoless.core.errors import StoreReadOnly
+from echoless.workflows.audit import incremental as looking
 
 Call = Callable[..., Result]
 

@@ -11,8 +11,6 @@ import click
 from click.core import ParameterSource
 
 from echoless.cli import render
-from echoless.cli.annotations import annotation_lines, summary_file
-from echoless.cli.discovery import audit_all_stores
 from echoless.cli.options import (
     SettingsCommand,
     check_texts,
@@ -40,31 +38,45 @@ from echoless.core.rendering import markdown, reason
 from echoless.core.run_notes import Progress
 from echoless.core.settings import Choices, Settings
 from echoless.stores import Store, open_store
-from echoless.workflows.answer_texts import answer_texts
-from echoless.workflows.audit.between import Between, between_namespaces
-from echoless.workflows.audit.first_screen import first_screen
-from echoless.workflows.audit.incremental import audit_store
-from echoless.workflows.audit.report import Report, audit, report_json, share_limit
-from echoless.workflows.audit.report_blocks import (
-    Extent,
-    answer_blocks,
-    between_blocks,
-    second_look_blocks,
-    stored_audit_blocks,
-)
-from echoless.workflows.dedupe.pipeline import find
-from echoless.workflows.dedupe.secret_masking import learn_answer
-from echoless.workflows.pairs.threshold_comparison import ThresholdComparison, compare_with_judge
+from echoless.workflows.audit.answer_cache import AnswerCache
 
 if TYPE_CHECKING:
+    from echoless.cli import annotations as github
+    from echoless.cli import discovery
     from echoless.web import report as html_report
-    from echoless.workflows.audit import audit_comparison, earlier_audit
+    from echoless.workflows import answer_texts
+    from echoless.workflows.audit import (
+        audit_comparison,
+        between,
+        earlier_audit,
+        first_screen,
+        incremental,
+        report_blocks,
+    )
+    from echoless.workflows.audit import report as reports
     from echoless.workflows.audit.audit_comparison import AuditComparison
+    from echoless.workflows.audit.between import Between
     from echoless.workflows.audit.earlier_audit import EarlierAnswer
-else:  # only --compare and --html need them
-    html_report = lazy_module("echoless.web.report")
+    from echoless.workflows.audit.report import Report
+    from echoless.workflows.audit.report_blocks import Extent
+    from echoless.workflows.dedupe import pipeline, secret_masking
+    from echoless.workflows.pairs import threshold_comparison
+    from echoless.workflows.pairs.threshold_comparison import ThresholdComparison
+else:  # an answer that is known needs none of them
+    answer_texts = lazy_module("echoless.workflows.answer_texts")
     audit_comparison = lazy_module("echoless.workflows.audit.audit_comparison")
+    between = lazy_module("echoless.workflows.audit.between")
+    discovery = lazy_module("echoless.cli.discovery")
     earlier_audit = lazy_module("echoless.workflows.audit.earlier_audit")
+    first_screen = lazy_module("echoless.workflows.audit.first_screen")
+    github = lazy_module("echoless.cli.annotations")
+    html_report = lazy_module("echoless.web.report")
+    incremental = lazy_module("echoless.workflows.audit.incremental")
+    pipeline = lazy_module("echoless.workflows.dedupe.pipeline")
+    report_blocks = lazy_module("echoless.workflows.audit.report_blocks")
+    reports = lazy_module("echoless.workflows.audit.report")
+    secret_masking = lazy_module("echoless.workflows.dedupe.secret_masking")
+    threshold_comparison = lazy_module("echoless.workflows.pairs.threshold_comparison")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +114,7 @@ class FailureLimits:
         Raises:
             UsageError: It is none.
         """
-        return None if self.fail_over is None else share_limit(self.fail_over)
+        return None if self.fail_over is None else reports.share_limit(self.fail_over)
 
     def earlier(self) -> EarlierAnswer | None:
         """Reads the earlier answer, if one was named.
@@ -122,6 +134,9 @@ class FailureLimits:
             before = f"{compared.share.before:.2%}"
             reasons.append(f"{share}, and in {self.compare} it was {before}: it got worse.")
         return reasons
+
+
+NO_LIMITS: Final = FailureLimits(fail_over=None, compare=None, fail_worse=False)
 
 
 def compared_with(
@@ -149,11 +164,11 @@ def compared_with(
 _COUNTS: Final = ("top", "members", "pairs")
 """Options that say how much of a report is shown."""
 
-_REPORT: Final = Extent(top=10, members=10, pairs=3)
-"""How much of the whole report a terminal shows."""
+_REPORT: Final = (10, 10, 3)
+"""How many groups, members and pairs of the whole report a terminal shows."""
 
-_SUMMARY: Final = Extent(top=1_000, members=100, pairs=10)
-"""How much of a report goes into the summary of a GitHub job, which takes a megabyte."""
+_SUMMARY: Final = (1_000, 100, 10)
+"""The same for the summary of a GitHub job, which takes a megabyte."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +176,10 @@ class _Form:
     """How a report is printed.
 
     Attributes:
-        extent: How much of it is shown.
+        top: Groups that are shown.
+        members: Members of each of them that are shown.
+        pairs: Pairs of each kind that are shown.
+        explain: Whether all of the report is shown, with every reason.
         format: `markdown`, or `github`: annotations of a GitHub job, and the report in its summary;
             for a terminal if None.
         as_json: As JSON.
@@ -169,7 +187,10 @@ class _Form:
         texts: With the texts of the memories that the JSON names.
     """
 
-    extent: Extent
+    top: int
+    members: int
+    pairs: int
+    explain: bool
     format: str | None
     as_json: bool
     html_file: Path | None
@@ -193,15 +214,31 @@ class _Form:
         return self.format == "github"
 
     @property
+    def is_plain(self) -> bool:
+        """Checks whether the answer is the report as JSON, and nothing else."""
+        return self.as_json and not (self.texts or self.html_file)
+
+    @property
     def page_alone(self) -> bool:
         """Checks whether the HTML page is the only output; one sentence is printed with it then."""
         return self.html_file is not None and not (self.as_json or self.format)
+
+    @property
+    def extent(self) -> Extent:
+        """Returns how much of a first screen is shown."""
+        return report_blocks.Extent(
+            top=self.top,
+            members=self.members,
+            pairs=self.pairs,
+            explain=self.explain,
+            repeat=with_option,
+        )
 
     def extent_of(self, whole: Extent) -> Extent:
         """Returns how much of a whole report is shown: so much, unless options say how much."""
         source = click.get_current_context().get_parameter_source
         given = {
-            name: getattr(self.extent, name)
+            name: getattr(self, name)
             for name in _COUNTS
             if source(name) is not ParameterSource.DEFAULT
         }
@@ -253,6 +290,7 @@ class _Audited:
         blocks: For a person; none where JSON is wanted.
         annotations: Lines for a GitHub job; none where they are not wanted.
         page: As HTML; empty where it is not wanted.
+        lasting: Whether the next audit of the same files would say the same.
     """
 
     report: Report
@@ -261,6 +299,7 @@ class _Audited:
     blocks: Sequence[Block]
     annotations: Sequence[str]
     page: str
+    lasting: bool
 
 
 @click.command(
@@ -332,7 +371,6 @@ class _Audited:
 @json_option
 @texts_option
 @explain_option
-@gathered("extent", Extent, *_COUNTS, "explain")
 @gathered("form", _Form)
 @gathered("limits", FailureLimits)
 @gathered("scope", _Scope)
@@ -351,13 +389,12 @@ def audit_command(*, scope: _Scope, choices: Choices, limits: FailureLimits, for
     Where the profile trusts a similarity, as those of other programs do, the report ends with a
     second look: which of these pairs the judge that reads the texts would hold back.
     """
-    form = replace(form, extent=replace(form.extent, repeat=with_option))
     form.check()
     scope.check(choices, form)
     limits.check(every_store=scope.every_store)
     limit = limits.share
     if scope.every_store:
-        return audit_all_stores(
+        return discovery.audit_all_stores(
             scope.stores,
             choices,
             form.extent,
@@ -372,11 +409,17 @@ def audit_command(*, scope: _Scope, choices: Choices, limits: FailureLimits, for
 def _audit_each(scope: _Scope, choices: Choices, limits: FailureLimits, form: _Form) -> int:
     """Prints a report for each store and returns the exit code."""
     stores, earlier = scope.stores, limits.earlier()
+    alone = len(stores) == 1 and not scope.across
+    plain = alone and form.is_plain and limits == NO_LIMITS and OUTPUT.is_new
     answers: list[dict[str, Json]] = []
     failed = over = 0
     for store in stores:
+        cache = AnswerCache(store, choices)
+        if plain and (text := cache.text()):
+            click.echo(text)
+            return 0
         try:
-            audited = _audited(store, choices, form, scope, earlier)
+            audited = _audited(store, choices, form, scope, earlier, cache)
         except EcholessError as problem:
             if len(stores) == 1:
                 raise
@@ -388,16 +431,26 @@ def _audit_each(scope: _Scope, choices: Choices, limits: FailureLimits, form: _F
         if form.html_file is not None:
             html_report.write_report(form.html_file, audited.page)
         _print(audited, form)
+        if audited.lasting and not plain:
+            incremental.keep_report(cache, audited.report)
         if reasons := limits.exceeded(audited.report, audited.compared):
             over = TOO_MUCH_REPETITION
             _say_over(reasons, form, store if len(stores) > 1 else "")
     if form.as_json:
-        render.show_json(answers[0] if len(stores) == 1 else {"stores": list(answers)})
+        text = render.json_line(answers[0] if len(stores) == 1 else {"stores": answers}, indent=2)
+        click.echo(text)
+        if plain and audited.lasting:
+            cache.keep_text(text)
     return failed or over
 
 
 def _audited(
-    store: str, choices: Choices, form: _Form, scope: _Scope, earlier: EarlierAnswer | None
+    store: str,
+    choices: Choices,
+    form: _Form,
+    scope: _Scope,
+    earlier: EarlierAnswer | None,
+    cache: AnswerCache,
 ) -> _Audited:
     """Audits one store and returns the results to print."""
     with open_store(store) as opened:
@@ -405,12 +458,13 @@ def _audited(
         second: ThresholdComparison | None = None
         with Bar(quiet=form.as_json) as bar:
             if settings.profile.judge == "full":
-                report = audit_store(opened, settings, progress=bar)
+                report = incremental.audit_file(opened, settings, cache, progress=bar)
             else:
-                findings = find(opened, settings, progress=bar)
-                report = audit(findings)
+                findings = pipeline.find(opened, settings, progress=bar)
+                report = reports.audit(findings)
                 if settings.profile.name not in WITHOUT_SECOND_LOOK:
-                    second = compare_with_judge(findings, encoder=choices.encoder or "auto")
+                    encoder = choices.encoder or "auto"
+                    second = threshold_comparison.compare_with_judge(findings, encoder=encoder)
             wider = _across(opened, settings, bar, asked=scope.across)
         if wider is not None:
             OUTPUT.learn(wider.texts)
@@ -427,23 +481,24 @@ def _audited(
             if earlier is not None:
                 data["compared"] = compared.to_json() if compared else None
             if form.texts:
-                data["texts"] = answer_texts(data, opened.get)
+                data["texts"] = answer_texts.answer_texts(data, opened.get)
         else:
             blocks = _blocks(opened, report, wider, second, form, store)
             if earlier is not None and compared is not None:
                 blocks = [*audit_comparison.compared_blocks(compared, str(earlier.path)), *blocks]
-        warnings = tuple(annotation_lines(opened, store, report)) if form.github else ()
-    return _Audited(report, compared, data, blocks, warnings, page)
+        warnings = tuple(github.annotation_lines(opened, store, report)) if form.github else ()
+        lasting = incremental.is_lasting(opened, settings, report)
+    return _Audited(report, compared, data, blocks, warnings, page, lasting)
 
 
 def _answer(
     store: Store, report: Report, wider: Between | None, second: ThresholdComparison | None
 ) -> dict[str, Json]:
     """Returns the report as JSON."""
-    data = report_json(report)
+    data = reports.report_json(report)
     data |= {"across": wider.to_json()} if wider else {}
     data["second_look"] = second.to_json() if second else None
-    learn_answer(store, data)
+    secret_masking.learn_answer(store, data)
     return data
 
 
@@ -457,18 +512,19 @@ def _blocks(
 ) -> Sequence[Block]:
     """Returns the report for a person: a sentence where a file has all of it."""
     if form.page_alone:
-        return [*answer_blocks(report), say(f"The report is in {form.html_file}.")]
+        return [*report_blocks.answer_blocks(report), say(f"The report is in {form.html_file}.")]
     title = Heading(f"Audit of {without_password(name)}")
-    if form.format is None and not form.extent.explain:
-        screen = first_screen(store, report, form.extent, name, wider)
-        return [title, *screen, *second_look_blocks(second)]
-    report_extent = replace(_REPORT, explain=form.extent.explain, repeat=form.extent.repeat)
-    extent = _SUMMARY if form.github else form.extent_of(report_extent)
+    if form.format is None and not form.explain:
+        screen = first_screen.first_screen(store, report, form.extent, name, wider)
+        return [title, *screen, *report_blocks.second_look_blocks(second)]
+    top, members, pairs = _SUMMARY if form.github else _REPORT
+    extent = replace(form.extent, top=top, members=members, pairs=pairs)
+    extent = extent if form.github else form.extent_of(extent)
     return [
         title,
-        *stored_audit_blocks(store, report, extent),
-        *(between_blocks(wider, extent, what="namespaces") if wider else ()),
-        *second_look_blocks(second),
+        *report_blocks.stored_audit_blocks(store, report, extent),
+        *(report_blocks.between_blocks(wider, extent, what="namespaces") if wider else ()),
+        *report_blocks.second_look_blocks(second),
     ]
 
 
@@ -480,14 +536,18 @@ def _across(store: Store, settings: Settings, progress: Progress, *, asked: bool
     if settings.namespace is not None:
         return None
     sectioned = store.capabilities.sectioned and len(store.namespaces()) > 1
-    return between_namespaces(store, settings, progress=progress) if asked or sectioned else None
+    return (
+        between.between_namespaces(store, settings, progress=progress)
+        if asked or sectioned
+        else None
+    )
 
 
 def _print(audited: _Audited, form: _Form) -> None:
     """Prints the report on one store; JSON is printed by the caller, for all stores at once."""
     if form.github:
         render.print_lines(audited.annotations)
-        if (summary := summary_file()) is not None:
+        if (summary := github.summary_file()) is not None:
             _append(summary, "\n".join(markdown(audited.blocks)) + "\n")
     elif form.format == "markdown":
         render.print_lines(markdown(audited.blocks))

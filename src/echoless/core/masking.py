@@ -66,6 +66,15 @@ class Masks:
         """Returns how many different secrets were masked since `begin`."""
         return len(self._used)
 
+    @property
+    def is_new(self) -> bool:
+        """Checks whether no secret has a number yet: the first one that is masked gets 1."""
+        return not self._numbers
+
+    def recount(self, count: int) -> None:
+        """Counts the secrets that an answer made before shows as masked."""
+        self._used = set(range(1, count + 1))
+
     def begin(self, *, shown: bool | None = None) -> None:
         """Starts the count again at zero; numbers of secrets stay.
 
@@ -106,7 +115,7 @@ class Masks:
         """
         if self.shown:
             return value
-        self._learn_json(value)
+        self._learn_json(value, set())
         return self._json(value, quoting=False) if self._numbers else value
 
     def _json(self, value: Json, *, quoting: bool) -> Json:
@@ -128,19 +137,27 @@ class Masks:
             case _:
                 return value
 
-    def _learn_json(self, value: Json) -> None:
+    def _learn_json(self, value: Json, seen: set[str]) -> None:
+        """Remembers the secrets of a value in their order, each of its texts looked at once."""
         match value:
             case str():
-                self.learn((value,))
-            case Mapping():
+                if value not in seen:
+                    seen.add(value)
+                    self.learn((value,))
+            case int() | float() | None:
+                pass
+            case dict() | Mapping():
                 for key, each in value.items():
-                    self.learn((key,))
-                    if isinstance(each, str) and (secret := _named(key, each)) is not None:
-                        self._number(each, secret)
-                    self._learn_json(each)
+                    self._learn_json(key, seen)
+                    # beside a key without a sign a text holds the secrets it holds alone
+                    if isinstance(each, str) and may_hold(key):
+                        secret = _named(key, each)
+                        if secret is not None:
+                            self._number(each, secret)
+                    self._learn_json(each, seen)
             case list() | tuple():
                 for each in value:
-                    self._learn_json(each)
+                    self._learn_json(each, seen)
 
     def _words_out(self, text: str, known: Mapping[str, int]) -> str:
         if not known or not text:

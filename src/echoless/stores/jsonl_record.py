@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -172,7 +173,7 @@ def from_object(data: JsonObject, id_: str, text: str, *, native: JsonObject = E
     Raises:
         BadRecord: A field has the wrong form; the message names it.
     """
-    used = {name: _key(data, name) for name in KEYS}
+    used = _keys(tuple(data))
     vectors = data.get(used["vectors"])
     if used["vectors"] == "embedding" and vectors is not None:
         model = data.get(_MODEL_KEY)
@@ -195,6 +196,12 @@ def from_object(data: JsonObject, id_: str, text: str, *, native: JsonObject = E
         }
     )
     return owned(promised(memory_), whole=True)
+
+
+@lru_cache(maxsize=256)
+def _keys(present: tuple[str, ...]) -> Mapping[str, str]:
+    """Returns the key of each field in a record with these keys: most records have the same."""
+    return {name: _key(dict.fromkeys(present), name) for name in KEYS}
 
 
 def _key(data: JsonObject, name: str) -> str:

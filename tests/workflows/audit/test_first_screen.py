@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from echoless.cli.main import main
+from echoless.workflows.audit import namespace_report
 
 Audit = Callable[..., Result]
 
@@ -102,3 +104,20 @@ def test_an_update_of_two_copies_is_told_once(audit: Audit) -> None:
     said = audit().stdout
     assert "Out of date  1 pair\n" in said
     assert "1 is out of date." in said
+
+
+def test_pairs_of_one_topic_beyond_the_closest_are_counted(
+    audit: Audit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(namespace_report, "MOST_NEAR", 1_000)
+    whole = json.loads(audit("--json").stdout)
+    assert whole["near_left_out"] == 0
+    monkeypatch.setattr(namespace_report, "MOST_NEAR", 2)
+    some = json.loads(audit("--json").stdout)
+    assert some["near"] == whole["near"][:2]
+    assert some["near_left_out"] == len(whole["near"]) - 2 > 0
+    title = f"Same topic, other facts  1 of {len(whole['near'])} pairs\n"
+    assert title in audit().stdout
+    explained = audit("--explain").stdout
+    assert f"Same topic, other facts: {len(whole['near'])}\n" in explained
+    assert "The 2 closest are listed.\n" in explained

@@ -364,7 +364,7 @@ def test_a_damaged_schema_that_is_no_text_costs_no_more(store: Store, own_cache:
 def test_what_is_too_much_to_keep_is_told(
     store: Store, looked: Within, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audited, "_LARGEST", 100)
+    monkeypatch.setattr(audited, "LARGEST", 100)
     for _ in range(2):
         report = audit_store(store, safe())
         assert "What is said of 32 memories is too much to keep" in " ".join(report.tally.notes)

@@ -19,7 +19,7 @@ from loky.process_executor import BrokenProcessPool, ProcessPoolExecutor
 
 from echoless.core.model import Memory, Pair
 from echoless.core.run_notes import Tally
-from echoless.matching.batch.serialisation import Ruled, packed, ruled, unpacked
+from echoless.matching.batch.serialisation import Ruled, packed, ruled, unpacked_all
 from echoless.matching.rule_judge import RuleJudge
 
 Row: TypeAlias = tuple[int, str | None, int, str | None, dict[str, float]]
@@ -129,7 +129,7 @@ def _submitted(executor: ProcessPoolExecutor, batch: Sequence[Pair]) -> Future[l
 
 
 def _ruled(batch: Sequence[Pair], answers: Sequence[bytes]) -> Ruled:
-    verdicts = [unpacked(data, *pair.best) for data, pair in zip(answers, batch, strict=True)]
+    verdicts = unpacked_all(answers, batch)
     whole = [verdict for verdict in verdicts if verdict is not None]
     if len(whole) < len(verdicts):
         raise ValueError("a verdict could not be read")

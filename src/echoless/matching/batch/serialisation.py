@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import isfinite
 from sys import intern
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from echoless.core.model import (
     Contradiction,
@@ -56,6 +56,22 @@ def packed(verdict: Verdict) -> bytes:
     return json.dumps(fields, separators=(",", ":")).encode("ascii")
 
 
+def unpacked_all(data: Sequence[bytes], pairs: Iterable[Pair]) -> list[Verdict | None]:
+    """Returns the verdicts on some pairs, read at once, each as `unpacked`.
+
+    Args:
+        data: Results of `packed`.
+        pairs: With what the detectors of this run measured, in the same order.
+    """
+    try:
+        fields = json.loads(b"[%b]" % b",".join(data))
+    except (ValueError, RecursionError):
+        fields = []
+    if len(fields) != len(data):
+        return [unpacked(each, *pair.best) for each, pair in zip(data, pairs, strict=True)]
+    return [_verdict(each, *pair.best) for each, pair in zip(fields, pairs, strict=True)]
+
+
 def unpacked(data: bytes, how: str, similarity: float) -> Verdict | None:
     """Returns the verdict, with what the detectors of this run measured; None if it is none.
 
@@ -65,7 +81,15 @@ def unpacked(data: bytes, how: str, similarity: float) -> Verdict | None:
         similarity: 0 to 1, its similarity.
     """
     try:
-        letter, rule, note, veto, chance, named = json.loads(data)
+        return _verdict(json.loads(data), how, similarity)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _verdict(fields: Any, how: str, similarity: float) -> Verdict | None:
+    """Returns the verdict of what was read of its bytes; None if it is none."""
+    try:
+        letter, rule, note, veto, chance, named = fields
         known = chance is None or (isinstance(chance, float) and isfinite(chance))
         texts = isinstance(rule, str) and isinstance(note, str)
         if not (known and texts and isinstance(veto, bool)):
@@ -75,7 +99,7 @@ def unpacked(data: bytes, how: str, similarity: float) -> Verdict | None:
         )
         evidence = Evidence(intern(rule), how, similarity, differences, note, veto, chance)
         return _of(letter, evidence)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError):
         return None
 
 

@@ -18,7 +18,7 @@ from echoless.core.own_folders import cache_folder
 from echoless.core.run_notes import Tally
 from echoless.core.timestamps import instant
 from echoless.matching.base import Repeatable
-from echoless.matching.batch.serialisation import unpacked
+from echoless.matching.batch.serialisation import unpacked_all
 
 FILE_NAME: Final = QUOTING[0]
 
@@ -68,15 +68,12 @@ class CachedVerdicts:
         self.used = True
         keys = list(self._keys(pairs))
         known = self._cache.get(keys, self._tally)
-        verdicts: list[Verdict | None] = []
-        damaged = 0
-        for pair, key in zip(pairs, keys, strict=True):
-            verdict = None
-            if key in known:
-                verdict = unpacked(known[key], *pair.best)
-                damaged += verdict is None
-            verdicts.append(verdict)
-        self._cache.damaged(damaged, self._tally)
+        found = [at for at, key in enumerate(keys) if key in known]
+        read = unpacked_all([known[keys[at]] for at in found], (pairs[at] for at in found))
+        verdicts: list[Verdict | None] = [None] * len(pairs)
+        for at, verdict in zip(found, read, strict=True):
+            verdicts[at] = verdict
+        self._cache.damaged(read.count(None), self._tally)
         self.remembered += sum(verdict is not None for verdict in verdicts)
         return verdicts
 

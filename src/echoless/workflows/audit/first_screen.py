@@ -144,7 +144,7 @@ class _Screen:
             behind = f" ({values[1]})" if values else ""
             second = self._line(pair.b, f"{_WORDS.get(kind, 'and')} ", behind, level=2)
             items.append((self._line(pair.a), second))
-        return items, len(all_)
+        return items, len(all_) + (self._report.near_left_out if kind == "near" else 0)
 
     def groups(self) -> tuple[Sequence[_Item], int]:
         """Returns the largest groups: the survivor and the first of the others."""

@@ -21,7 +21,6 @@ from importlib.metadata import version
 from typing import Any, Final
 
 from echoless.blocking.candidates import open_vectors
-from echoless.core.cache import QUOTING, EntryFile
 from echoless.core.garbage_collection import uncollected
 from echoless.core.json_codec import memory_to_json
 from echoless.core.model import digest
@@ -39,9 +38,11 @@ from echoless.stores.base import (
     Prints,
     Scope,
     Store,
+    StoreKind,
     check_namespace,
 )
 from echoless.stores.ledger import Ledger
+from echoless.workflows.audit.answer_cache import FILE_NAME, LARGEST, AnswerCache, PageFile
 from echoless.workflows.audit.namespace_report import (
     Page,
     ReportedGroup,
@@ -53,19 +54,14 @@ from echoless.workflows.audit.report import Report, audit, settings_json
 from echoless.workflows.dedupe import pipeline
 from echoless.workflows.dedupe.series import Series
 
-FILE_NAME: Final = QUOTING[1]
-
-MOST_BYTES: Final = 512 * 2**20
-"""Bytes of the file beyond which entries leave."""
-
 KEPT_FROM: Final = 2_000
 """Memories of an audit from which pages are kept: fewer are audited in seconds, without a trace."""
 
-_LARGEST: Final = 64 * 2**20
-"""Bytes of one packed page above which the cache does not store it."""
-
 _OWN_DETECTORS: Final = frozenset({"exact", "normalised", "sequence", "lexical", "semantic"})
 """Those whose version `edition` covers."""
+
+_OWN_ENCODERS: Final = frozenset({"auto", "none", "stored", "fast", "use"})
+"""Those whose vectors hang on what is installed and on nothing else."""
 
 _LEANS_ON: Final = ("numpy", "rapidfuzz")
 """Libraries whose version may move a digit of a result."""
@@ -94,7 +90,7 @@ def audit_store(
         VerifierError: The verifier cannot answer anything.
     """
     chosen = settings or resolve(Choices(), proposed=store.profile)
-    if isinstance(store, Printed) and _is_repeatable(store, chosen):
+    if isinstance(store, Printed) and store.capabilities.repeatable and is_repeatable(chosen):
         check_namespace(store, chosen.namespace)
         if store.count(Scope(chosen.namespace)) >= KEPT_FROM:
             tell = progress or (lambda _stage, _done, _all: None)
@@ -102,13 +98,12 @@ def audit_store(
     return audit(pipeline.find(store, chosen, progress=progress))
 
 
-def _is_repeatable(store: Store, settings: Settings) -> bool:
+def is_repeatable(settings: Settings) -> bool:
     """Checks whether an audit would say the same of the same memories at any other time."""
     profile = settings.profile
     foreign = {use.name for use in profile.detectors} - _OWN_DETECTORS
     return not (
-        not store.capabilities.repeatable
-        or foreign
+        foreign
         or profile.judge != "full"
         or profile.expiry
         or "namespace" not in profile.partition
@@ -117,6 +112,50 @@ def _is_repeatable(store: Store, settings: Settings) -> bool:
         or settings.since is not None
         or settings.limit is not None
     )
+
+
+def _report_of(pages: Sequence[Page], store: Store, settings: Settings) -> Report:
+    """Returns the report of pages that were known."""
+    return Report(
+        url=store.url,
+        profile=settings.profile.name,
+        action=settings.profile.action,
+        pages=tuple(pages),
+        settings=settings_json(settings),
+        off=left_off(settings),
+    )
+
+
+def is_lasting(store: Store, settings: Settings, report: Report) -> bool:
+    """Checks whether an audit says the same as long as the one file of a store stays as it is."""
+    return (
+        isinstance(store, StoreKind)
+        and store.one_file
+        and is_repeatable(settings)
+        and settings.encoder in _OWN_ENCODERS
+        and report.counts["total"] >= KEPT_FROM
+        and not (report.told or report.elsewhere)
+    )
+
+
+def keep_report(cache: AnswerCache, report: Report) -> None:
+    """Keeps the pages of a report that is lasting."""
+    cache.keep("pages", b"\n".join(map(_page_json, report.pages)))
+
+
+def audit_file(
+    store: Store, settings: Settings, cache: AnswerCache, *, progress: Progress | None = None
+) -> Report:
+    """Audits a store as `audit_store`, or takes over all pages that were kept of its files."""
+    pages = [_page(line) for line in cache.of("pages").splitlines()]
+    whole = [page for page in pages if page is not None]
+    known = bool(whole) and len(whole) == len(pages)
+    report = (
+        _report_of(whole, store, settings)
+        if known
+        else audit_store(store, settings, progress=progress)
+    )
+    return replace(report, told=(*report.told, *cache.tally.notes))
 
 
 class _IncrementalAudit:
@@ -148,15 +187,7 @@ class _IncrementalAudit:
                 pipeline.find(self._store, settings, within=within, progress=self._progress)
             )
         else:
-            profile = settings.profile
-            made = Report(
-                url=self._store.url,
-                profile=profile.name,
-                action=profile.action,
-                pages=(),
-                settings=settings_json(settings),
-                off=left_off(settings),
-            )
+            made = _report_of((), self._store, settings)
         if made.pages:
             self._keep(made.pages, before, names)
         reused = [page for name, page in cached.items() if name not in anew]
@@ -192,7 +223,7 @@ class _IncrementalAudit:
             if name is None or name != names_after.get(page.namespace):
                 continue
             data = packed(page)
-            if len(data) > _LARGEST:
+            if len(data) > LARGEST:
                 self._tally.note(
                     f"What is said of {page.total:,} memories is too much to keep; the next audit "
                     "will look again."
@@ -306,6 +337,11 @@ _PAIRS: Final = ("held", "near")
 
 def packed(page: Page) -> bytes:
     """Returns a page as bytes, without loss."""
+    return zlib.compress(_page_json(page), 1)
+
+
+def _page_json(page: Page) -> bytes:
+    """Returns a page as one line of JSON."""
     data: dict[str, Any] = {field.name: getattr(page, field.name) for field in fields(Page)}
     data["months"] = {month: astuple(share) for month, share in page.months.items()}
     data["groups"] = [
@@ -318,7 +354,7 @@ def packed(page: Page) -> bytes:
         [o.a, o.b, o.share_a, o.share_b, *map(_packed_passages, (o.passages, o.differing))]
         for o in page.overlaps
     ]
-    return zlib.compress(json.dumps(data, separators=(",", ":")).encode("ascii"), 1)
+    return json.dumps(data, separators=(",", ":")).encode("ascii")
 
 
 def _packed_passages(passages: Iterable[SharedPassage]) -> list[tuple[object, ...]]:
@@ -340,7 +376,15 @@ def _unpacked_overlap(
 def unpacked(packed_page: bytes) -> Page | None:
     """Returns the page of some bytes; None if they are damaged."""
     try:
-        data: dict[str, Any] = json.loads(zlib.decompress(packed_page))
+        return _page(zlib.decompress(packed_page))
+    except zlib.error:
+        return None
+
+
+def _page(line: bytes) -> Page | None:
+    """Returns the page of a line of JSON; None if it is damaged."""
+    try:
+        data: dict[str, Any] = json.loads(line)
         data["months"] = {month: Share(*share) for month, share in data["months"].items()}
         data["groups"] = tuple(
             [
@@ -355,15 +399,5 @@ def unpacked(packed_page: bytes) -> Page | None:
         data["skipped"] = {reason: tuple(ids) for reason, ids in data["skipped"].items()}
         data["notes"], data["general"] = tuple(data["notes"]), tuple(data["general"])
         return Page(**data)
-    except (zlib.error, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-
-
-class PageFile(EntryFile):
-    """Pages by name, in one file."""
-
-    name = "cache of audits"
-    instead = "everything was audited anew"
-    table = "pages"
-    things = "pages"
-    most = MOST_BYTES

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from heapq import nsmallest
 from typing import Final, TypeVar
 
 from echoless.core.groups import Group, Membership
@@ -27,6 +28,10 @@ NEAR: Final = 0.62
 """Similarity, inclusive, from which a pair about one topic is told though nothing need be done.
 
 Of 12 such pairs of 67 notes ten were what a person wanted to see."""
+
+MOST_NEAR: Final = 100
+"""Such pairs of a namespace that are listed, the closest. Of 10,000 sentences on few topics there
+were more of them than of all other pairs; a page shows 20, a terminal 3."""
 
 _Item = TypeVar("_Item")
 
@@ -144,7 +149,8 @@ class Page:
         notes: Sentences about the work in this namespace.
         general: Sentences about the run that any run like it would tell.
         overlaps: Notes that stay apart though most of one is in the other, by ids.
-        near: Pairs of one topic with other facts, from `NEAR` on, by ids; none of them is held.
+        near: Pairs of one topic with other facts, from `NEAR` on, the closest first; none is held.
+        near_left_out: How many more of them there are.
     """
 
     namespace: str
@@ -165,6 +171,7 @@ class Page:
     general: tuple[str, ...]
     overlaps: tuple[Overlap, ...] = ()
     near: tuple[ReportedPair, ...] = ()
+    near_left_out: int = 0
 
     @property
     def share(self) -> Share:
@@ -192,6 +199,10 @@ def pages_of(findings: Findings) -> Iterator[Page]:
         hidden = copies | findings.marked.keys()
         apart = [pair for pair in pairs if held(pair.verdict)]
         series = series_of(apart, by_id)
+        near = [pair for pair in pairs if _is_near(pair, hidden)]
+        closest = nsmallest(
+            MOST_NEAR, near, key=lambda pair: (-pair.verdict.evidence.similarity, pair.a, pair.b)
+        )
         yield Page(
             namespace=name,
             total=len(memories[name]),
@@ -210,7 +221,8 @@ def pages_of(findings: Findings) -> Iterator[Page]:
             notes=part.notes,
             general=general,
             overlaps=tuple(overlaps.get(name, ())),
-            near=tuple(reported_pair(pair) for pair in pairs if _is_near(pair, hidden)),
+            near=tuple(map(reported_pair, closest)),
+            near_left_out=len(near) - len(closest),
         )
 
 

@@ -102,8 +102,13 @@ class Report:
 
     @cached_property
     def near(self) -> Sequence[ReportedPair]:
-        """Returns pairs of one topic with other facts, the closest first."""
+        """Returns the closest pairs of one topic with other facts of each namespace, in order."""
         return sorted((pair for page in self.pages for pair in page.near), key=_closest)
+
+    @property
+    def near_left_out(self) -> int:
+        """Returns how many more pairs of one topic with other facts there are."""
+        return sum(page.near_left_out for page in self.pages)
 
     @cached_property
     def behind(self) -> Mapping[str, str]:
@@ -446,6 +451,7 @@ def report_json(report: Report) -> dict[str, Json]:
         "groups": list(groups_json(report.groups, report.action)),
         "held": list(held_json(report.held)),
         "near": list(held_json(report.near)),
+        "near_left_out": report.near_left_out,
         **overlaps_json(report.overlaps),
         "series": [{"members": list(s.members), "newest": s.newest} for s in report.series],
         "counts": dict(report.counts),

@@ -147,7 +147,8 @@ def audit_blocks(
     yield from _apart("update", held.pop("update", ()), memories, extent)
     yield from _largest(report, memories, rules, extent)
     for kind, pairs in held.items():
-        yield from _apart(kind, pairs, memories, extent)
+        unlisted = report.near_left_out if kind == "near" else 0
+        yield from _apart(kind, pairs, memories, extent, unlisted)
     yield from _overlaps(report, memories, extent)
     yield from _series(report, memories, extent)
     yield from _parts(report, extent)
@@ -299,14 +300,28 @@ def _shown_group(
 
 
 def _apart(
-    kind: str, held: Sequence[ReportedPair], memories: Mapping[str, Memory], extent: Extent
+    kind: str,
+    held: Sequence[ReportedPair],
+    memories: Mapping[str, Memory],
+    extent: Extent,
+    unlisted: int = 0,
 ) -> Iterator[Block]:
-    """Yields the pairs of one kind that look alike and stay apart; nothing for none."""
+    """Yields the pairs of one kind that look alike and stay apart; nothing for none.
+
+    Args:
+        kind: One of `HELD`.
+        held: The pairs, the closest first.
+        memories: By id.
+        extent: How many pairs are shown.
+        unlisted: Pairs of the kind that are less close, and not listed.
+    """
     if not held:
         return
     title, meaning = HELD[kind]
-    yield Heading(f"{title}: {number(len(held))}")
+    yield Heading(f"{title}: {number(len(held) + unlisted)}")
     yield say(f"Not duplicates: {meaning}.")
+    if unlisted:
+        yield say(f"The {number(len(held))} closest are listed.")
     shown = _chains(held)[: extent.pairs]
     for chain in shown:
         blocks = _pair(chain[0], memories, extent) if len(chain) == 1 else _chain(chain, memories)

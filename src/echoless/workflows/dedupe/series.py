@@ -78,11 +78,17 @@ def series_of(
 
 def _frame(pair: Judged, one: str, other: str, labels: bool) -> str:
     """Returns the common sentence or label that makes two texts one series; empty without one."""
-    said, head = sentence(one), label(one) if labels else ""
-    step = is_step(pair) and said == sentence(other) and sum(map(str.isalpha, said)) >= _LETTERS
-    if head and head == label(other) and (step or _is_status(pair)):
+    head = label(one) if labels else ""
+    step = is_step(pair) and _common(one, other)
+    if head and (step or _is_status(pair)) and head == label(other):
         return f"{head}:"
-    return said if step else ""
+    return step or ""
+
+
+def _common(one: str, other: str) -> str:
+    """Returns the sentence of two texts with signs for figures; empty if they have no such one."""
+    said = sentence(one)
+    return said if said == sentence(other) and sum(map(str.isalpha, said)) >= _LETTERS else ""
 
 
 def is_step(pair: Judged) -> bool:

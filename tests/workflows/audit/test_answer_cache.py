@@ -1,0 +1,197 @@
+"""A second audit of a store that is one file and did not change: the same bytes, and no look."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from echoless.cli import audit as command
+from echoless.cli.main import main
+from echoless.core import versions
+from echoless.core.masking import OUTPUT
+from echoless.core.own_folders import CACHE
+from echoless.core.settings import Settings
+from echoless.stores.base import Store
+from echoless.workflows.audit import answer_cache, incremental
+from echoless.workflows.dedupe import pipeline
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+TEXTS = (
+    "The door code of the attic is kept by Ada.",
+    "The door code of the attic is kept by Ada!",
+    "The printer on floor 3 is out of toner.",
+    "The printer on floor 4 is out of toner.",
+    f"The deploy token is {TOKEN}.",
+    f"The deploy token is {TOKEN}",
+)
+WORDS = ("audit", "notes.jsonl", "--encoder", "none")
+
+Looks = list[str]
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a store, and a cache that keeps answers about stores of any size."""
+    for name, folder in ((CACHE, "cache"), ("ECHOLESS_DATA_DIR", "data")):
+        monkeypatch.setenv(name, str(tmp_path / folder))
+    monkeypatch.setenv("ECHOLESS_CONFIG_DIR", str(tmp_path / "config"))
+    monkeypatch.setattr(incremental, "KEPT_FROM", 1)
+    monkeypatch.setattr(OUTPUT, "_numbers", {})  # as in a process of its own
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    _write(TEXTS)
+    return tmp_path
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> Looks:
+    """Names the stores that were looked at."""
+    found: Looks = []
+    find = pipeline.find
+
+    def looking(store: Store, settings: Settings, **more: object) -> object:
+        found.append(store.url)
+        return find(store, settings, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(pipeline, "find", looking)
+    return found
+
+
+def _write(texts: tuple[str, ...]) -> None:
+    lines = (json.dumps({"id": f"m-{at}", "content": text}) for at, text in enumerate(texts))
+    Path("notes.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def call(*words: str) -> Result:
+    """Runs the command as a process of its own would: no secret has a number yet."""
+    OUTPUT._numbers.clear()
+    done = CliRunner().invoke(main, list(words))
+    assert done.exit_code == 0, done.stderr
+    return done
+
+
+@pytest.mark.parametrize(
+    "form", [("--json",), (), ("--explain",), ("--format", "markdown"), ("--json", "--texts")]
+)
+@pytest.mark.parametrize("store", ["notes.jsonl", "jsonl:///notes.jsonl?hide=move", "agent.db"])
+def test_an_unchanged_file_is_not_looked_at_and_gives_the_same_bytes(
+    looks: Looks, form: tuple[str, ...], store: str
+) -> None:
+    if store == "agent.db":
+        call("import", "notes.jsonl", store)
+    words = ("audit", store, "--encoder", "none", *form)
+    first, second = call(*words), call(*words)
+    assert len(looks) == 1
+    assert (first.stdout, first.stderr) == (second.stdout, second.stderr)
+    assert second.stdout == call(*words, "--no-cache").stdout
+    assert TOKEN not in second.stdout
+
+
+def test_known_json_opens_no_store(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = call(*WORDS, "--json").stdout
+    monkeypatch.setattr(command, "open_store", None)
+    assert call(*WORDS, "--json").stdout == first
+
+
+def _edited(_: Path, __: pytest.MonkeyPatch) -> None:
+    _write((*TEXTS[:-1], "Another text of the same file."))
+
+
+def _decided(_: Path, __: pytest.MonkeyPatch) -> None:
+    call("dedup", "notes.jsonl", "--encoder", "none", "--apply")
+
+
+def _configured(_: Path, __: pytest.MonkeyPatch) -> None:
+    Path("echoless.toml").write_text('grouping = "clique"\n')
+
+
+def _calibrated(place: Path, _: pytest.MonkeyPatch) -> None:
+    (place / "data" / "calibrations").mkdir(parents=True)
+    (place / "data" / "calibrations" / "m.json").write_text("{}")
+
+
+def _released(_: Path, patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(versions, "__version__", "9.9.9")
+    versions.edition.cache_clear()
+
+
+def _installed(place: Path, patch: pytest.MonkeyPatch) -> None:
+    (place / "site-packages").mkdir()
+    patch.syspath_prepend(place / "site-packages")
+
+
+def _chosen(_: Path, patch: pytest.MonkeyPatch) -> None:
+    patch.setenv("ECHOLESS_SURVIVOR", "newest")
+
+
+@pytest.mark.parametrize(
+    "change", [_edited, _decided, _configured, _calibrated, _released, _installed, _chosen]
+)
+@pytest.mark.parametrize("form", [("--json",), ()])
+def test_whatever_an_answer_hangs_on_makes_another_look(
+    place: Path,
+    looks: Looks,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[Path, pytest.MonkeyPatch], None],
+    form: tuple[str, ...],
+) -> None:
+    call(*WORDS, *form)
+    change(place, monkeypatch)
+    looks.clear()
+    again = call(*WORDS, *form).stdout
+    assert len(looks) == 1
+    assert again == call(*WORDS, *form, "--no-cache").stdout
+    versions.edition.cache_clear()
+
+
+def test_what_changes_while_it_is_looked_at_is_not_kept(
+    looks: Looks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = pipeline.find
+
+    def edited(*arguments: object, **more: object) -> object:
+        found = find(*arguments, **more)  # type: ignore[arg-type]
+        _write((*TEXTS, "It came while the others were compared."))
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pipeline, "find", edited)
+        call(*WORDS, "--json")
+    _write(TEXTS)
+    looks.clear()
+    call(*WORDS, "--json")
+    assert len(looks) == 1
+
+
+def test_masked_secrets_are_counted_again_and_none_lies_in_the_cache(place: Path) -> None:
+    first, second = call(*WORDS, "--json"), call(*WORDS, "--json")
+    assert json.loads(second.stdout)["counts"]["total"] == len(TEXTS)
+    assert first.stderr == second.stderr
+    assert TOKEN.encode() not in (place / "cache" / answer_cache.FILE_NAME).read_bytes()
+
+
+@pytest.mark.parametrize("more", [("--no-cache",), ("--limit", "4"), ("--since", "2026-01-01")])
+def test_what_another_time_would_not_repeat_is_not_kept(
+    place: Path, looks: Looks, more: tuple[str, ...]
+) -> None:
+    for _ in range(2):
+        call(*WORDS, "--json", *more)
+    assert len(looks) == 2
+    assert not (place / "cache" / answer_cache.FILE_NAME).exists()
+
+
+def test_a_small_store_leaves_no_trace(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(incremental, "KEPT_FROM", len(TEXTS) + 1)
+    call(*WORDS, "--json")
+    assert not (place / "cache" / answer_cache.FILE_NAME).exists()
+
+
+def test_a_store_beside_whose_file_others_are_read_is_looked_at_again(looks: Looks) -> None:
+    Path("notes.md").write_text("".join(f"- {text}\n" for text in TEXTS))
+    for _ in range(2):
+        call("audit", "notes.md", "--encoder", "none", "--json")
+    assert len(looks) == 2
