@@ -444,8 +444,8 @@ class JsonlStore(StoreKind, HidesOnRequest):
         """Replaces or adds memories; a removed line goes back to its old place."""
         with self.transaction():
             returning: list[tuple[int, str]] = []
-            there = len(self._lines)
-            untouched, self._untouched = self._untouched, there
+            size = len(self._lines)
+            untouched, self._untouched = self._untouched, size
             for memory in memories:
                 if memory.id in self._places:
                     self._refuse_derived(memory.id)
@@ -460,7 +460,7 @@ class JsonlStore(StoreKind, HidesOnRequest):
                     self._insert(len(self._lines), records.written(memory) + "\n")
             for place, line in sorted(returning):
                 self._insert(place, line)
-            self._index_lines(there if self._untouched == there else 0)
+            self._index_lines(size if self._untouched == size else 0)
             self._untouched = min(self._untouched, untouched)
 
     def _line(self, memory: Memory, *, fallback: str | None) -> str:
