@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from echoless import Choices, open_store, resolve
+from echoless.core import checked_arrays as arrays
 from echoless.core.errors import DuplicateId, UsageError
 from echoless.core.model import Json, Memory, Pair, Verdict
 from echoless.core.settings import Settings
 from echoless.ingest import Admitted, AlreadyKnown, Guard, Remembered
-from echoless.ingest import checked_arrays as arrays
 from echoless.ingest.index import MemoryIndex
 from echoless.ingest.request import Details
 from echoless.matching.rule_judge import RuleJudge
@@ -58,7 +58,7 @@ def keeping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ECHOLESS_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr("echoless.ingest.index_cache.WORTH_KEEPING", 1)
     monkeypatch.setattr("echoless.ingest.ngram_index.OPEN", 3)
-    monkeypatch.setattr("echoless.ingest.checked_arrays.BLOCK", 64)
+    monkeypatch.setattr("echoless.core.checked_arrays.BLOCK", 64)
     return tmp_path
 
 
@@ -193,7 +193,7 @@ def test_damage_anywhere_in_a_kept_index_changes_no_answer(
 def large(keeping: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[SqliteStore, Settings]]:
     """A store of 3,000 memories with a kept index."""
     monkeypatch.setattr("echoless.ingest.ngram_index.OPEN", 128)
-    monkeypatch.setattr("echoless.ingest.checked_arrays.BLOCK", 1 << 12)
+    monkeypatch.setattr("echoless.core.checked_arrays.BLOCK", 1 << 12)
     names = [a + b + c for a in "bdfgk" for b in ("anu", "ero", "ilo") for c in ("x", "rt", "ss")]
     texts = [f"{a} hands the {b} list number {n} to {names[(7 * n) % 45]}." for n, (a, b) in
              enumerate((a, b) for a in names for b in names) for _ in "12"][:3000]  # fmt: skip

@@ -1,12 +1,28 @@
 from __future__ import annotations
 
+import errno
 import json
+import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
-from echoless import apply, find, open_store, undo
+from echoless import (
+    Admitted,
+    AlreadyKnown,
+    Choices,
+    Guard,
+    Updates,
+    apply,
+    check,
+    find,
+    open_store,
+    resolve,
+    undo,
+)
 from echoless.core.errors import (
     BadRecord,
     DuplicateId,
@@ -16,6 +32,8 @@ from echoless.core.errors import (
     StoreLocked,
     StoreReadOnly,
 )
+from echoless.core.model import JsonObject
+from echoless.stores import jsonl, jsonl_record
 from echoless.testing.stores import StoreConformance, contents, fill, plan_by_hand, simple
 
 MESSY = (
@@ -291,3 +309,179 @@ def test_new_lines_are_json_with_defaults_left_out(tmp_path: Path) -> None:
         "content": "Fact number 1 of the store.",
         "created_at": "2026-01-01T00:00:00Z",
     }
+
+
+# ------------------------------------------------------------------ a process that stays
+
+SAID = 300
+
+
+@pytest.fixture
+def spoken(tmp_path: Path) -> Path:
+    """A file of many memories that has not been written to for a while."""
+    path = tmp_path / "many.jsonl"
+    path.write_text(
+        "".join(f'{{"id": "m-{n}", "text": "Fact {n} is x{n}."}}\n' for n in range(SAID))
+    )
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    return path
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The lines that are parsed, one after the other."""
+    lines: list[str] = []
+    parse = jsonl_record.parse
+
+    def noted(line: str, path: Path, number: int) -> JsonObject:
+        lines.append(line)
+        return parse(line, path, number)
+
+    monkeypatch.setattr(jsonl_record, "parse", noted)
+    return lines
+
+
+WORDS = resolve(Choices(encoder="none", cache=False))
+
+
+def test_a_guard_that_stays_parses_no_line_twice_for_its_own_additions(
+    spoken: Path, parsed: list[str]
+) -> None:
+    with open_store(spoken) as store, Guard(store, WORDS) as guard:
+        guard.remember("Tea is served at four.")
+        del parsed[:]
+        for number in range(4):
+            answer = guard.remember(f"Door {number} is painted in colour {number * 3}.")
+            assert isinstance(answer, Admitted | Updates)
+            assert answer.run
+        assert len(parsed) <= 4 * 12
+        assert store.count() == SAID + 5
+    with open_store(spoken) as store:
+        assert store.count() == SAID + 5
+        assert check(store).sound
+
+
+def replaced(path: Path) -> None:
+    other = path.with_name("other")
+    other.write_bytes(path.read_bytes().replace(b"Fact 7 is x7.", b"Sums 7 is y7."))
+    other.replace(path)
+
+
+def edited(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.seek(path.read_bytes().index(b"Fact 7 is x7."))
+        file.write(b"Sums 7 is y7.")
+
+
+def truncated(path: Path) -> None:
+    lines = path.read_bytes().splitlines(keepends=True)
+    with path.open("r+b") as file:
+        file.truncate(sum(map(len, lines[:-1])))
+
+
+def edited_under_the_old_time(path: Path) -> None:
+    status = path.stat()
+    with path.open("r+b") as file:
+        file.seek(path.read_bytes().rindex(b"painted"))
+        file.write(b"covered")
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def appended(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(b'{"id": "theirs", "text": "Sums 7 is y7."}\n')
+
+
+def added_by_another_process(path: Path) -> None:
+    with open_store(path) as store, Guard(store, WORDS) as guard:
+        assert isinstance(guard.remember("Sums 7 is y7."), Admitted)
+
+
+OTHERS: dict[str, tuple[Callable[[Path], None], str]] = {
+    "another file in its place": (replaced, "Sums 7 is y7."),
+    "an edit in place": (edited, "Sums 7 is y7."),
+    "an edit of the end under the old time": (
+        edited_under_the_old_time,
+        "Door 1 is covered in colour 3.",
+    ),
+    "an addition": (appended, "Sums 7 is y7."),
+    "an addition by another process": (added_by_another_process, "Sums 7 is y7."),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_a_guard_that_stays_sees_what_others_do_to_the_file(spoken: Path, what: str) -> None:
+    change, text = OTHERS[what]
+    with open_store(spoken) as store, Guard(store, WORDS) as guard:
+        for number in range(2):
+            guard.remember(f"Door {number} is painted in colour {number * 3}.")
+        change(spoken)
+        assert isinstance(guard.remember(text), AlreadyKnown)
+        assert isinstance(guard.remember("Tea is served at four."), Admitted)
+    with open_store(spoken) as store:
+        assert {m.content for m in store.scan()} >= {text, "Tea is served at four."}
+
+
+def test_a_guard_that_stays_sees_that_its_addition_was_cut_off(spoken: Path) -> None:
+    with open_store(spoken) as store, Guard(store, WORDS) as guard:
+        guard.remember("Tea is served at four.")
+        guard.remember("Doors are painted blue.")
+        truncated(spoken)
+        assert isinstance(guard.remember("Doors are painted blue."), Admitted)
+        assert isinstance(guard.remember("Tea is served at four."), AlreadyKnown)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
+def test_the_beginning_of_an_announced_line_is_read_by_nobody_and_cut_off_by_the_next_writer(
+    spoken: Path, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = spoken.read_bytes()
+
+    def stopped(path: Path, data: bytes, expected: object) -> NoReturn:
+        with path.open("ab") as file:
+            file.write(data[: max(1, int(share * len(data)))])
+        os._exit(7)
+
+    child = os.fork()
+    if not child:
+        monkeypatch.setattr(jsonl, "append_bytes", stopped)
+        with open_store(spoken) as store, Guard(store, WORDS) as guard:
+            guard.remember("Über die Brücke führt ein Weg.")
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    torn = spoken.read_bytes()
+    assert len(torn) > len(before)
+    with open_store(spoken) as store:
+        assert store.count() == SAID
+        assert store.unfinished() == (spoken,)
+        assert check(store, mend=False).problems[0].kind == "unfinished"
+        assert spoken.read_bytes() == torn
+        assert check(store).sound
+        assert spoken.read_bytes() == before
+        assert check(store).problems == ()
+
+
+def test_a_line_that_others_tore_is_an_error_as_ever(spoken: Path) -> None:
+    with open_store(spoken) as store, Guard(store, WORDS) as guard:
+        guard.remember("Tea is served at four.")
+    with spoken.open("r+b") as file:
+        file.truncate(len(spoken.read_bytes()) - 5)
+    with pytest.raises(BadRecord, match=f"Line {SAID + 1} of"):
+        open_store(spoken)
+
+
+def test_a_full_disk_leaves_no_part_of_an_addition(
+    spoken: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(number: int) -> NoReturn:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with open_store(spoken) as store, Guard(store, WORDS) as guard:
+        guard.remember("Tea is served at four.")
+        before = spoken.read_bytes()
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", full)
+            with pytest.raises(StoreFull):
+                guard.remember("Doors are painted blue.")
+        assert spoken.read_bytes() == before
+        assert isinstance(guard.remember("Doors are painted blue."), Admitted)

@@ -44,6 +44,33 @@ def insist_as_shipped(package: str, *, suffixes: tuple[str, ...]) -> None:
             _insist(package, Path(str(metadata.distribution(package).locate_file(name))), digest)
 
 
+def state(package: str, *, suffixes: tuple[str, ...]) -> str:
+    """Returns a text that changes with the listed digest, size, time and place of some files.
+
+    What was made of files that `insist_as_shipped` found sound holds as long as it stays.
+
+    Args:
+        package: Name of the distribution.
+        suffixes: How the names of the files end.
+
+    Returns:
+        Empty where the package lists no digests.
+
+    Raises:
+        DamagedPackage: One is missing.
+    """
+    parts = []
+    for name, digest in sorted(_digests(package).items()):
+        if name.endswith(suffixes):
+            path = Path(str(metadata.distribution(package).locate_file(name)))
+            try:
+                status = path.stat()
+            except OSError as problem:
+                raise _damaged(package, path) from problem
+            parts.append(f"{path} {digest} {status.st_size} {status.st_mtime_ns} {status.st_ino}")
+    return "\n".join(parts)
+
+
 def shipped_json(name: str) -> Any:
     """Reads a JSON file of echoless itself, such as `matching/decision.json`.
 

@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self, TypeVar, Unpack
 
+from echoless.core.checked_arrays import DamagedIndex
 from echoless.core.errors import DuplicateId, InputError, StoreError, UsageError
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
@@ -22,7 +23,6 @@ from echoless.core.settings import Choices, Settings, resolve
 from echoless.core.text import content_key
 from echoless.ingest import index_cache as keeping
 from echoless.ingest import writer as writing
-from echoless.ingest.checked_arrays import DamagedIndex
 from echoless.ingest.index import MemoryIndex, Progress
 from echoless.ingest.matcher import Comparing, vectors_of
 from echoless.ingest.outcomes import (

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.blocking.candidates import eligible
+from echoless.core.checked_arrays import Part, whole
 from echoless.core.model import Memory, canonical
 from echoless.core.profiles import Profile
 from echoless.core.run_notes import Tally
 from echoless.core.text import loose, normalise
-from echoless.ingest.checked_arrays import Part, whole
 from echoless.ingest.ngram_index import WordingIndex
 from echoless.ingest.rows import Rows
 from echoless.ingest.vector_index import VectorIndex

@@ -7,19 +7,26 @@ tell something of texts, so its folder is closed to others.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from echoless.core.checked_arrays import (
+    DamagedIndex,
+    new_file,
+    plain,
+    read_arrays,
+    read_contents,
+    write_arrays,
+    write_contents,
+)
 from echoless.core.model import digest
 from echoless.core.optional import lazy_module
 from echoless.core.own_folders import (
@@ -34,7 +41,6 @@ from echoless.core.own_folders import (
 )
 from echoless.core.settings import Settings
 from echoless.core.text import TEXT_VERSION
-from echoless.ingest.checked_arrays import DamagedIndex, read_arrays, write_arrays
 from echoless.ingest.index import MemoryIndex
 from echoless.ingest.ngram_index import Segment, arrays_of, wording_from
 from echoless.ingest.vector_index import BITS, SEED, VectorIndex
@@ -76,8 +82,8 @@ def open_index(
     try:
         if not _is_kept(folder):
             return index
-        name = _plain(folder / _CURRENT).read_text("utf-8").strip()
-        contents = _contents(folder / name)
+        name = plain(folder / _CURRENT).read_text("utf-8").strip()
+        contents = read_contents(folder / name / _CONTENTS)
         if contents["format"] == FORMAT:
             _read(index, folder / name, contents)
     except Exception as problem:  # noqa: BLE001 - whatever is wrong with a cache, it is no cache
@@ -115,17 +121,6 @@ def _warn(folder: Path, what: str, problem: Exception) -> None:
     LOG.warning("The kept index in %s %s (%s); it is made anew.", folder, what, why)
 
 
-def _plain(path: Path) -> Path:
-    """Returns the path of a regular file; reading anything else might never end.
-
-    Raises:
-        OSError: It is something else, or not there.
-    """
-    if not stat.S_ISREG(path.stat().st_mode):
-        raise OSError(f"{path} is no regular file")
-    return path
-
-
 def keep(index: MemoryIndex, store: Store, settings: Settings) -> bool:
     """Keeps an index, where that is worth it.
 
@@ -144,7 +139,7 @@ def keep(index: MemoryIndex, store: Store, settings: Settings) -> bool:
         (folder / name).mkdir(mode=0o700)
         _write(index, folder / name)
         draft = folder / f"{name}.current"
-        with _open_new(draft) as file:
+        with new_file(draft) as file:
             file.write(name.encode())
         draft.replace(folder / _CURRENT)  # atomic
     except (OSError, DamagedIndex) as problem:
@@ -168,11 +163,6 @@ def _make_way(folder: Path) -> None:
         set_aside(folder / _CURRENT)
 
 
-def _open_new(path: Path) -> BinaryIO:
-    """Returns a new file that only this user may read."""
-    return os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb")
-
-
 def _folder(store: Store, settings: Settings, vectoriser: Vectoriser | None) -> Path:
     encoder = getattr(vectoriser, "encoder", None)
     profile = digest(json.loads(json.dumps(asdict(settings.profile), default=str)))
@@ -186,7 +176,7 @@ def _write(index: MemoryIndex, folder: Path) -> None:
     for number, model in enumerate(models):
         own = index.vectors[model].arrays()
         arrays.update({f"vectors-{number}-{name}": array for name, array in own.items()})
-    with _open_new(folder / _ARRAYS) as file:
+    with new_file(folder / _ARRAYS) as file:
         where = write_arrays(file, arrays)
         file.flush()
         os.fsync(file.fileno())
@@ -198,22 +188,7 @@ def _write(index: MemoryIndex, folder: Path) -> None:
         "segments": len(index.wording.segments),
         "models": models,
     }
-    body = json.dumps(contents).encode()
-    with _open_new(folder / _CONTENTS) as file:
-        file.write(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
-
-
-def _contents(folder: Path) -> dict[str, Any]:
-    """Returns what an index consists of.
-
-    Raises:
-        DamagedIndex: The file is not as it was written.
-    """
-    digest_, _, body = _plain(folder / _CONTENTS).read_bytes().partition(b"\n")
-    if hashlib.sha256(body).hexdigest().encode() != digest_:
-        raise DamagedIndex(f"{folder / _CONTENTS} is not as it was written")
-    contents: dict[str, Any] = json.loads(body)
-    return contents
+    write_contents(folder / _CONTENTS, contents)
 
 
 def _read(index: MemoryIndex, folder: Path, contents: Mapping[str, Any]) -> None:
@@ -225,7 +200,7 @@ def _read(index: MemoryIndex, folder: Path, contents: Mapping[str, Any]) -> None
         DamagedIndex: One of them is not.
     """
     large = Segment.LARGE | VectorIndex.LARGE
-    arrays = read_arrays(_plain(folder / _ARRAYS), contents["arrays"], large)
+    arrays = read_arrays(plain(folder / _ARRAYS), contents["arrays"], large)
     index.restore(contents["codes"], arrays)
     index.wording = wording_from(arrays, contents["segments"])
     for number, model in enumerate(contents["models"]):

@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.blocking.similarities import DECIMALS
+from echoless.core.checked_arrays import Part, whole
 from echoless.core.text import padded_for_ngrams
-from echoless.ingest.checked_arrays import Part, whole
 from echoless.ingest.rows import Allowed, Rows, counted, distinct
 
 Ints = NDArray[np.int64]

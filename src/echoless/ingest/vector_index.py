@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.blocking.similarities import DECIMALS
-from echoless.ingest.checked_arrays import Part, whole
+from echoless.core.checked_arrays import Part, whole
 from echoless.ingest.rows import Allowed, Rows, distinct
 
 Floats = NDArray[np.float32]

@@ -4,8 +4,10 @@ A file that is one JSON array of memories, or one object with such an array (`fa
 read and written in its form: an element stands where a line would.
 
 The file is replaced atomically and only where it changes: untouched lines, unknown fields, number
-formats, line ends and blank lines stay byte for byte. Lineage lives in a sidecar, `NAME.echoless`,
-made by the first write.
+formats, line ends and blank lines stay byte for byte. What a run announced and only adds is written
+behind the lines that are there: a writer stopped in it leaves the beginning of a line that the
+ledger holds whole, so nobody reads it and the next writer cuts it off. Lineage lives in a sidecar,
+`NAME.echoless`, made by the first write.
 
 With `?hide=move` the line of a hidden memory leaves the file for the sidecar, so that programs that
 read the file do not see it. Here the lines of the file and those that were moved make one list, in
@@ -19,12 +21,15 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from time import time_ns
 from typing import ClassVar, Final, Self
 
 from echoless.core.errors import (
     BadRecord,
     DuplicateId,
+    EcholessError,
     ForeignStore,
     StoreNotFound,
     StoreReadOnly,
@@ -37,7 +42,7 @@ from echoless.stores import jsonl_record as lines
 from echoless.stores import jsonl_record as records
 from echoless.stores.base import ALL, Capabilities, Head, Scope, StoreKind
 from echoless.stores.field_map import Hiding, MappedUrl, read_path
-from echoless.stores.files import Snapshot, read_bytes, replace_bytes
+from echoless.stores.files import Snapshot, append_bytes, read_bytes, read_end, replace_bytes
 from echoless.stores.hidden_records import HiddenRecords, HidesOnRequest, back_again
 from echoless.stores.json_splice import as_lines, records_in
 from echoless.stores.ledger import Mark
@@ -48,6 +53,12 @@ _OPENING: Final = re.compile(rb"\{|\[\s*\{")
 _ENDED: Final = "jsonl_line_that_had_no_end"
 """Fact of the ledger: digest of the last line of a file that had no final line feed, kept from the
 first addition on. When the additions are gone again, the file ends as before."""
+_AT_REST: Final = 2_000_000_000
+"""Nanoseconds from which a file can be known by its time: as long as the coarsest clock of a file
+system stands still (FAT, 2 s), an edit may leave size and time as they are."""
+_FEW: Final = 100
+"""Lines that are written behind the others: to compare them with the ledger takes 50 us each, to
+write a file of 100,000 anew 10 ms."""
 
 
 class JsonlStore(StoreKind, HidesOnRequest):
@@ -67,6 +78,7 @@ class JsonlStore(StoreKind, HidesOnRequest):
         self.url = f"jsonl:///{self._location}"
         self.owner_reads = f"programs that read {path}"
         self._staging = False
+        self._untouched = 0
         self._nameless: set[str] = set()
         super().__init__(Sidecar(real))
         self._reload()
@@ -112,13 +124,17 @@ class JsonlStore(StoreKind, HidesOnRequest):
             BadRecord: A line is no record.
             DuplicateId: Two lines have one id.
         """
+        self._snapshot = snapshot = Snapshot.of(self._path)  # before: what comes later is an edit
         data = read_bytes(self._path)
         if is_sqlite(self._path):
             raise ForeignStore(
                 f"{self._path} is an SQLite database, not JSON Lines. Open it as "
                 f"sqlite:///{self._path}."
             )
-        self._snapshot = Snapshot.of(self._path)
+        self._known = snapshot is not None and time_ns() - snapshot.modified > _AT_REST
+        self._end = read_end(data)
+        self._torn = self._announced_part(data[data.rfind(b"\n") + 1 :])
+        data = data[: len(data) - self._torn]
         self._bom = data.startswith(_BOM)
         data = data.removeprefix(_BOM)
         text = files.text_of(data, self._path)
@@ -130,7 +146,25 @@ class JsonlStore(StoreKind, HidesOnRequest):
         self._away: set[str] = set()
         self._back: set[str] = set()
         self._index_lines()
+        self._counts = {str(snapshot): len(self._places)}
         self._add_moved()
+
+    def _announced_part(self, end: bytes) -> int:
+        """Returns the length of a last line where it is the beginning of one a run was adding."""
+        if not end or not self._sidecar.is_sound:
+            return 0
+        try:
+            torn = any(line.encode().startswith(end) for line in self._announced())
+        except EcholessError:  # a damaged ledger proves nothing
+            return 0
+        return len(end) if torn else 0
+
+    def _announced(self) -> Iterator[str]:
+        """Yields the lines of the memories that runs which have not ended add or change."""
+        for run in self.ledger.open_runs():
+            for image in self.ledger.images(run):
+                if image.moment == "after" and image.memory is not None:
+                    yield records.written(image.memory) + "\n"
 
     def _read_document(self, text: str) -> None:
         """Reads a file that is one JSON document; any other file stays a list of lines.
@@ -160,17 +194,23 @@ class JsonlStore(StoreKind, HidesOnRequest):
             self._away = set(moved)
             self._index_lines()
 
-    def _index_lines(self) -> None:
-        """Finds id and head of each line; a line without an id gets one from its text."""
-        self._places: dict[str, int] = {}
-        self._heads: dict[str, Head | None] = {}
-        self._derived: set[str] = set()
-        self._numbers: dict[str, int] = {}
+    def _index_lines(self, first: int = 0) -> None:
+        """Finds id and head of each line; a line without an id gets one from its text.
+
+        Args:
+            first: Place of the first line that is new; the index of those before it stays.
+        """
+        if not first:
+            self._places: dict[str, int] = {}
+            self._heads: dict[str, Head | None] = {}
+            self._derived: set[str] = set()
+            self._numbers: dict[str, int] = {}
+            self._following = 1 + self._head.count("\n")
         copies: Counter[str] = Counter()
-        following = 1 + self._head.count("\n")
-        for place, line in enumerate(self._lines):
-            number = following + line[: len(line) - len(line.lstrip())].count("\n")
-            following += line.count("\n")
+        for place in range(first, len(self._lines)):
+            line = self._lines[place]
+            number = self._following + line[: len(line) - len(line.lstrip())].count("\n")
+            self._following += line.count("\n")
             if not line.strip():
                 continue
             data = records.parse(line, self._path, number)
@@ -220,7 +260,7 @@ class JsonlStore(StoreKind, HidesOnRequest):
 
     def _is_current(self) -> bool:
         """Checks whether neither the file nor what was moved out of it changed since."""
-        if Snapshot.of(self._path) != self._snapshot:
+        if Snapshot.of(self._path) != self._snapshot or read_end(self._path) != self._end:
             return False
         sound = self._sidecar.is_sound
         return not sound or HiddenRecords(self.ledger).state() == self._moved_state
@@ -258,14 +298,21 @@ class JsonlStore(StoreKind, HidesOnRequest):
         return None if number is None else (self._location.path, number)
 
     def changes(self, since: str) -> tuple[str, Collection[str] | None]:
-        """Returns whether the file that was read is still the same, not which records differ."""
-        return files.since(self._with_hidden(str(self._snapshot)), since)
+        """Returns what was added since; of any other change only that there was one."""
+        state, count = self._with_hidden(str(self._snapshot)), self._counts.get(since)
+        if count is None or self._moved_state or self._staging:
+            return files.since(state, since)
+        return state, tuple(islice(reversed(self._places), len(self._places) - count))
 
     # ------------------------------------------------------------------ writing
 
     @contextmanager
     def _opened_for_writing(self) -> Iterator[None]:
-        self._reload()
+        if not (self._known and self._is_current()):
+            self._reload()
+        if self._torn and self._snapshot:
+            files.cut(self._path, self._snapshot.size - self._torn)
+            self._reload()
         yield
 
     @contextmanager
@@ -278,18 +325,42 @@ class JsonlStore(StoreKind, HidesOnRequest):
         if not self._is_current():
             self._reload()
         before, away = list(self._lines), set(self._away)
-        self._staging = True
+        self._staging, self._untouched = True, len(before)
         try:
             yield
-            if self._lines != before or self._away != away:
-                self._write(before)
-                self._reload()
+            self._commit(before, changed=self._away != away)
         except BaseException:
             self._staging = False
             self._reload()
             raise
         finally:
             self._staging = False
+
+    def _commit(self, before: Sequence[str], *, changed: bool) -> None:
+        """Writes what was staged.
+
+        Args:
+            before: All lines before the change.
+            changed: Whether lines were moved out of the file or into it.
+        """
+        added = self._lines[len(before) :] if self._untouched == len(before) else []
+        if added and not changed and self._may_append(added):
+            data = "".join(added).encode()
+            self._snapshot, self._known = append_bytes(self._path, data, self._snapshot)
+            self._end = read_end(self._end + data)
+            self._counts[str(self._snapshot)] = len(self._places)
+        elif changed or added or self._untouched < len(before):
+            self._write(before)
+            self._reload()
+
+    def _may_append(self, added: Sequence[str]) -> bool:
+        """Returns whether lines may be written behind the others: each could be completed or cut.
+
+        The ledger holds all of them, nothing was moved out of the file, and it is a list of lines.
+        """
+        if self._between or len(added) > _FEW or HiddenRecords(self.ledger).state():
+            return False
+        return set(added) <= set(self._announced()) and files.is_own(self._path)
 
     def _write(self, before: Sequence[str]) -> None:
         """Replaces the file, and brings what was moved out of it up to date around that.
@@ -349,6 +420,17 @@ class JsonlStore(StoreKind, HidesOnRequest):
     def _moving_url(self) -> str:
         return f"jsonl:///{replace(self._location, hide='move')}"
 
+    def unfinished(self) -> tuple[Path, ...]:
+        """Returns the file where its last line is the beginning of an addition, and the ledger."""
+        return (*((self._path,) if self._torn else ()), *super().unfinished())
+
+    def take_back(self) -> None:
+        """Undoes unfinished writes on the files themselves."""
+        super().take_back()
+        if self._torn:
+            with self.writing():
+                pass
+
     def leftovers(self) -> list[Path]:
         """Returns drafts of stopped writers beside the file; exact only inside `writing()`."""
         return files.drafts_of(self._path)
@@ -362,10 +444,13 @@ class JsonlStore(StoreKind, HidesOnRequest):
         """Replaces or adds memories; a removed line goes back to its old place."""
         with self.transaction():
             returning: list[tuple[int, str]] = []
+            size = len(self._lines)
+            untouched, self._untouched = self._untouched, size
             for memory in memories:
                 if memory.id in self._places:
                     self._refuse_derived(memory.id)
                     place = self._places[memory.id]
+                    self._untouched = min(self._untouched, place)
                     old = self._lines[place]
                     end = old[len(old.rstrip("\r\n")) :]
                     self._lines[place] = self._line(memory, fallback=old).rstrip("\r\n") + end
@@ -375,7 +460,8 @@ class JsonlStore(StoreKind, HidesOnRequest):
                     self._insert(len(self._lines), records.written(memory) + "\n")
             for place, line in sorted(returning):
                 self._insert(place, line)
-            self._index_lines()
+            self._index_lines(size if self._untouched == size else 0)
+            self._untouched = min(self._untouched, untouched)
 
     def _line(self, memory: Memory, *, fallback: str | None) -> str:
         """Returns the line of a memory: its old line with the changed fields, or a new one."""
@@ -387,9 +473,11 @@ class JsonlStore(StoreKind, HidesOnRequest):
     def _insert(self, place: int, line: str) -> None:
         """Inserts a line, and ends the line before it where it has no end."""
         place = min(place, len(self._lines))
+        self._untouched = min(self._untouched, place)
         if not self._between and place and not self._lines[place - 1].endswith("\n"):
             self.ledger.set_fact(_ENDED, lines.digest([self._lines[place - 1]]))
             self._lines[place - 1] += "\n"
+            self._untouched = min(self._untouched, place - 1)
         if not self._between and place < len(self._lines) and not line.endswith("\n"):
             line += "\n"
         self._lines.insert(place, line)
@@ -402,6 +490,7 @@ class JsonlStore(StoreKind, HidesOnRequest):
                 self._refuse_derived(id_)
             places = {self._places[id_] for id_ in present}
             self._away.difference_update(present)
+            self._untouched = min(self._untouched, *places, len(self._lines))
             self._lines = [line for at, line in enumerate(self._lines) if at not in places]
             # the last line feed goes again where only what followed had made it necessary
             ended = self.ledger.fact(_ENDED) if present and self._lines else None

@@ -2,6 +2,8 @@
 
 import random
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 import pytest
@@ -73,7 +75,7 @@ def test_vectors_are_those_of_the_package_but_for_rounding(
     encoder: UniversalSentenceEncoder,
 ) -> None:
     wanted = texts(120)
-    package = vars(encoder)["_loaded"].encode(wanted)
+    package = UniversalSentenceEncoder._load(encoder).encode(wanted)  # type: ignore[arg-type]
     made = encoder.encode(wanted)
     assert np.abs(np.linalg.norm(made, axis=1) - 1).max() < 1e-6
     distance = 1 - np.einsum("ij,ij->i", made.astype(np.float64), package)
@@ -153,3 +155,71 @@ def test_threads_that_encode_at_the_same_time_get_the_same_bits(
         made = list(pool.map(fresh.encode, wanted))
     for rows, own in zip(made, wanted, strict=True):
         assert rows.tobytes() == encoder.encode(own).tobytes()
+
+
+# ------------------------------------------------------------------ kept unpacked
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ECHOLESS_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "use"
+
+
+def unread(_self: object) -> NoReturn:
+    raise AssertionError("the package was read")
+
+
+def test_from_the_second_process_on_the_package_is_not_read_and_all_bits_are_the_same(
+    cache: Path, encoder: UniversalSentenceEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    UniversalSentenceEncoder().encode(["The first text unpacks it."])
+    assert len(list(cache.iterdir())) == 2
+    second = UniversalSentenceEncoder()
+    wanted = [*(text for text in ODD_TEXTS if unreadable(text) is None), *texts(40)]
+    expected = alone(encoder, wanted)
+    with monkeypatch.context() as patch:
+        patch.setattr(UniversalSentenceEncoder, "_load", unread)
+        assert alone(second, wanted).tobytes() == expected.tobytes()
+        assert second.encode([*wanted, *texts(150)])[: len(wanted)].tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("where", ["the weights", "the contents"])
+def test_damage_to_what_was_kept_is_found_and_it_is_made_anew(
+    cache: Path, encoder: UniversalSentenceEncoder, where: str
+) -> None:
+    UniversalSentenceEncoder().encode(["The first text unpacks it."])
+    (path,) = cache.glob("*.bin" if where == "the weights" else "*.json")
+    data = bytearray(path.read_bytes())
+    for place in range(0, len(data), 4096):
+        data[place] ^= 1
+    path.write_bytes(data)
+    text = ["Der Kran in Halle 7 ist grün."]
+    assert UniversalSentenceEncoder().encode(text).tobytes() == encoder.encode(text).tobytes()
+    (made,) = cache.glob("*.json")
+    assert made != path or made.read_bytes() != bytes(data)
+    assert UniversalSentenceEncoder().encode(text).tobytes() == encoder.encode(text).tobytes()
+
+
+def test_a_package_whose_files_changed_is_not_taken_for_the_one_that_was_kept(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    UniversalSentenceEncoder().encode(["The first text unpacks it."])
+    monkeypatch.setattr(use, "state", lambda _package, *, suffixes: "other files")
+    monkeypatch.setattr(UniversalSentenceEncoder, "_load", unread)
+    with pytest.raises(AssertionError, match="was read"):
+        UniversalSentenceEncoder().encode(["The second text."])
+
+
+def test_the_pieces_in_the_file_are_those_of_the_package(
+    cache: Path, encoder: UniversalSentenceEncoder
+) -> None:
+    UniversalSentenceEncoder().encode(["The first text unpacks it."])
+    second = UniversalSentenceEncoder()
+    second.encode(["One."])
+    table = vars(second)["_inside"][0]._whole.__self__._prefixes
+    package = UniversalSentenceEncoder._load(encoder)._tokenizer._prefixes  # type: ignore[attr-defined]
+    for text, number in package.items():
+        assert table.get(text) == number
+    for text in ("zq\u0e01", "x\ud800", "", "\uffff", "\u2581xqz"):
+        assert table.get(text) == (package.get(text) if text else 0)

