@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from echoless.blocking.detector import Gate
 from echoless.blocking.similarities import DECIMALS, DENSE, SEEN_ENOUGH
 from echoless.blocking.text_join.shingling import chunks, in_order, loops_loaded, ranges
-from echoless.blocking.text_join.tfidf_rows import TermRows
+from echoless.blocking.text_join.tfidf_rows import TermRows, held_by
 from echoless.blocking.top_k import Pairs, closest_before, together
 from echoless.core.optional import lazy_module
 
@@ -81,7 +81,8 @@ class Likeness:
 
     def pairs(self) -> Iterator[Pairs]:
         """Yields blocks of pairs; each pair once."""
-        weights = self.rows.weights
+        weights, terms = self.rows.weights, self.rows.terms
+        weights[held_by(terms, len(self.rows.idf))[terms] < 2] = 0.0  # shared with no row
         columns = columns_for(self.rows, weights, self.gate.threshold)
         firsts = range(0, self.rows.rows, TILE)
         tiles = [_tile(self.rows, weights, columns, first) for first in firsts]
@@ -143,7 +144,7 @@ def columns_for(rows: TermRows, weights: Floats, threshold: float) -> tuple[Ints
             beyond it, are those of terms that occur independently.
     """
     mass = np.bincount(rows.terms, weights, minlength=len(rows.idf)) / max(1, rows.rows)
-    order = np.argsort(-mass, kind="stable")
+    order = np.argsort(-mass)
     mass = mass[order]
     mass = mass[: np.count_nonzero(mass)]
     rest = np.append(np.cumsum(mass[::-1])[::-1], 0.0)
