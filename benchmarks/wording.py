@@ -27,7 +27,7 @@ from echoless.blocking.detector import Gate
 from echoless.blocking.detectors.lexical import DEFAULT_THRESHOLD
 from echoless.blocking.text_join.approximate_tfidf_join import WordingJoin
 from echoless.blocking.text_join.shingling import load_for
-from echoless.blocking.text_join.tfidf_join import cosines_of
+from echoless.blocking.text_join.tfidf_join import cosines_of_pairs
 from echoless.blocking.text_join.tfidf_rows import TermRows, rows_and_clues
 
 NEAREST: Final = 10
@@ -76,9 +76,9 @@ def _nearest(
     rows: TermRows, sampled: list[int], clusters: list[str | None]
 ) -> Iterator[tuple[bool, float, tuple[int, int]]]:
     """The closest before each text: whether of one label, how close, and which."""
-    spread = np.zeros(len(rows.idf))
     for row in sampled:
-        similarity = cosines_of(rows, row, np.arange(row, dtype=np.int64), spread)
+        before = np.arange(row, dtype=np.int64)
+        similarity = cosines_of_pairs(rows, np.full_like(before, row), before)
         closest = np.argsort(-similarity, kind="stable")[:NEAREST]
         for other in closest[similarity[closest] >= DEFAULT_THRESHOLD].tolist():
             same = clusters[row] is not None and clusters[row] == clusters[other]

@@ -75,15 +75,17 @@ def test_all_pairs_at_or_above_the_threshold_are_found(texts: list[str], thresho
     same(pairs(memories, DetectorOptions(threshold=threshold)), naive(memories, threshold))
 
 
-@given(st.lists(TEXT, max_size=14), THRESHOLDS, st.sampled_from([0, 3, 384]))
-def test_tiles_chunks_and_dense_terms_change_no_answer(
-    texts: list[str], threshold: float, dense: int
+@given(st.lists(TEXT, max_size=14), THRESHOLDS, st.sampled_from([1, 3, 4096]))
+def test_tiles_chunks_and_shared_columns_change_no_answer(
+    texts: list[str], threshold: float, columns: int
 ) -> None:
     memories = memories_of(texts)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ngram_index, "TILE", 3)
         patch.setattr(ngram_index, "CHUNK", 4)
-        patch.setattr(ngram_index, "DENSE_TERMS", dense)
+        patch.setattr(ngram_index, "SPREAD", 4)
+        patch.setattr(ngram_index, "STEP", columns)
+        patch.setattr(ngram_index, "WIDEST", columns)
         found = pairs(memories, DetectorOptions(threshold=threshold))
     same(found, naive(memories, threshold))
 

@@ -30,9 +30,9 @@ from numpy.typing import NDArray
 from echoless.blocking.detector import Gate
 from echoless.blocking.similarities import DENSE
 from echoless.blocking.text_join.shingling import in_order, loops_loaded, ranges, starts_of
-from echoless.blocking.text_join.tfidf_join import cosines_of
+from echoless.blocking.text_join.tfidf_join import cosines_of_pairs
 from echoless.blocking.text_join.tfidf_rows import Clues, TermRows, lengths_of, smooth_idf
-from echoless.blocking.top_k import Pairs, closest_before, made_of, together
+from echoless.blocking.top_k import Pairs, closest_before, made_of
 from echoless.core.optional import lazy_module
 
 if TYPE_CHECKING:
@@ -105,16 +105,12 @@ class WordingJoin:
         posts = np.repeat(np.arange(count, dtype=np.int32), np.diff(clues.starts))[order]
         shares = np.rint(worth[clues.terms[order]] / lengths[posts]).astype(np.uint16)
         index = Postings(starts_of(sizes), posts, shares)
-        spread = np.zeros(len(self.rows.idf))
         for begin in range(0, count, ROWS_AT_ONCE):
-            blocks = []
-            for row in range(begin, min(begin + ROWS_AT_ONCE, count)):
-                near = most_in_common(clues, index, (worth, lengths), row, self._looked_at)
-                self.verified += len(near)
-                similarity = cosines_of(self.rows, row, near, spread)
-                block = Pairs(near, np.full_like(near, row), similarity)
-                blocks.append(block.where(self.gate.passing(similarity)))
-            yield closest_before(together(blocks), self.most)
+            rows = np.arange(begin, min(begin + ROWS_AT_ONCE, count))
+            near, row = partners_by_clues(clues, index, (worth, lengths), rows, self._looked_at)
+            self.verified += len(near)
+            pairs = Pairs(near, row, cosines_of_pairs(self.rows, row, near))
+            yield closest_before(pairs.where(self.gate.passing(pairs.similarity)), self.most)
 
     @property
     def _looked_at(self) -> int:

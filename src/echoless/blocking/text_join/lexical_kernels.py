@@ -369,30 +369,8 @@ def choose(clues: ClueRows, index: Index, wanted: Ints, limits: Bounds, made: In
 
 
 @njit(nogil=True)
-def add_rare(
-    left: tuple[Ints, Ints, Ints, Floats], right: tuple[Ints, Ints, Ints, Floats], made: Floats
-) -> None:
-    """Adds what rare terms contribute to the cosines of all pairs of two tiles (`tfidf_join`)."""
-    mine, begins, posts, weights = left
-    theirs, starts, others, worths = right
-    one, other = 0, 0
-    while one < len(mine) and other < len(theirs):
-        if mine[one] < theirs[other]:
-            one += 1
-        elif mine[one] > theirs[other]:
-            other += 1
-        else:
-            for at in range(begins[one], begins[one + 1]):
-                row, weight = posts[at], weights[at]
-                for place in range(starts[other], starts[other + 1]):
-                    made[row, others[place]] += weight * worths[place]
-            one += 1
-            other += 1
-
-
-@njit(nogil=True)
 def cosines(rows: Grams, one: Ints, other: Ints, made: Floats) -> None:
-    """Writes the cosines of pairs ordered by `one`, as `tfidf_join.cosines_of`."""
+    """Writes the cosines of pairs ordered by `one`, as `tfidf_join.cosines_of_pairs`."""
     starts, terms, counts, idf, lengths = rows
     spread = np.zeros(len(idf))
     for pair in range(len(one)):

@@ -192,16 +192,22 @@ def gram_runs(texts: Sequence[str], n: int, forms: NormalForms | None = None) ->
         kernels.grams(points, starts, sizes, long, np.uint64(FACTOR), made, begins)
         return Runs(begins, made)
     places = ranges(starts[:-1], counts)
+    if not long:  # a form has a space at both ends, so none is shorter
+        wide = np.append(points.astype(np.uint64) + np.uint64(1), np.zeros(n, np.uint64))
+        packed = wide[: len(points)]
+        for step in range(1, n):
+            packed = (packed << np.uint64(21)) | wide[step : step + len(points)]
+        made = packed[places]
+        if (sizes < n).any():
+            made >>= np.repeat(21 * (n - sizes), counts).astype(np.uint64)
+        return Runs(starts_of(counts), made)
     ends = np.minimum(places + np.repeat(sizes, counts), np.repeat(starts[1:], counts))
     made = np.zeros(len(places), dtype=np.uint64)
     for step in range(int(sizes.max(initial=0))):
         inside = places + step < ends
         point = points[places[inside] + step].astype(np.uint64) + np.uint64(1)
-        if long:
-            value = (made[inside] ^ point) * np.uint64(FACTOR)
-            made[inside] = value ^ (value >> np.uint64(29))
-        else:
-            made[inside] = (made[inside] << np.uint64(21)) | point
+        value = (made[inside] ^ point) * np.uint64(FACTOR)
+        made[inside] = value ^ (value >> np.uint64(29))
     return Runs(starts_of(counts), made)
 
 
@@ -213,14 +219,13 @@ def distinct(runs: Runs) -> tuple[Runs, Counts]:
         kernels.distinct(runs.values, runs.starts, made, counts, begins)
         return Runs(begins, made[: begins[-1]].copy()), counts[: begins[-1]].copy()
     owners = np.repeat(np.arange(len(runs.starts) - 1), np.diff(runs.starts))
-    order = np.lexsort((runs.values, owners))
-    values, owners = runs.values[order], owners[order]
-    first = np.ones(len(values), dtype=np.bool_)
-    first[1:] = (values[1:] != values[:-1]) | (owners[1:] != owners[:-1])
-    places = np.flatnonzero(first)
-    lengths = np.bincount(owners[places], minlength=len(runs.starts) - 1)
-    times = np.diff(np.append(places, len(values))).astype(np.int32)
-    return Runs(starts_of(lengths), values[places]), times
+    different, where = np.unique(runs.values, return_inverse=True)
+    cells = np.sort(owners * len(different) + where)
+    places = np.flatnonzero(np.diff(cells, prepend=-1))
+    owners, where = np.divmod(cells[places], max(1, len(different)))
+    lengths = np.bincount(owners, minlength=len(runs.starts) - 1)
+    times = np.diff(np.append(places, len(cells))).astype(np.int32)
+    return Runs(starts_of(lengths), different[where]), times
 
 
 def forms_of(texts: Sequence[str]) -> NormalForms:

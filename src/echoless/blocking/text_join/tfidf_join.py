@@ -2,17 +2,14 @@
 
 A prefix filter (rare terms first) is the textbook method, and pays at high thresholds. A detector
 that serves recall works near cosine 0.25, where a prefix has to keep 1 - 0.25^2 = 94 % of the
-squared length and rules out next to nothing. So every pair is scored, and each of the two kinds of
-terms by the cheaper method:
+squared length and rules out next to nothing. So an upper bound of every pair's cosine is computed,
+by dense float32 products: the heaviest terms have a column each, the many rare ones share columns,
+packed so that all carry about as much. In a column lies the length of the part of a row that falls
+to it; by Cauchy and Schwarz the product of two lengths is no less than what the parts share.
 
-* frequent terms (in at least `DENSE_SHARE` of the rows, at most `DENSE_TERMS`) in one dense float32
-  product: common n-grams cost a fixed number of columns, however common they are;
-* all others through their short postings.
-
-The sum is the cosine up to float32 rounding; it only screens. Pairs that pass are scored again in
-float64, term by term in a fixed order. Where only some partners are wanted, a row that has enough
-is screened for closer ones only. Memory: a few tiles of `TILE` x `TILE`, whatever the number of
-rows; the rows themselves are linear in the text.
+The bound only screens. Pairs that pass are scored in float64, term by term in a fixed order. Where
+only some partners are wanted, a row that has enough is screened for closer ones only. Memory: up to
+`WIDEST` float32 columns a row, and two tiles of `TILE` x `TILE` a thread.
 """
 
 from __future__ import annotations
@@ -27,7 +24,7 @@ from numpy.typing import NDArray
 from echoless.blocking.detector import Gate
 from echoless.blocking.similarities import DECIMALS, DENSE, SEEN_ENOUGH
 from echoless.blocking.text_join.shingling import chunks, in_order, loops_loaded, ranges
-from echoless.blocking.text_join.tfidf_rows import TermRows
+from echoless.blocking.text_join.tfidf_rows import TermRows, held_by
 from echoless.blocking.top_k import Pairs, closest_before, together
 from echoless.core.optional import lazy_module
 
@@ -41,35 +38,31 @@ Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
 TILE: Final = 1024
-DENSE_TERMS: Final = 384
-DENSE_SHARE: Final = 1 / 16
-CHUNK: Final = 1 << 21
-"""Postings expanded at a time."""
 
-SCREEN_LOSS: Final = 1e-4
+STEP: Final = 128
+WIDEST: Final = 4096
+"""Columns of the bound: a multiple of `STEP`."""
+
+EXCESS: Final = 0.3
+COMPILED_EXCESS: Final = 0.4
+"""Part of the threshold by which the bound of two unrelated rows may exceed their cosine, in the
+mean; with compiled loops it may exceed it more, as a pair is scored faster. Measured at 10,000
+texts: 640 to 768 columns, and 1 pair in 250 to 600 passes."""
+
+USUAL: Final = 0.2
+"""Part of the threshold that the mean cosine of two rows may reach without a narrower bound. That
+of sentences does not. Of 3,000 texts of 10 sentences, where it is .4, 1 pair in 50 passes a bound
+by 4,096 columns, and every fourth one by 2,048."""
+
+CHUNK: Final = 1 << 18
+"""Postings scored at a time."""
+
+SPREAD: Final = 1 << 20
+"""Weights of terms laid out at a time, for the rows whose pairs are scored."""
+
+SCREEN_LOSS: Final = 1e-3
 """Relative error allowed for in the screen. All products are positive, so a float32 sum of
-`DENSE_TERMS` of them is off by at most 384 * 2^-23 = 4.6e-5 of itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Tile:
-    """A tile of rows, laid out for the product with another tile.
-
-    Attributes:
-        first: Number of its first row.
-        dense: Shape (rows, frequent terms), float32.
-        rare: Shape (r,), int64: the rare terms it holds, ascending.
-        starts: Shape (r + 1,), int64: where the postings of each begin in the arrays below.
-        posts: Rows of the postings, counted from the tile's first, int64.
-        weights: Their weights, float64.
-    """
-
-    first: int
-    dense: Singles
-    rare: Ints
-    starts: Ints
-    posts: Ints
-    weights: Floats
+`WIDEST` of them is off by at most 4096 * 2^-23 = 4.9e-4 of itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +81,15 @@ class Likeness:
 
     def pairs(self) -> Iterator[Pairs]:
         """Yields blocks of pairs; each pair once."""
-        rows = self.rows
-        held = np.bincount(rows.terms, minlength=len(rows.idf))
-        often = np.flatnonzero(held >= max(2.0, rows.rows * DENSE_SHARE))
-        often = often[np.argsort(-held[often], kind="stable")][:DENSE_TERMS]
-        columns = np.full(len(rows.idf), -1, dtype=np.int64)
-        columns[often] = np.arange(len(often))
-        tiles = [_tile(rows, first, columns) for first in range(0, rows.rows, TILE)]
+        weights, terms = self.rows.weights, self.rows.terms
+        weights[held_by(terms, len(self.rows.idf))[terms] < 2] = 0.0  # shared with no row
+        columns = columns_for(self.rows, weights, self.gate.threshold)
+        firsts = range(0, self.rows.rows, TILE)
+        tiles = [_tile(self.rows, weights, columns, first) for first in firsts]
+        del weights
         if self.most is None:
-            both = ((left, right) for at, right in enumerate(tiles) for left in tiles[: at + 1])
-            yield from in_order(lambda two: self._near(*two, self._cutoff)[0], both)
+            both = ((left, right) for right in range(len(tiles)) for left in range(right + 1))
+            yield from in_order(lambda two: self._near(tiles, *two, self._cutoff), both)
         else:
             yield from in_order(lambda at: self._closest(tiles, at), range(len(tiles)))
 
@@ -106,128 +98,119 @@ class Likeness:
         """Returns the screened cosine below which no pair can pass."""
         return max(self.gate.threshold * (1.0 - SCREEN_LOSS) - 10.0**-DECIMALS, 1e-7)
 
-    def _closest(self, tiles: list[_Tile], at: int) -> Pairs:
+    def _closest(self, tiles: list[Singles], at: int) -> Pairs:
         """Returns the wanted partners of the rows of one tile."""
-        right, most = tiles[at], self.most or 0
-        floor = np.full(len(right.dense), self._cutoff)
-        crowd = np.zeros(len(floor), dtype=np.int64)
-        cut = np.zeros(len(floor), dtype=np.bool_)
+        first, size, most = at * TILE, len(tiles[at]), self.most or 0
+        floor = np.full(size, self._cutoff)
+        crowd = np.zeros(size, dtype=np.int64)
+        cut = np.zeros(size, dtype=np.bool_)
         closest = together([])
-        for left in tiles[: at + 1]:
-            new, passed_over = self._near(left, right, floor)
+        for left in range(at + 1):
+            new = self._near(tiles, left, at, floor)
             pairs = together([closest, new])
-            counts = np.bincount(pairs.other - right.first, minlength=len(floor))
-            cut |= passed_over | (counts > most)
+            cut |= np.bincount(pairs.other - first, minlength=size) > most
             closest = closest_before(pairs, most)
-            near = new.other[new.similarity >= DENSE] - right.first
-            crowd += np.bincount(near, minlength=len(floor))
-            least = np.full(len(floor), 2.0)
-            np.minimum.at(least, closest.other - right.first, closest.similarity)
+            near = new.other[new.similarity >= DENSE] - first
+            crowd += np.bincount(near, minlength=size)
+            least = np.full(size, 2.0)
+            np.minimum.at(least, closest.other - first, closest.similarity)
             closer = np.maximum(floor, least * (1.0 - SCREEN_LOSS) - 10.0**-DECIMALS)
             closer = np.where(crowd >= SEEN_ENOUGH, np.inf, closer)
-            floor = np.where(counts >= most, closer, floor)
+            floor = np.where(cut, closer, floor)
         return replace(closest, cut=int(np.count_nonzero(cut)))
 
-    def _near(
-        self, left: _Tile, right: _Tile, floor: float | Floats
-    ) -> tuple[Pairs, NDArray[np.bool_]]:
-        """Returns the pairs of two tiles that pass, and which rows had pairs below their floor."""
-        product = _product(left, right, loops=loops_loaded())
-        if left.first == right.first:
-            product = np.triu(product, 1)
-        near = product >= floor
-        one, other = np.nonzero(near)
-        passed_over = np.asarray(((product >= self._cutoff) & ~near).any(axis=0))
-        one, other = one + left.first, other + right.first
+    def _near(self, tiles: list[Singles], left: int, right: int, floor: float | Floats) -> Pairs:
+        """Returns the pairs of two tiles whose bound reaches a floor and whose cosine passes."""
+        bounds = tiles[left] @ tiles[right].T
+        near = bounds >= np.asarray(floor, dtype=np.float32)
+        if left == right:
+            near = np.triu(near, 1)
+        one, other = np.divmod(np.flatnonzero(near), near.shape[1])
+        one, other = one + left * TILE, other + right * TILE
         pairs = Pairs(one, other, cosines_of_pairs(self.rows, one, other))
-        return pairs.where(self.gate.passing(pairs.similarity)), passed_over
+        return pairs.where(self.gate.passing(pairs.similarity))
 
 
-def _tile(rows: TermRows, first: int, columns: Ints) -> _Tile:
-    """Returns the tile that begins at a row.
+def columns_for(rows: TermRows, weights: Floats, threshold: float) -> tuple[Ints, int]:
+    """Returns the column of each term, and how many columns there are.
+
+    Terms that carry more than an equal share of the rest have a column for themselves. The others
+    are dealt out from the heaviest to the lightest, back and forth.
 
     Args:
-        rows: All rows.
-        first: Number of the tile's first row.
-        columns: Column of each frequent term in the dense part, -1 for all other terms.
+        rows: The rows.
+        weights: Of their entries.
+        threshold: Of the cosine. The means over all pairs, of the cosine and of what the bound has
+            beyond it, are those of terms that occur independently.
     """
+    mass = np.bincount(rows.terms, weights, minlength=len(rows.idf)) / max(1, rows.rows)
+    order = np.argsort(-mass)
+    mass = mass[order]
+    mass = mass[: np.count_nonzero(mass)]
+    rest = np.append(np.cumsum(mass[::-1])[::-1], 0.0)
+    squares = np.append(np.cumsum(np.square(mass[::-1]))[::-1], 0.0)
+    widths = np.arange(STEP, WIDEST + 1, STEP)
+    # the columns from which on a term has one for itself grow with its place
+    alone = np.searchsorted(np.arange(len(mass)) + rest[:-1] / mass, widths)
+    alone = np.minimum(alone, widths - 1)
+    beyond = np.square(rest[alone]) / (widths - alone) - squares[alone]
+    allowed = threshold * (COMPILED_EXCESS if loops_loaded() else EXCESS)
+    allowed -= max(0.0, float(squares[0]) - USUAL * threshold)
+    best = int(np.argmax(beyond <= allowed)) if beyond[-1] <= allowed else -1
+    width, own = int(widths[best]), int(alone[best])
+    turn, place = np.divmod(np.arange(len(order) - own), width - own)
+    dealt = own + np.where(turn % 2, width - own - 1 - place, place)
+    columns = np.empty(len(order), dtype=np.int64)
+    columns[order] = np.concatenate([np.arange(own), dealt])
+    return columns, width
+
+
+def _tile(rows: TermRows, weights: Floats, columns: tuple[Ints, int], first: int) -> Singles:
+    """Returns the lengths of the parts of the rows of a tile; shape (rows, columns), float32."""
+    column, width = columns
     last = min(first + TILE, rows.rows)
-    entries = slice(int(rows.starts[first]), int(rows.starts[last]))
-    terms = rows.terms[entries]
-    own: Ints = np.repeat(np.arange(last - first), np.diff(rows.starts[first : last + 1]))
-    weights = rows.counts[entries] * rows.idf[terms] / rows.lengths[first:last][own]
-    column = columns[terms]
-    often = column >= 0
-    dense = np.zeros((last - first, int(columns.max(initial=-1)) + 1), dtype=np.float32)
-    dense[own[often], column[often]] = weights[often]
-    own, terms, weights = own[~often], terms[~often], weights[~often]
-    order = np.argsort(terms, kind="stable")
-    rare, begins = np.unique(terms[order].astype(np.int64), return_index=True)
-    starts = np.append(begins, len(terms)).astype(np.int64)
-    return _Tile(first, dense, rare, starts, own[order], weights[order])
-
-
-def _product(left: _Tile, right: _Tile, *, loops: bool) -> Floats:
-    """Returns the cosines of all pairs of two tiles up to float32 rounding.
-
-    Args:
-        left: One tile.
-        right: The other tile.
-        loops: Whether compiled loops are used.
-
-    Returns:
-        Shape (rows of left, rows of right).
-    """
-    dense = left.dense @ right.dense.T
-    if loops:
-        sums = dense.astype(np.float64)
-        one, other = ((t.rare, t.starts, t.posts, t.weights) for t in (left, right))
-        kernels.add_rare(one, other, sums)
-        return sums
-    # for every rare term, each posting on the left with each on the right, in bounded chunks
-    _, at, place = np.intersect1d(left.rare, right.rare, assume_unique=True, return_indices=True)
-    counts = left.starts[at + 1] - left.starts[at]
-    entries = ranges(left.starts[at], counts)
-    begins = np.repeat(right.starts[place], counts)
-    partners = np.repeat(right.starts[place + 1] - right.starts[place], counts)
-    flat = np.zeros(dense.size)
-    for chunk in chunks(partners, CHUNK):
-        mine = np.repeat(entries[chunk], partners[chunk])
-        theirs = ranges(begins[chunk], partners[chunk])
-        cells = left.posts[mine] * dense.shape[1] + right.posts[theirs]
-        products = left.weights[mine] * right.weights[theirs]
-        flat += np.bincount(cells, weights=products, minlength=len(flat))
-    return flat.reshape(dense.shape) + dense
+    own = slice(int(rows.starts[first]), int(rows.starts[last]))
+    owners = np.repeat(np.arange(last - first), np.diff(rows.starts[first : last + 1]))
+    cells = owners * width + column[rows.terms[own]]
+    squares = np.bincount(cells, np.square(weights[own]), minlength=(last - first) * width)
+    return np.sqrt(squares).astype(np.float32).reshape(last - first, width)
 
 
 def cosines_of_pairs(rows: TermRows, one: Ints, other: Ints) -> Floats:
-    """Returns exact cosines in float64, summed in the order of the second row's terms."""
+    """Returns exact cosines in float64, summed in the order of the second row's terms.
+
+    Args:
+        rows: All rows.
+        one: Numbers of rows, all pairs of a row one after the other.
+        other: Numbers of their partners.
+    """
     cosines = np.empty(len(one))
     if loops_loaded():
         kernels.cosines(kernels.Grams(*rows.columns), one, other, cosines)
         return cosines
-    spread = np.zeros(len(rows.idf))
-    bounds = np.flatnonzero(np.r_[True, np.diff(one) != 0, True][: len(one) + 1])
-    for begin, end in zip(bounds.tolist(), bounds[1:].tolist(), strict=False):
-        cosines[begin:end] = cosines_of(rows, int(one[begin]), other[begin:end], spread)
-    return cosines
-
-
-def cosines_of(rows: TermRows, row: int, others: Ints, spread: Floats) -> Floats:
-    """Returns exact cosines of one row with others, rounded.
-
-    Args:
-        rows: All rows.
-        row: Number of the one row.
-        others: Numbers of the others, int64.
-        spread: Shape (terms,), zero; it is used meanwhile and zero again afterwards.
-    """
-    own = slice(int(rows.starts[row]), int(rows.starts[row + 1]))
-    spread[rows.terms[own]] = rows.counts[own] * np.square(rows.idf[rows.terms[own]])
-    sizes = rows.starts[others + 1] - rows.starts[others]
-    entries = ranges(rows.starts[others], sizes)
-    products = spread[rows.terms[entries]] * rows.counts[entries]
-    sums = np.bincount(np.repeat(np.arange(len(others)), sizes), products, len(others))
-    spread[rows.terms[own]] = 0.0
-    cosines: Floats = np.round(sums / (rows.lengths[row] * rows.lengths[others]), DECIMALS)
-    return np.minimum(cosines, 1.0, out=cosines)
+    known = len(rows.idf)
+    begins = np.flatnonzero(np.diff(one, prepend=-1))
+    ends = np.append(begins[1:], len(one))
+    at_once = max(1, min(SPREAD // max(1, known), len(begins)))
+    spread = np.zeros(at_once * known)
+    lengths = np.diff(rows.starts)
+    for turn in range(0, len(begins), at_once):
+        own = one[begins[turn : turn + at_once]]
+        places = known * np.arange(len(own))
+        entries = ranges(rows.starts[own], lengths[own])
+        terms = rows.terms[entries]
+        cells = terms + np.repeat(places, lengths[own])
+        spread[cells] = rows.counts[entries] * np.square(rows.idf[terms])
+        span = slice(int(begins[turn]), int(ends[turn : turn + at_once][-1]))
+        row = np.repeat(places, (ends - begins)[turn : turn + at_once])
+        partners = other[span]
+        for some in chunks(lengths[partners], CHUNK):
+            sizes = lengths[partners[some]]
+            entries = ranges(rows.starts[partners[some]], sizes)
+            products = spread[rows.terms[entries] + np.repeat(row[some], sizes)]
+            products *= rows.counts[entries]
+            pairs = np.repeat(np.arange(len(sizes)), sizes)
+            cosines[span][some] = np.bincount(pairs, products, len(sizes))
+        spread[cells] = 0.0
+    cosines /= rows.lengths[one] * rows.lengths[other]
+    return np.minimum(np.round(cosines, DECIMALS, out=cosines), 1.0, out=cosines)

