@@ -244,7 +244,8 @@ def _there_and_back(door: Door, target: Target, codes: Counter[int]) -> Iterator
         return
     order = _order(store)
     # one command may make several runs: the last is the first to go
-    for run in sorted(reversed(runs), key=lambda each: order.get(each, -1), reverse=True):
+    runs.reverse()
+    for run in sorted(runs, key=lambda each: order.get(each, -1), reverse=True):
         back = Door(f"undo after {door.name}", ("undo", "{store}", run))
         code, output, wrong = command(back, store, codes)
         yield from wrong

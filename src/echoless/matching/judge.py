@@ -156,7 +156,7 @@ class Questions:
     def blocks(
         self, pairs: Sequence[Pair], questions: Sequence[_Question]
     ) -> Iterator[list[_Question]]:
-        """Yields the questions to ask; `told` is to be called for each before the next block.
+        """Yields the questions to ask; `learn` is to be called for each before the next block.
 
         Args:
             pairs: All pairs that are judged.
@@ -180,7 +180,7 @@ class Questions:
             if block:
                 yield block
 
-    def told(self, pair: Pair, question: _Question, verdict: Verdict) -> None:
+    def learn(self, pair: Pair, question: _Question, verdict: Verdict) -> None:
         """Takes what came of a question."""
         if self._most is not None:
             self._share(pair, question).learn(question, isinstance(verdict, TOLD))
@@ -208,9 +208,9 @@ class _Share:
         self._left -= count
         return waiting[:count], waiting[count:]
 
-    def learn(self, question: _Question, told: bool) -> None:
+    def learn(self, question: _Question, useful: bool) -> None:
         """Takes whether a question told anything."""
-        self._last.append(told)
+        self._last.append(useful)
         if len(self._last) == LAST and sum(self._last) < FEW:
             self._least = max(self._least, question.hope)
 
@@ -313,7 +313,7 @@ class LearnedJudge:
                 else:
                     made = self.decide(pair, verdict, asked.plain, pair_scores)
                 settled[asked.place] = made
-                self._questions.told(pair, asked, made)
+                self._questions.learn(pair, asked, made)
             done += len(block)
         progress(done, done)
         return settled
