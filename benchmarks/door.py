@@ -1,11 +1,11 @@
 """How long the door takes: `python -m benchmarks.door [--sizes 1000,10000,100000] [--writes 400]`.
 
-Remembers texts in SQLite stores of several sizes with the default profile: half of them new, a
-quarter dressed copies, a quarter with another value. Vectors come from a table, so the encoder's
-own time is not in the figures; what the door does with them is. Times of one call each, by stage;
-as many texts again in groups of one commit; and one text by a new process of the command line,
-without vectors, which opens the index that the process before it kept. Texts read and pairs judged
-are counted for each text remembered.
+Remembers texts in SQLite and JSON Lines stores of several sizes with the default profile: half of
+them new, a quarter dressed copies, a quarter with another value. Vectors come from a table, so the
+encoder's own time is not in the figures; what the door does with them is. Times of one call each,
+by stage; as many texts again in groups of one commit; and one text by a new process of the command
+line, without vectors, which opens the index that the process before it kept. Texts read and pairs
+judged are counted for each text remembered.
 """
 
 from __future__ import annotations
@@ -46,12 +46,16 @@ STAGES = (
     "take in",
 )
 _COLUMNS = (
-    "| memories | processor, ms | in groups, ms (processor) | index built, s | kept, s "
+    "| store | memories | processor, ms | in groups, ms (processor) | index built, s | kept, s "
     "| opened, s | new process, s (processor) | its modules | texts read | pairs judged |"
 )
 COUNTS = ("texts read", "pairs judged")
 PROCESSES = 9
 """New processes that remember one text each; the median counts."""
+
+
+KINDS = {".db": "SQLite", ".jsonl": "JSON Lines"}
+"""Kind of a store by the suffix of its file."""
 
 
 class Table:
@@ -126,13 +130,14 @@ def texts(size: int, writes: int) -> tuple[list[str], list[str]]:
     return stored, said
 
 
-def measured(size: int, writes: int, folder: Path) -> dict[str, Any]:
+def measured(size: int, writes: int, folder: Path, suffix: str) -> dict[str, Any]:
+    """Measures one store; the suffix of its file says its kind."""
     stored, everything = texts(size, 2 * writes)
     said, later = everything[:writes], everything[writes:]
     clock = Clock()
-    path = folder / f"{size}.db"
+    path = folder / f"{size}{suffix}"
     settings = resolve(Choices(encoder="none", cache=True))
-    with open_store(f"sqlite:///{path}", create=True) as store:
+    with open_store(path, create=True) as store:
         with store.writing():
             store.put([replace(memory, namespace="") for memory in memories(size)])
         with Guard(store, settings) as guard:
@@ -161,6 +166,7 @@ def measured(size: int, writes: int, folder: Path) -> dict[str, Any]:
             again.remember(said[0], dry_run=True)
             opened = time.perf_counter() - start
     return _figures(size, calls, stages) | {
+        "store": KINDS[suffix],
         "busy_ms": _quantiles(busy),
         "grouped_ms": grouped,
         "counts": counts,
@@ -257,11 +263,11 @@ def _body(runs: Sequence[Mapping[str, Any]], writes: int) -> str:
         "with another value. Milliseconds of a call, p50 / p95; the whole call without what it",
         "takes to get the vector of the text.",
         "",
-        "| memories | whole call | " + " | ".join(STAGES) + " |",
-        "|---" * (2 + len(STAGES)) + "|",
+        "| store | memories | whole call | " + " | ".join(STAGES) + " |",
+        "|---" * (3 + len(STAGES)) + "|",
     ]
     lines += [
-        f"| {f['memories']:,} | **{f['p50_ms']:.2f} / {f['p95_ms']:.2f}** | "
+        f"| {f['store']} | {f['memories']:,} | **{f['p50_ms']:.2f} / {f['p95_ms']:.2f}** | "
         + " | ".join(f"{a:.2f} / {b:.2f}" for a, b in f["stages"].values())
         + " |"
         for f in runs
@@ -269,25 +275,27 @@ def _body(runs: Sequence[Mapping[str, Any]], writes: int) -> str:
     lines += [
         "",
         _COLUMNS,
-        "|---" * 10 + "|",
+        "|---" * 11 + "|",
     ]
     lines += [
-        f"| {f['memories']:,} | {f['busy_ms'][0]:.2f} / {f['busy_ms'][1]:.2f} | "
+        f"| {f['store']} | {f['memories']:,} | {f['busy_ms'][0]:.2f} / {f['busy_ms'][1]:.2f} | "
         f"{f['grouped_ms'][0]:.2f} ({f['grouped_ms'][1]:.2f}) | {f['built_s']:.2f} | "
         f"{f['kept_s']:.2f} | {f['opened_s']:.2f} | "
         f"{f['process']['wall']:.3f} ({f['process']['cpu']:.3f}) | {f['process']['modules']} | "
         f"{f['counts']['texts read']:.2f} | {f['counts']['pairs judged']:.2f} |"
         for f in runs
     ]
-    first, last = runs[0], runs[-1]
-    lines += [
-        "",
-        f"Whole call, {last['memories']:,} against {first['memories']:,} memories:",
-        f"{last['p50_ms'] / first['p50_ms']:.2f} times at the median,",
-        f"{last['p95_ms'] / first['p95_ms']:.2f} at the 95th percentile. A text in groups against",
-        f"one by one: {last['grouped_ms'][0] / last['p50_ms']:.2f}. Index opened against built:",
-        f"{last['opened_s'] / last['built_s']:.4f}.",
-    ]
+    for kind in KINDS.values():
+        own = [f for f in runs if f["store"] == kind]
+        first, last = own[0], own[-1]
+        lines += [
+            "",
+            f"{kind}, whole call, {last['memories']:,} against {first['memories']:,} memories:",
+            f"{last['p50_ms'] / first['p50_ms']:.2f} times at the median,",
+            f"{last['p95_ms'] / first['p95_ms']:.2f} at the 95th percentile. A text in groups",
+            f"against one by one: {last['grouped_ms'][0] / last['p50_ms']:.2f}.",
+            f"Index opened against built: {last['opened_s'] / last['built_s']:.4f}.",
+        ]
     return "\n".join(lines)
 
 
@@ -300,7 +308,11 @@ def main() -> None:
     sizes = [int(each) for each in chosen.sizes.split(",")]
     with tempfile.TemporaryDirectory() as folder:
         os.environ["ECHOLESS_CACHE_DIR"] = f"{folder}/cache"
-        runs = [measured(size, chosen.writes, Path(folder)) for size in sizes]
+        runs = [
+            measured(size, chosen.writes, Path(folder), suffix)
+            for suffix in KINDS
+            for size in sizes
+        ]
     if chosen.json:
         for each in runs:
             print(json.dumps(each))

@@ -51,6 +51,7 @@ class KnownSchema:
         """
         self._migrations = migrations
         self._older = dict(older or {})
+        self._judged: dict[tuple[object, ...], Oddity | None] = {}
 
     @cached_property
     def _made(self) -> dict[str, tuple[str, str]]:
@@ -67,7 +68,10 @@ class KnownSchema:
     def oddities(self, db: sqlite3.Connection) -> list[Oddity]:
         """Finds what could change or hide memories unseen: foreign, changed or missing objects."""
         rows = db.execute(f"{_OBJECTS} ORDER BY name").fetchall()
-        judged = [self._odd(str(k), str(name), str(on), str(sql)) for k, name, on, sql in rows]
+        for row in rows:  # a resident process opens its ledger twice for each memory
+            if row not in self._judged:
+                self._judged[row] = self._odd(*map(str, row))
+        judged = [self._judged[row] for row in rows]
         odd = [each for each in judged if each is not None]
         if any(each.pending(db) for each in self._migrations):
             return odd  # a file of an older version never had some objects

@@ -68,10 +68,10 @@ class CachedVerdicts:
         self.used = True
         keys = list(self._keys(pairs))
         known = self._cache.get(keys, self._tally)
-        found = [at for at, key in enumerate(keys) if key in known]
-        read = unpacked_all([known[keys[at]] for at in found], (pairs[at] for at in found))
+        places = [at for at, key in enumerate(keys) if key in known]
+        read = unpacked_all([known[keys[at]] for at in places], (pairs[at] for at in places))
         verdicts: list[Verdict | None] = [None] * len(pairs)
-        for at, verdict in zip(found, read, strict=True):
+        for at, verdict in zip(places, read, strict=True):
             verdicts[at] = verdict
         self._cache.damaged(read.count(None), self._tally)
         self.remembered += sum(verdict is not None for verdict in verdicts)
