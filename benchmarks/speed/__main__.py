@@ -6,7 +6,7 @@ import sys
 from importlib import import_module
 
 NAMES = (
-    "join", "dense", "road", "incremental", "first_run", "peers", "spilled", "limits",
+    "join", "dense", "road", "incremental", "first_run", "peers", "spilled",
     "compiling", "against",
 )  # fmt: skip
 
