@@ -66,7 +66,10 @@ def test_a_path_loads_only_the_kinds_whose_stores_look_like_it(tmp_path: Path) -
     notes.mkdir()
     (notes / "a.md").write_text("A note.\n", "utf-8")
     foreign = {"chroma", "lancedb", "qdrant", "sql", "recall", "llm_memory"}
-    for path, others in ((text, foreign | {"shodh"}), (notes, {"sql", "recall", "jsonl"})):
+    for path, others in (
+        (text, foreign | {"shodh", "markdown"}),
+        (notes, {"sql", "recall", "jsonl"}),
+    ):
         program = (
             "import sys; from echoless.stores import open_store\n"
             f"open_store({str(path)!r}).close()\n"

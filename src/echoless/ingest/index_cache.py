@@ -58,8 +58,9 @@ else:
 
 FORMAT: Final = 4
 
-WORTH_KEEPING: Final = 2_000
-"""Memories below which an index is made anew sooner than it is read."""
+WORTH_KEEPING: Final = 500
+"""Memories below which an index is made anew about as soon as it is read. At 1,000 a process that
+remembers one text took .34 s of processor time without a kept index and .26 s with one."""
 
 WORTH_WRITING: Final = 0.005
 """Share of the index that has to be new for it to be written again. What is newer than the kept

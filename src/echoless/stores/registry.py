@@ -32,7 +32,7 @@ _DEFAULT = "sqlite"
 
 _FORMS: Final[Mapping[str, frozenset[str]]] = {
     **dict.fromkeys(("sqlite", "sql", "recall", "llm-memory"), frozenset({"database"})),
-    **dict.fromkeys(("jsonl", "mcp-memory"), frozenset({"text"})),
+    **dict.fromkeys(("jsonl", "mcp-memory"), frozenset({"text", "lines"})),
     **dict.fromkeys(("mem0", "qdrant", "lancedb", "chroma", "shodh"), frozenset({"folder"})),
     "markdown": frozenset({"text", "folder"}),
     "postgresql": frozenset(),
@@ -170,10 +170,12 @@ def locate(url: str | Path, *, create: bool = False) -> tuple[str, str]:
 
 
 def _form(path: Path) -> str:
-    """Returns what a path is on the disk: `folder`, `database` (an SQLite file), or `text`."""
+    """Returns what a path is: `folder`, `database` (of SQLite), `lines` by its name, or `text`."""
     if path.is_dir():
         return "folder"
-    return "database" if path.is_file() and is_sqlite(path) else "text"
+    if path.is_file() and is_sqlite(path):
+        return "database"
+    return "lines" if _SUFFIXES.get(path.suffix.lower()) == "jsonl" else "text"
 
 
 def absolute_url(url: str | Path) -> str:
