@@ -1,4 +1,4 @@
-"""The part of the table that some texts need finds in them what the whole table finds."""
+"""The parts of the table find in a text what the whole table finds."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from echoless.matching.languages import LANGUAGES, lexicon, units
+from echoless.matching.languages import LANGUAGES, lexicon
 from echoless.matching.values import patterns
-from echoless.matching.values.patterns import Needs, PatternTable, needs_of, pattern
+from echoless.matching.values.patterns import PatternTable, breadth_of, pattern
+from echoless.matching.values.scanner import scan
 from tests.matching.rule_pairs import APART, SAME
 
 PIECES = (
@@ -89,48 +90,68 @@ def found(table: re.Pattern[str], text: str) -> list[object]:
     ]
 
 
+def found_in_parts(table: PatternTable, text: str) -> list[object]:
+    breadth, at, matches = breadth_of(text), 0, list[object]()
+    while at < len(text):
+        match = None if text[at].isspace() else table.match(text, at, breadth)
+        if match is not None:
+            named = {n: v for n, v in match.groupdict().items() if v}
+            matches.append((match.lastgroup, match.span(), named))
+        at = match.end() if match else at + 1
+    return matches
+
+
 @settings(max_examples=40)
 @given(text=TEXTS, language=st.sampled_from(LANGUAGES))
 @example(text="Tisch 5 am Fenster, ab 3.4. um 9 Uhr", language="de")
-def test_the_part_that_a_text_needs_finds_what_the_whole_finds(text: str, language: str) -> None:
-    needs = needs_of(text, lexicon(language))
-    assert needs is not None
-    assert found(pattern(lexicon(language), needs), text) == found(whole(language), text)
+@example(text="24/7, 14-t\u00e4gig, 5 m\u0131n, 7 M\u0130N", language="de")
+@example(text="\u094d() caf\u0065\u0301 \u017fec 5 \u212ag \u03a9\u03c2 \U0001f389", language="en")
+def test_the_parts_by_first_character_find_what_the_whole_finds(text: str, language: str) -> None:
+    assert found_in_parts(PatternTable(lexicon(language)), text) == found(whole(language), text)
 
 
-def test_a_table_that_grows_finds_what_the_whole_finds() -> None:
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_parts_find_what_the_whole_finds_in_memories(language: str) -> None:
+    table = PatternTable(lexicon(language))
+    for text in MEMORIES:
+        assert found_in_parts(table, text) == found(whole(language), text)
+
+
+def test_a_text_of_plain_words_compiles_no_part_of_the_table() -> None:
     table = PatternTable(lexicon("en"))
-    sizes = []
-    for text in MEMORIES[: PatternTable.SHORT + 3]:
-        part = table.pattern_for(text)
-        sizes.append(len(part.pattern))
-        assert found(part, text) == found(whole("en"), text)
-    assert sizes == sorted(sizes)
-    assert sizes[0] < len(whole("en").pattern) / 4
-    assert sizes[-1] == len(whole("en").pattern)
+    scan("The cat sleeps on the mat, and Ben (the dog) has 12 bones.", lexicon("en"))
+    assert not table._parts
 
 
-def test_letters_that_equal_an_i_in_an_expression_only_ask_for_the_whole() -> None:
-    assert needs_of("5 mİn", lexicon("en")) is None
-    assert needs_of("no longer than 5 mın", lexicon("en")) is None
+def test_few_parts_suffice_for_many_texts_of_one_language() -> None:
+    table = PatternTable(lexicon("en"))
+    for text in MEMORIES:
+        found_in_parts(table, text)
+    assert len(table._parts) <= 10
 
 
-def test_folding_finds_each_letter_that_an_expression_takes_for_one_of_a_name() -> None:
-    names = {*units()}.union(
-        *({*lex.phrases, *lex.months, *lex.multipliers} for lex in map(lexicon, LANGUAGES))
-    )
-    every = "".join(map(chr, (*range(0xD800), *range(0xE000, sys.maxunicode + 1))))
-    for letter in set("".join(names)):
-        others = re.findall(f"(?i:{re.escape(letter)})", every)
-        assert {other for other in others if other.casefold() != letter} <= patterns._WILD
+@pytest.mark.parametrize(
+    "text", ["no longer", "NO LONGER,", "no longe", "no longer\u00e9", "no long"]
+)
+def test_an_entry_ends_where_an_expression_ends_it(text: str) -> None:
+    expression = re.compile(rf"(?i:no longer)(?![{patterns._W}])").match(text)
+    end = patterns.phrases_of(lexicon("en")).end_of(text, 0, "no")
+    assert end == (expression.end() if expression else -1)
 
 
-@pytest.mark.parametrize("kind", ["uuid", "number", "time.named"])
-def test_a_plain_sentence_needs_no_alternative_for_values(kind: str) -> None:
-    needs = needs_of("The cat sleeps on the mat.", lexicon("en"))
-    assert needs is not None
-    assert kind not in needs.kinds
-    assert needs.within(Needs(needs.kinds | {kind}, needs.units, needs.phrases))
+@pytest.mark.parametrize(
+    "names", [{"a"}, {"a", "ab", "abc"}, {"km", "kg", "k", "\u00b0c"}, {"a b"}, set()]
+)
+def test_names_that_share_their_beginnings_match_as_a_list_longest_first(names: set[str]) -> None:
+    listed = "|".join(sorted(map(re.escape, names), key=lambda n: (-len(n), n))) or "(?!)"
+    for text in ("a", "ab", "abcd", "KG", "km/h", "k", "\u00b0C", "a b", "x", "\u212a"):
+        one, other = (re.match(f"(?i:{each})", text) for each in (listed, patterns._any(names)))
+        assert (one and one.span()) == (other and other.span())
+
+
+@pytest.mark.parametrize("text", ["5 m\u0131n left", "5 M\u0130N left", "a 7 m\u0131 run"])
+def test_a_unit_with_another_i_is_that_unit(text: str) -> None:
+    assert scan(text, lexicon("en"))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from operator import le
 from typing import Final, Literal, TypeAlias
@@ -525,8 +525,10 @@ _WORDING: Final = frozenset({DifferenceKind.DETAIL, DifferenceKind.NEGATION})
 def flipped(verdict: Verdict) -> Verdict:
     """Returns the same verdict with the two sides exchanged."""
     old = verdict.evidence
-    exchanged = tuple(Difference(d.kind, d.b, d.a) for d in old.differences)
-    evidence = replace(old, differences=exchanged)
+    exchanged = tuple([Difference(d.kind, d.b, d.a) for d in old.differences])
+    evidence = Evidence(
+        old.rule, old.how, old.similarity, exchanged, old.note, old.veto, old.chance
+    )
     match verdict:
         case Subsumes(superset=side):
             return Subsumes(evidence, "b" if side == "a" else "a")

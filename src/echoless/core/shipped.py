@@ -77,10 +77,22 @@ def shipped_json(name: str) -> Any:
     Raises:
         DamagedPackage: It is missing, is another one now, or is no JSON.
     """
+    try:
+        return json.loads(shipped_text(name))
+    except ValueError as problem:
+        raise _damaged("echoless", _HERE / name) from problem
+
+
+def shipped_text(name: str) -> str:
+    """Reads a text file of echoless itself.
+
+    Raises:
+        DamagedPackage: It is missing, is another one now, or is no text.
+    """
     path = _HERE / name
     _insist("echoless", path, _digests("echoless").get(f"echoless/{name}"))
     try:
-        return json.loads(path.read_text("utf-8"))
+        return path.read_text("utf-8")
     except (OSError, ValueError) as problem:
         raise _damaged("echoless", path) from problem
 

@@ -133,10 +133,10 @@ def explain(judge: Judge, pair: Pair) -> Explanation:
         if not merges(rules) and _forbids(read, each, plain["letters"], judge)
     )
     reading = _read(judge, pair, rules, plain) if isinstance(judge, LearnedJudge) else None
-    left = {token.index for token in comparison.only_a}
+    left = {token.place for token in comparison.only_a}
     return Explanation(
         verdict=verdict,
-        shared=tuple(token.text for token in comparison.a.tokens if token.index not in left),
+        shared=tuple(token.text for token in comparison.a.tokens if token.place not in left),
         only_a=tuple(token.text for token in comparison.only_a),
         only_b=tuple(token.text for token in comparison.only_b),
         values=tuple(_values(comparison)),

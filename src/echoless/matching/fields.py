@@ -78,6 +78,11 @@ _TAIL: Final = lazy_pattern(
     "\\s*(?:[(\\[](?P<word>[^\\W\\d_][\\w ]{1,12})[)\\]]|(?P<sign>[" + "".join(_MARKS) + "]))"
     "[\ufe0e\ufe0f]?[.]?$"
 )
+_TAIL_ENDS: Final = frozenset(")]").union(_MARKS)
+"""Signs of which one is among the last three of a text that ends with a mark."""
+_COLONS: Final = frozenset(":\uff1a")
+_HEAD: Final = 60
+"""Signs in which a word that stands before a colon ends, markup included."""
 _STATES: Final[dict[str, str]] = {each.value: each for each in Status}
 _SIGNS: Final = str.maketrans(
     {
@@ -133,7 +138,9 @@ def fields_of(text: str) -> Fields:
     date = ""
     rest, gone = struck(text)
     rest = rest.strip()
-    for _ in range(_LONGEST_HEAD):
+    # no list, no mark, no date, and no word before a colon
+    unmarked = rest[:1].isalpha() and _COLONS.isdisjoint(rest[:_HEAD])
+    for _ in range(0 if unmarked else _LONGEST_HEAD):
         if match := _BULLET.match(rest):
             pass
         elif match := BOX.match(rest):
@@ -151,14 +158,16 @@ def fields_of(text: str) -> Fields:
         if match.end() >= len(rest):
             break
         rest = rest[match.end() :]
-    sentence = _MARKUP.sub("", rest).translate(_SIGNS).strip()
-    if match := _TAIL.search(sentence):
+    sentence = _MARKUP.sub("", rest) if "`" in rest or "**" in rest or "__" in rest else rest
+    sentence = (sentence if sentence.isascii() else sentence.translate(_SIGNS)).strip()
+    ends = not _TAIL_ENDS.isdisjoint(sentence[-3:])
+    if ends and (match := _TAIL.search(sentence)):
         word = (match["word"] or "").casefold()
         if match["sign"] or word in _WORDS:
             tail_status = _MARKS[match["sign"]] if match["sign"] else _WORDS[word]
             status = status or tail_status
             sentence = sentence[: match.start()].strip() or sentence
-    return Fields(sentence or text, status, date, normalise(gone, fold_case=True))
+    return Fields(sentence or text, status, date, normalise(gone, fold_case=True) if gone else "")
 
 
 def _plain(text: str) -> str:

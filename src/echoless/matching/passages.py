@@ -273,7 +273,8 @@ def by_passages(judge: Judge, pairs: Sequence[Pair], verdicts: Sequence[Verdict]
         for at, pair in enumerate(pairs)
         if verdicts[at].evidence.rule not in _WHOLE and has_long_side(pair)
     ]
-    compared = compare_notes(judge, [pairs[at] for at in places])
+    wholes = [verdicts[at] for at in places]
+    compared = compare_notes(judge, [pairs[at] for at in places], wholes)
     for at, comparison in zip(places, compared, strict=True):
         settled[at] = comparison.verdict(verdicts[at])
     return settled
@@ -285,7 +286,9 @@ def passages_to_judge(pair: Pair) -> int:
     return min(a * b, CLOSEST * (a + b))
 
 
-def compare_notes(judge: Judge, pairs: Sequence[Pair]) -> list[NoteComparison]:
+def compare_notes(
+    judge: Judge, pairs: Sequence[Pair], wholes: Sequence[Verdict] = ()
+) -> list[NoteComparison]:
     """Returns what the passages of each pair of notes are to each other, in their order.
 
     The result of a pair hangs on its two texts and the judge, not on which side is called a.
@@ -293,12 +296,18 @@ def compare_notes(judge: Judge, pairs: Sequence[Pair]) -> list[NoteComparison]:
     Args:
         judge: Judges passages. It is asked about all of them together.
         pairs: Of notes, any of them long or not.
+        wholes: Verdicts of the judge on the whole texts, where it gave them. By rules two notes of
+            one passage each get no other one, and are not judged again.
     """
     turned = [pair.a.content > pair.b.content for pair in pairs]
     works = [
         _Work(pair.b, pair.a) if turn else _Work(pair.a, pair.b)
         for pair, turn in zip(pairs, turned, strict=True)
     ]
+    if isinstance(judge, RuleJudge):  # the pair model has another budget for passages
+        for work, turn, whole in zip(works, turned, wholes, strict=False):
+            if work.is_whole and work.wanted():
+                work.answer((0, 0), flipped(whole) if turn else whole)
     _ask(judge, [(work, at, work.bare(at)) for work in works for at in work.wanted()])
     _ask(judge, [(work, at, headed) for work in works for at, headed in work.headed()])
     made = (work.comparison() for work in works)
@@ -357,6 +366,11 @@ class _Work:
         if self.one.created_at == self.other.created_at:
             return True
         return passage.kind is not PassageKind.REST and not facts_of(text).relative
+
+    @property
+    def is_whole(self) -> bool:
+        """Checks whether both notes are one passage each, which is all of the text."""
+        return self.a.texts == (self.one.content,) and self.b.texts == (self.other.content,)
 
     def wanted(self) -> list[tuple[int, int]]:
         """Returns the places of passages to judge: the closest ones of each that has no equal."""

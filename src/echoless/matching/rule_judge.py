@@ -52,6 +52,7 @@ from echoless.matching.facts import Facts, anchored, day_of, facts_of
 from echoless.matching.fields import Status, fields_of
 from echoless.matching.languages import SEVERAL, relations_of
 from echoless.matching.rules import FIRM, VALUES, Finding, Force, findings
+from echoless.matching.text_cache import ByText
 from echoless.matching.values.tokens import Kind, Value
 
 SETTLED: Final = frozenset(
@@ -135,13 +136,18 @@ def compared(a: Memory, b: Memory) -> Comparison:
 
 
 def _facts(one: Memory, other: Memory) -> tuple[Facts, Facts]:
-    a, b = (facts_of(fields_of(memory.content).dated) for memory in (one, other))
+    a, b = _facts_of(one.content), _facts_of(other.content)
     if not (a.relative or b.relative):
         return a, b
     days = day_of(one.created_at), day_of(other.created_at)
     if a.relative and b.relative and (None in days or days[0] == days[1]):
         return a, b
     return anchored(a, one.created_at, beside=b), anchored(b, other.created_at, beside=a)
+
+
+@ByText
+def _facts_of(content: str) -> Facts:
+    return facts_of(fields_of(content).dated)
 
 
 def _judged(pair: Pair) -> Verdict:
@@ -189,14 +195,16 @@ def _apart(pair: Pair, comparison: Comparison, fired: Sequence[Finding]) -> Verd
         return Unsure(_evidence(pair, fired[0].rule.name, *differences))
     one, other = _sentences(pair)
     kind, opposed = fired[0].rule.kind, _opposed(comparison, fired[0])
-    if (opposed or kind is DifferenceKind.NAME) and fuzz.ratio(one, other) >= 100 * ALIKE:
+    if (opposed or kind is DifferenceKind.NAME) and fuzz.ratio(
+        one, other, score_cutoff=100 * ALIKE
+    ):
         veto = kind in VALUES or opposed
         vetoing = _evidence(pair, fired[0].rule.name, *differences, veto=veto)
         if in_one_slot(pair, differences):
             newer = newer_of(pair)
             return Contradiction(vetoing) if newer is None else Update(vetoing, newer)
         return Sibling(vetoing)
-    if fuzz.token_set_ratio(one, other) >= 100 * TOPIC:
+    if fuzz.token_set_ratio(one, other, score_cutoff=100 * TOPIC):
         return Related(_evidence(pair, "same-topic", *differences))
     return Distinct(_evidence(pair, "little-in-common", *differences))
 
@@ -327,10 +335,10 @@ def with_status(pair: Pair, verdict: Verdict) -> Verdict:
     Where other words of them are struck out, or only one tells a status that matters, the pair is
     undecided. A date in front of one of them says more, and is not lost.
     """
-    one, other = (fields_of(memory.content) for memory in (pair.a, pair.b))
-    a, b = one.status, other.status
     if not merges(verdict):
         return verdict
+    one, other = (fields_of(memory.content) for memory in (pair.a, pair.b))
+    a, b = one.status, other.status
     side: Side = "a" if one.date else "b"
     dated, plain = (one, other) if one.date else (other, one)
     if dated.date and not plain.date and dated.date not in plain.sentence:

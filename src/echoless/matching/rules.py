@@ -9,7 +9,7 @@ forbids. To add a rule: write a function, add a row to `RULES`, add an example t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from sys import intern
 from types import MappingProxyType
@@ -48,20 +48,19 @@ class Rule(NamedTuple):
         name: Name of the rule in evidence.
         kind: Kind of the difference.
         force: What the difference forbids.
-        find: Returns the difference, or None where there is none.
+        find: Returns the difference, or None where there is none; without it the rule names the
+            tokens of its kind that only one text has.
         between: Whether the rule reads the signs between words: only if neither text has an extra
             word.
         languages: Languages of the rule, one of which a text must have; empty for all.
-        by_token: Whether the rule names the tokens of its kind that only one text has.
     """
 
     name: str
     kind: DifferenceKind
     force: Force
-    find: Callable[[Comparison], Difference | None]
+    find: Callable[[Comparison], Difference | None] | None = None
     between: bool = False
     languages: frozenset[str] = frozenset()
-    by_token: bool = False
 
     def reads(self, texts: Comparison) -> bool:
         """Checks whether the rule has anything to say of two texts, by place and language."""
@@ -127,19 +126,6 @@ def _kinds(facts: Facts) -> tuple[DifferenceKind, ...]:
 
 def _texts(tokens: Sequence[Token]) -> tuple[str, ...]:
     return tuple(intern(token.text) for token in tokens)
-
-
-def _left_over(kind: DifferenceKind) -> Callable[[Comparison], Difference | None]:
-    """Returns a rule that finds tokens of one kind on one side only."""
-
-    # interned: the verdicts on a million pairs keep what they name, mostly the same words
-    def find(texts: Comparison) -> Difference | None:
-        kinds, kinds_too = _kinds(texts.a), _kinds(texts.b)
-        a = tuple([intern(token.text) for token in texts.only_a if kinds[token.index] is kind])
-        b = tuple([intern(t.text) for t in texts.only_b if kinds_too[t.index] is kind])
-        return Difference(kind, a, b) if a or b else None
-
-    return find
 
 
 def _opposites(texts: Comparison) -> Difference | None:
@@ -235,6 +221,8 @@ def _near_words(texts: Comparison) -> Difference | None:
     No list has the names of all tools and packages, so a person decides where one word is all that
     differs. A slip of the pen in an ordinary word is none.
     """
+    if texts.only_a and texts.only_b and len(texts.only_a) > 1 and len(texts.only_b) > 1:
+        return None
     a, b, lex = texts.a.tokens, texts.b.tokens, texts.a.lexicon
     left = [*zip(texts.only_a, texts.only_b, strict=False)]
     alone = len(texts.only_a) == len(texts.only_b) == 1
@@ -244,18 +232,23 @@ def _near_words(texts: Comparison) -> Difference | None:
     ((x, y),) = pairs
     one, other = fold(x.text, lex.language), fold(y.text, lex.language)
     same = one == other or lex.synonyms.get(one, one) == lex.synonyms.get(other, other)
-    least = _ALIKE_ORDINARY if lex.knows(one) and lex.knows(other) else _ALIKE
-    if same or fuzz.ratio(one, other) < least or _slipped(one, other, lex):
+    alike = fuzz.ratio(one, other)
+    if same or alike < _ALIKE:
         return None
     words = Kind.WORD in {x.kind, y.kind} <= _SPELLED  # two identifiers have a rule of their own
     if not words or one == one.upper() or _beside(a, x) != _beside(b, y):
+        return None
+    # which words are ordinary is asked last: it takes a list of a hundred thousand
+    if alike < _ALIKE_ORDINARY and lex.knows(one) and lex.knows(other):
+        return None
+    if _slipped(one, other, lex):
         return None
     return Difference(DifferenceKind.NAME, _texts((x,)), _texts((y,)))
 
 
 def _beside(tokens: Sequence[Token], word: Token) -> list[Value]:
     """Returns the values around a word, its own left out."""
-    around = tokens[max(0, word.index - 1) : word.index + 2]
+    around = tokens[max(0, word.place - 1) : word.place + 2]
     return ["" if token is word else token.value for token in around]
 
 
@@ -280,12 +273,12 @@ def _captured(texts: Comparison) -> Difference | None:
 
 
 def _values(kind: DifferenceKind) -> Rule:
-    return Rule(f"{kind.value}-differs", kind, Force.VETOES, _left_over(kind), by_token=True)
+    return Rule(f"{kind.value}-differs", kind, Force.VETOES)
 
 
 def _small(kind: DifferenceKind) -> Rule:
     name, force = f"{kind.value}-differs", Force.IN_ONE_WORDING
-    return Rule(name, kind, force, _left_over(kind), by_token=True)
+    return Rule(name, kind, force)
 
 
 def _between(
@@ -312,13 +305,7 @@ RULES: Final[tuple[Rule, ...]] = (
     _small(DifferenceKind.SCOPE),
     _small(DifferenceKind.NAME),
     Rule("near-words", DifferenceKind.NAME, Force.VETOES, _near_words),
-    Rule(
-        "words-differ",
-        DifferenceKind.DETAIL,
-        Force.NAMES,
-        _left_over(DifferenceKind.DETAIL),
-        by_token=True,
-    ),
+    Rule("words-differ", DifferenceKind.DETAIL, Force.NAMES),
     _between("captured-at-other-times", DifferenceKind.DATE, Force.HOLDS, _captured),
     _between("order-differs", DifferenceKind.ORDER, Force.IN_ONE_WORDING, _order),
     _between("tense-differs", DifferenceKind.MODALITY, Force.IN_ONE_WORDING, _tense, "en"),
@@ -340,7 +327,7 @@ WORDED: Final = frozenset(kind for kind, force in _FIRST.items() if force is For
 """Kinds that forbid a merge in nearly one wording."""
 HOLDING: Final = frozenset(rule.name for rule in RULES if rule.between)
 """Rules of texts that leave no word over: what differs stands between the words."""
-FIRM: Final = frozenset(r.name for r in RULES if r.force is Force.VETOES and not r.by_token)
+FIRM: Final = frozenset(r.name for r in RULES if r.force is Force.VETOES and r.find)
 """Rules that no model overrules, whatever kind of difference they tell; but see `SLIP`."""
 SPELLED_ALIKE: Final = frozenset({"near-words", "near-forms"})
 """Rules on one word that differs in a few letters: a name, or a slip of the pen."""
@@ -358,14 +345,36 @@ ONE_WORDING: Final = 0.85
 wording, inclusive."""
 
 
+_WITHIN: Final = tuple(rule for rule in RULES if not rule.between)
+
+
+def _of_words(texts: Comparison) -> Iterator[Finding]:
+    """Yields the differences of two texts of which one has words that the other has not."""
+    left: dict[DifferenceKind, tuple[list[str], list[str]]] = {}
+    for side, (facts, tokens) in enumerate(((texts.a, texts.only_a), (texts.b, texts.only_b))):
+        kinds = _kinds(facts)
+        for token in tokens:
+            # interned: the verdicts on a million pairs keep what they name, mostly the same words
+            left.setdefault(kinds[token.place], ([], []))[side].append(intern(token.text))
+    for rule in _WITHIN:
+        if rule.find is not None:
+            named = rule.find(texts)
+        else:
+            sides = left.get(rule.kind)
+            named = Difference(rule.kind, tuple(sides[0]), tuple(sides[1])) if sides else None
+        if named is not None:
+            yield Finding(rule, named)
+
+
 def findings(texts: Comparison) -> list[Finding]:
     """Returns all differences of two texts: differences with words on both sides first."""
-    kinds, kinds_too = _kinds(texts.a), _kinds(texts.b)
-    left = {kinds[token.index] for token in texts.only_a}
-    left |= {kinds_too[token.index] for token in texts.only_b}
-    # Most pairs differ in a few kinds of token: the other eleven rules would find nothing.
-    rules = (r for r in RULES if (r.kind in left if r.by_token else r.reads(texts)))
-    made = [Finding(rule, named) for rule in rules if (named := rule.find(texts)) is not None]
+    if texts.only_a or texts.only_b:
+        made = [*_of_words(texts)]
+    else:
+        read = ((r, r.find(texts)) for r in RULES if r.find is not None and r.reads(texts))
+        made = [Finding(rule, named) for rule, named in read if named is not None]
+    if len(made) < 2:
+        return made
     # A denial on one side is told as if both sides had one.
     made.sort(
         key=lambda each: (

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Final, NamedTuple
 
@@ -19,6 +20,7 @@ from echoless.matching.facts import Facts
 from echoless.matching.facts.surface import small_words
 from echoless.matching.languages import Lexicon, fold
 from echoless.matching.values.equivalence import (
+    is_short,
     same_instant,
     same_otherwise,
     same_value,
@@ -26,13 +28,18 @@ from echoless.matching.values.equivalence import (
 )
 from echoless.matching.values.tokens import (
     ClockTime,
+    Day,
     DialTime,
+    EitherDay,
     Kind,
     Number,
+    Ordinal,
     Quantity,
     Token,
+    Unit,
     Value,
     WordClass,
+    Year,
 )
 
 VALUES: Final = frozenset({Kind.NUMBER, Kind.UNIT, Kind.DATE, Kind.RELATION})
@@ -46,14 +53,14 @@ class Forms(NamedTuple):
 
     Attributes:
         spellings: By place of a token: two tokens that are no values match only if they share one.
-        values: Places of tokens that may match by value, whatever their spellings.
+        sorts: By place of a token: what it may match by value, see `sort_of`; empty if nothing.
         opposed: Keys of the opposites of the words of this text.
         offered: Keys of the words of this text. The texts hold opposite words only if a key is also
             in `opposed` of the other text.
     """
 
     spellings: tuple[tuple[str, ...], ...]
-    values: frozenset[int]
+    sorts: tuple[str, ...]
     opposed: frozenset[str]
     offered: frozenset[str]
 
@@ -86,30 +93,68 @@ def forms_of(facts: Facts, lexicon: Lexicon) -> Forms:
 def _read(facts: Facts, lexicon: Lexicon) -> Forms:
     words = {fold(t.text, lexicon.language) for t in facts.tokens if t.kind in PLAIN}
     return Forms(
-        tuple(_spellings(token, lexicon) for token in facts.tokens),
-        frozenset(token.index for token in facts.tokens if _has_value(token)),
-        frozenset().union(*(lexicon.opposites(word) for word in words)),
-        frozenset().union(*(lexicon.opposable(word) for word in words)),
+        tuple([_spellings(token.kind, token.text, lexicon) for token in facts.tokens]),
+        tuple([_sort_of(token) for token in facts.tokens]),
+        frozenset().union(*map(lexicon.opposites, words)),
+        frozenset().union(*map(lexicon.opposable, words)),
     )
 
 
-def _spellings(token: Token, lexicon: Lexicon) -> tuple[str, ...]:
+@lru_cache(maxsize=65_536)
+def _spellings(kind: Kind, text: str, lexicon: Lexicon) -> tuple[str, ...]:
+    token = Token(kind, "", text)
     spellings = {spelling(token)}
-    if token.kind in PLAIN:
+    if kind in PLAIN:
         spellings.add(representative(token, lexicon))
-    if token.kind in {Kind.WORD, Kind.IDENTIFIER}:
-        spellings.add(token.text.casefold())
+    if kind in {Kind.WORD, Kind.IDENTIFIER}:
+        spellings.add(text.casefold())
     return tuple(spellings)
 
 
-def _has_value(token: Token) -> bool:
-    """Returns whether a token is a value, or may be one: `10m`, `half`."""
-    return (
-        token.kind in VALUES
-        or token.kind is Kind.IDENTIFIER
-        or isinstance(token.value, Number | Quantity)
-        or token.value == WordClass("half")
-    )
+_SORTS: Final[Mapping[type, str]] = {
+    Quantity: "quantity",
+    Unit: "unit",
+    Year: "year",
+    Ordinal: "ordinal",
+    ClockTime: "clock",
+    DialTime: "dial",
+    EitherDay: "either",
+    Day: "day",
+}
+_NUMBERS: Final = frozenset({"number", "share"})
+_COUNTED: Final = _NUMBERS | {"quantity"}
+_MEETS: Final[Mapping[str, frozenset[str]]] = {
+    "number": frozenset(
+        {"share", "quantity", "year", "ordinal", "clock", "dial", "day", "short", "half"}
+    ),
+    "share": frozenset(
+        {"number", "quantity", "year", "ordinal", "clock", "dial", "day", "short", "half"}
+    ),
+    "quantity": _COUNTED | {"unit", "ordinal", "short", "half"},
+    "unit": frozenset({"quantity"}),
+    "year": _NUMBERS,
+    "ordinal": _COUNTED,
+    "clock": _NUMBERS | {"dial"},
+    "dial": _NUMBERS | {"clock"},
+    "either": frozenset({"day"}),
+    "day": _NUMBERS | {"either"},
+    "short": _COUNTED,
+    "half": _COUNTED,
+}
+"""Sorts of values of which one may be the other in another form. Two numbers are the same only if
+one is a fraction, and `equivalence` is asked about none that are not here."""
+
+
+def _sort_of(token: Token) -> str:
+    """Returns the sort of a value that may have another form (`10m`, `half`); empty for others."""
+    value = token.value
+    if isinstance(value, str):
+        return "short" if token.kind is Kind.IDENTIFIER and is_short(token.text) else ""
+    if isinstance(value, Number):
+        return "share" if "/" in value.text else "number"
+    if value == WordClass("half"):
+        return "half"
+    return _SORTS.get(type(value), "")
 
 
 _MOST_PAIRED: Final = 24
@@ -214,30 +259,34 @@ def _match_forms(a: Facts, b: Facts, only_a: list[Token], only_b: list[Token]) -
     stands_for: dict[int, Value] = {}
     if max(len(only_a), len(only_b)) > _MOST_PAIRED:
         return stands_for
-    for one, other in same_instant(only_a, only_b):
-        _take_out(one, other, only_a, only_b, stands_for)
     lex = a.lexicon
     forms, forms_too = forms_of(a, lex), forms_of(b, lex)
-    spelled = {spelling for token in only_b for spelling in forms_too.spellings[token.index]}
-    values = [token for token in only_b if token.index in forms_too.values]
+    sorts = {forms.sorts[token.place] for token in only_a}
+    sorts_too = {forms_too.sorts[token.place] for token in only_b}
+    if "clock" in sorts and "clock" in sorts_too:
+        for one, other in same_instant(only_a, only_b):
+            _take_out(one, other, only_a, only_b, stands_for)
+    spelled = set[str]().union(*[forms_too.spellings[token.place] for token in only_b])
+    meeting = {sort for sort in sorts if sort and not _MEETS[sort].isdisjoint(sorts_too)}
     for one in list(only_a):
-        if not spelled.isdisjoint(forms.spellings[one.index]):
+        sort = forms.sorts[one.place]
+        if not spelled.isdisjoint(forms.spellings[one.place]):
             others = only_b
-        elif values and one.index in forms.values:
-            others = values
+        elif sort in meeting:
+            meets = _MEETS[sort]
+            others = [token for token in only_b if forms_too.sorts[token.place] in meets]
         else:
             continue
         partner = next((token for token in others if _same_form(one, token, lex)), None)
         if partner is not None:
             _take_out(one, partner, only_a, only_b, stands_for)
-            values = [token for token in values if token is not partner]
     return stands_for
 
 
 def _take_out(
     one: Token, other: Token, only_a: list[Token], only_b: list[Token], stands_for: dict[int, Value]
 ) -> None:
-    stands_for[other.index] = one.value
+    stands_for[other.place] = one.value
     only_a.remove(one)
     only_b.remove(other)
 
@@ -257,7 +306,7 @@ def _same_form(one: Token, other: Token, lex: Lexicon) -> bool:
 
 def _values(facts: Facts, stands_for: Mapping[int, Value]) -> list[Value]:
     """Returns the values of a text; a value with two forms has the form of the other text."""
-    return [stands_for.get(token.index, token.value) for token in facts.tokens]
+    return [stands_for.get(token.place, token.value) for token in facts.tokens]
 
 
 _TURNING: Final = ("reversers", "retracting")
@@ -278,12 +327,12 @@ def _added(more: Facts, less: Facts, larger: list[Value], smaller: list[Value]) 
     seams = (
         token
         for before, token in pairwise(tokens[places[0] : places[-1] + 1])
-        if (before.index in known) != (token.index in known)
+        if (before.place in known) != (token.place in known)
     )
     if not all(t.mark or t.glue or t.kind in {Kind.RELATION, Kind.DATE} for t in seams):
         return False
     said, said_too = (Counter(chain(*small_words(facts))) for facts in (less, more))
-    added = (token for token in tokens if token.index not in known)
+    added = (token for token in tokens if token.place not in known)
     return said <= said_too and not any(_turns(token, more.lexicon) for token in added)
 
 
@@ -304,7 +353,7 @@ def _more_exact(b: Facts, stands_for: Mapping[int, Value]) -> Side | None:
     """Returns the side whose values say more: `30 s` against `30`, `8 pm` against `at eight`."""
     sides = set[Side]()
     for token in b.tokens if stands_for else ():
-        value = stands_for.get(token.index, token.value)
+        value = stands_for.get(token.place, token.value)
         if (type(value), type(token.value)) in _SAYS_MORE and not uncounted(value):
             sides.add("a")
         elif (type(token.value), type(value)) in _SAYS_MORE and not uncounted(token.value):

@@ -133,7 +133,7 @@ def facts_of(text: str) -> Facts:
     spans = _CODE.findall(head) if "`" in head else ()
     coded = frozenset(w for span in spans for w in _CODE_WORD.findall(span))
     reader = Reader(lex, coded)
-    tokens = tuple(reader.read(spell(list(scan(body, lex)), lex)))
+    tokens = tuple(reader.read(spell(scan(body, lex), lex)))
     low = _NAMES.sub(" ", body).casefold()  # `New York` is nothing new
     spoken = [w if w.isascii() else fold(w, lex.language) for w in _CODE_WORD.findall(low)]
     words = set(spoken)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from echoless.core.expressions import lazy_pattern
@@ -22,7 +23,8 @@ _LABEL: Final = lazy_pattern(
     r"^((?:[^.!?;|⏎]|(?<=\d)\.(?=\d)|(?<=no)\.|(?<=No)\.|(?<=Nr)\.){1,100}?)"
     r"(?:: | \| |\s[-–—]\s+|\s⏎\s)"
 )
-_RULED: Final = lazy_pattern(r"^(?:={3,}|-{3,})([^=⏎-]{1,60})(?:={3,}|-{3,})\s*")
+_RULE: Final = r"^(?:={3,}|-{3,})([^=⏎-]{1,60})(?:={3,}|-{3,})\s*"
+_RULED: Final = lazy_pattern(_RULE)
 _FIELD: Final = lazy_pattern(
     r"^(?:agent|bot|author|session|date|time|topic|source|channel|saved|recorded|captured|created)"
     r"(?:[ _]at)?\s?[:=]\s?[^⏎:=]{1,60}(?::\d\d[^⏎:=]{0,20}){0,2}\s⏎\s",
@@ -108,7 +110,7 @@ def unframe(text: str, lexicon: Lexicon) -> tuple[str, tuple[str, ...], bool]:
 
 
 def _once(text: str, lexicon: Lexicon, stamps: list[str]) -> str:
-    text = text.strip(f" {LINE}")
+    text = text.strip(_AROUND)
     if text[:1] == "{" and text[-1:] == "}":
         return _wrapped(text)
     tag = _TAG.match(text) if text[:1] == "<" else None
@@ -129,17 +131,34 @@ def _wrapped(text: str) -> str:
     return fields[body[0]] if known and others <= _META_KEYS else text
 
 
-_OPENINGS: Final = (
-    (_RULED, ("===", "---")),
-    (_BRACKET, ("[", "(", "【")),
-    (_LABEL, (": ", " | ", " - ", " – ", " — ", f" {LINE} ")),
-)
-_ENDINGS: Final = (
-    (_TAIL_BRACKET, (")", "]")),
-    (_TAIL_RULE, ("---", "===")),
-    (_TAIL_SENTENCE, (":",)),
-)
-"""Signs without which a pattern need not be tried."""
+_AROUND: Final = f" {LINE}"
+_LABEL_ENDS: Final = (": ", " | ", " - ", " – ", " — ", f" {LINE} ")
+"""Signs without which a text has no label in front."""
+
+
+def _opening(text: str) -> Iterator[re.Match[str]]:
+    """Yields what may be a wrapper at the beginning of a text."""
+    if text.startswith(("===", "---")):
+        yield from filter(None, [_RULED.match(text)])
+    if text[:1] in _BRACKETS:
+        yield from filter(None, [_BRACKET.match(text)])
+    head = text[:112]
+    if any(sign in head for sign in _LABEL_ENDS):
+        yield from filter(None, [_LABEL.match(text)])
+
+
+def _ending(tail: str) -> Iterator[re.Match[str]]:
+    """Yields what may be a wrapper at the end of a text."""
+    last = tail.rstrip("\n")[-1:]
+    if last in {")", "]"}:
+        yield from filter(None, [_TAIL_BRACKET.search(tail)])
+    if last in {"-", "="}:
+        yield from filter(None, [_TAIL_RULE.search(tail)])
+    if ":" in tail and any(sign in tail for sign in ".!?。"):
+        yield from filter(None, [_TAIL_SENTENCE.search(tail)])
+
+
+_BRACKETS: Final = frozenset("[(【")
 
 
 def _before(text: str, lexicon: Lexicon, stamps: list[str]) -> str | None:
@@ -148,20 +167,15 @@ def _before(text: str, lexicon: Lexicon, stamps: list[str]) -> str | None:
     if log and _STAMP.match(log["at"].strip("[]")):
         stamps.append(log["at"].strip("[]"))
         return log["body"].strip("\" '")
-    said = _ATTRIBUTED.match(text)
+    said = _ATTRIBUTED.match(text) if text[:1] in "tTaAbB" else None
     if said and len(text) - said.end() >= _MIN_BODY:
         return text[said.end() :]
-    head = text[:112]
-    for pattern, signs in _OPENINGS:
-        match = pattern.match(text) if any(sign in head for sign in signs) else None
-        inner = next((g for g in match.groups() if g), "") if match else ""
-        if match and len(text) - match.end() >= _MIN_BODY and _is_frame(inner, lexicon, stamps):
-            return (
-                _without_fields(text[match.end() :], stamps)
-                if pattern is _RULED
-                else (text[match.end() :])
-            )
-    first = _FIRST_TAG.match(text)
+    for match in _opening(text):
+        rest = text[match.end() :]
+        inner = next(filter(None, match.groups()), "")
+        if len(rest) >= _MIN_BODY and _is_frame(inner, lexicon, stamps):
+            return _without_fields(rest, stamps) if match.re.pattern == _RULE else rest
+    first = _FIRST_TAG.match(text) if text[:1] == "#" else None
     if first and lexicon.has("boilerplate", fold(first[1], lexicon.language)):
         return text[first.end() :]
     return None
@@ -182,10 +196,8 @@ def _without_fields(text: str, stamps: list[str]) -> str:
 def _behind(text: str, lexicon: Lexicon, stamps: list[str]) -> str | None:
     """Returns the text without a wrapper at its end, or None if there is no wrapper."""
     offset, tail = max(0, len(text) - 200), text[-200:]
-    for pattern, signs in _ENDINGS:
-        match = pattern.search(tail) if any(sign in tail for sign in signs) else None
-        inner = next((g for g in match.groups() if g), "") if match else ""
-        if match and _is_frame(inner, lexicon, stamps):
+    for match in _ending(tail):
+        if _is_frame(next(filter(None, match.groups()), ""), lexicon, stamps):
             return text[: offset + match.start()]
     tags = _HASHTAGS.search(tail) if "#" in tail else None
     if tags and not _leads_on(tags[1], lexicon):
@@ -205,27 +217,32 @@ def _is_frame(inner: str, lexicon: Lexicon, stamps: list[str]) -> bool:
     """Returns whether all words are about notes; a lone number or an empty label is no frame."""
     if _RECORD.match(inner) or inner.strip().casefold() in {"end", "ende", "eof"}:
         return True
-    matches = _STAMP.findall(inner)
-    rest = _SESSION.sub(r" \1\2 ", _AGENT.sub(" ", _STAMP.sub(" ", inner)))
-    numbered = _NUMBERED.match(rest)
-    if numbered and not _DOCUMENTS.search(numbered[1]):
-        rest = f"note {rest[numbered.end() :]}"
-    if not _all_about_notes(_COUNTER.sub(" ", rest), lexicon, stamped=bool(matches)):
+    matches, rest = [], inner
+    if not (inner.isascii() and _NAME.fullmatch(inner)):
+        matches = _STAMP.findall(inner)
+        rest = _SESSION.sub(r" \1\2 ", _AGENT.sub(" ", _STAMP.sub(" ", inner)))
+        numbered = _NUMBERED.match(rest)
+        if numbered and not _DOCUMENTS.search(numbered[1]):
+            rest = f"note {rest[numbered.end() :]}"
+        rest = _COUNTER.sub(" ", rest)
+    if not _all_about_notes(rest, lexicon, stamped=bool(matches)):
         return False
     stamps.extend(matches)
     return True
 
 
+_NAME: Final = lazy_pattern(r"(?i:(?!sitzung|session)[^\W\d_]+(?: |$))+")
+"""Words in which no stamp, number, agent or session stands."""
+_CLOSED: Final = ("articles", "function", "prepositions")
+
+
 def _all_about_notes(rest: str, lexicon: Lexicon, *, stamped: bool) -> bool:
-    words = [fold(word, lexicon.language) for word in _WORDS.findall(rest)]
-    boilerplate = [lexicon.has("boilerplate", word) or word in {"note", "memory"} for word in words]
-    closed = ("articles", "function", "prepositions")
-    fits = all(
-        known or word in _NUMBER_SIGN or any(lexicon.has(name, word) for name in closed)
-        for word, known in zip(words, boilerplate, strict=True)
-    )
-    strong = any(
-        known and not lexicon.has("frame_weak", word)
-        for word, known in zip(words, boilerplate, strict=True)
-    )
-    return fits and (strong or (stamped and not words) or (stamped and any(boilerplate)))
+    some, strong = False, False
+    for written in _WORDS.findall(rest):
+        word = fold(written, lexicon.language)
+        if lexicon.has("boilerplate", word) or word in {"note", "memory"}:
+            some = True
+            strong = strong or not lexicon.has("frame_weak", word)
+        elif word not in _NUMBER_SIGN and not any(lexicon.has(name, word) for name in _CLOSED):
+            return False
+    return strong or (stamped and (some or not _WORDS.search(rest)))

@@ -35,8 +35,13 @@ _GLUE: Final = ("articles", "prepositions", "conjunctions", "function", "bland",
 
 
 @cache
+def _glue(lex: Lexicon) -> frozenset[str]:
+    return frozenset().union(*(lex.sets[name] for name in _GLUE))
+
+
+@cache
 def _glue_letters(lex: Lexicon) -> frozenset[str]:
-    return frozenset("".join(sorted(w)) for name in _GLUE for w in lex.sets[name] if len(w) > 5)
+    return frozenset("".join(sorted(word)) for word in _glue(lex) if len(word) > 5)
 
 
 class _Class(NamedTuple):
@@ -75,7 +80,7 @@ def _open_class(word: str, lex: Lexicon) -> _Class:
     unit = units().get(word) if len(word) > 3 else None
     # a long function word with letters exchanged (`becuase`) is one too
     slipped = len(word) > 5 and "".join(sorted(word)) in _glue_letters(lex)
-    if slipped or any(lex.has(name, word) for name in _GLUE):
+    if slipped or word in _glue(lex):
         sort = "glue"
     elif lex.has("relative_days", word):
         return _Class("closed", Kind.DATE, word)
@@ -85,6 +90,42 @@ def _open_class(word: str, lex: Lexicon) -> _Class:
         sort = "open"
     kind = Kind.SCOPE if lex.has("scopes", word) else Kind.WORD
     return _Class(sort, kind, lex.synonyms.get(word) or stem(word, lex.language))
+
+
+class _Sense(NamedTuple):
+    """What a word means where it stands."""
+
+    kind: Kind
+    value: Value
+
+
+@lru_cache(maxsize=65_536)
+def _sense_of(word: str, text: str, lex: Lexicon, starts: bool, called: bool) -> _Sense | str:
+    """Returns what a word means; the word itself if it only holds together.
+
+    Args:
+        word: Folded.
+        text: As written.
+        lex: Its language.
+        starts: Whether it begins a sentence.
+        called: Whether a title stands before it.
+    """
+    capital = text[0].isupper()
+    if word in lex.weekdays and (len(word) > 4 or capital):
+        return _Sense(Kind.DATE, Weekday(lex.weekdays[word]))
+    if word in lex.months and capital and (len(word) > 3 or not starts):
+        return _Sense(Kind.DATE, Month(lex.months[word]))
+    sort, kind, value = _class_of(word, lex)
+    if sort == "glue" and (text != "A" or starts):
+        return word
+    # `Max` and `Will` inside an English sentence are people, not a limit and a duty
+    if sort == "person" and lex.language == "en" and text.istitle() and not starts:
+        return _Sense(Kind.NAME, word)
+    if sort in {"open", "glue"} and capital:
+        shouted = len(text) > 1 and text.isupper()
+        if shouted or (called if lex.language == "de" else not starts):
+            return _Sense(Kind.NAME, lex.synonyms.get(word, word))
+    return _Sense(kind, value)
 
 
 _BESIDE_NAMES: Final = frozenset({"to", "and", "or", "from", "into", "vs", "equals"})
@@ -135,19 +176,27 @@ class Reader:
         """Returns all tokens of a text, in order."""
         tokens: list[Token] = []
         skipped = 0
-        for index, raw in enumerate(raws):
+        for index, (kind, text, _, word) in enumerate(raws):
             if skipped:
                 skipped -= 1
-            elif raw.text == "no":
+            elif text == "no":
                 skipped = _number_sign(raws, index)
-            if not skipped:
-                tokens.extend(self._one(raws, index))
+            if skipped:
+                continue
+            if kind == "mark":
+                if text not in self._mark:
+                    self._mark += text
+            elif kind == "word" and word and text != "a" and "'" not in text:
+                tokens += self._plain(text, word)
+            else:
+                tokens += self._one(raws, index)
         return tokens
 
     def _make(self, kind: Kind, value: Value, text: str, *, bare: str = "") -> Token:
-        glue = " ".join(self._glue)
+        glue = " ".join(self._glue) if self._glue else ""
         token = Token(kind, value, text, self._mark, glue, bare or self._bare, self._made)
-        self._mark, self._glue = "", []
+        self._mark = ""
+        self._glue.clear()
         self._made += 1
         if self._lex.language == "de":  # nobody else asks
             self._before = fold(text, "de")
@@ -164,10 +213,6 @@ class Reader:
             tokens = [*self._word(raw.text)] if apart else self._plain(raw.text, raw.word)
             self._bare = ""
             return tokens
-        if raw.kind == "mark":
-            if raw.text not in self._mark:
-                self._mark += raw.text
-            return ()
         if raw.values:
             bare = raw.kind if raw.kind in _BARE else ""
             return [self._make(kind, value, raw.text, bare=bare) for kind, value in raw.values]
@@ -216,34 +261,14 @@ class Reader:
         yield self._make(Kind.NEGATION, WordClass("not"), text)
 
     def _classed(self, word: str, text: str) -> tuple[Token, ...]:
-        lex = self._lex
-        if word in lex.weekdays and (len(word) > 4 or text[0].isupper()):
-            return (self._make(Kind.DATE, Weekday(lex.weekdays[word]), text),)
-        if word in lex.months and text[0].isupper() and (len(word) > 3 or not self._starts()):
-            return (self._make(Kind.DATE, Month(lex.months[word]), text),)
-        sort, kind, value = _class_of(word, lex)
-        if sort == "glue" and (text != "A" or self._starts()):
-            self._glue.append(word)
-            if word in _TITLES:
-                self._before = word
-            return ()
-        # `Max` and `Will` inside an English sentence are people, not a limit and a duty
-        called = sort == "person" and lex.language == "en" and text.istitle()
-        if called and not self._starts():
-            return (self._make(Kind.NAME, word, text),)
-        if sort in {"open", "glue"} and self._is_name(text):
-            return (self._make(Kind.NAME, lex.synonyms.get(word, word), text),)
-        return (self._make(kind, value, text),)
-
-    def _starts(self) -> bool:
-        return not _SENTENCE_ENDS.isdisjoint(self._mark) and not self._glue
-
-    def _is_name(self, text: str) -> bool:
-        if not text[0].isupper():
-            return False
-        if self._lex.language == "de":
-            return self._before in _TITLES or (len(text) > 1 and text.isupper())
-        return (len(text) > 1 and text.isupper()) or not self._starts()
+        starts = bool(self._mark) and not self._glue and not _SENTENCE_ENDS.isdisjoint(self._mark)
+        sense = _sense_of(word, text, self._lex, starts, self._before in _TITLES)
+        if not isinstance(sense, str):
+            return (self._make(*sense, text),)
+        self._glue.append(sense)
+        if sense in _TITLES:
+            self._before = sense
+        return ()
 
     # ------------------------------------------------------------------ Japanese
 

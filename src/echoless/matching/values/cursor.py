@@ -31,6 +31,8 @@ class LanguageForms:
         ordinals: Value by word, beyond those of the lexicon.
         starts: Words that a value in words may begin with.
         goes_on: Words with which a number in digits may go on to one.
+        articles: Words that begin a value only before one of these.
+        ends: Words with which no noun begins.
     """
 
     sets: Mapping[str, frozenset[str]]
@@ -40,6 +42,8 @@ class LanguageForms:
     ordinals: Mapping[str, int]
     starts: frozenset[str]
     goes_on: frozenset[str]
+    articles: frozenset[str]
+    ends: frozenset[str]
 
 
 @cache
@@ -55,14 +59,18 @@ def forms_of(lexicon: Lexicon) -> LanguageForms:
         for name, phrases in raw["parts"].items()
         for phrase in phrases
     }
-    opening = ("half", "half_next", "quarter", "three_quarters", "minus", "one")
+    opening = ("half", "half_next", "quarter", "three_quarters", "minus")
     starts = frozenset[str]().union(*(sets[name] for name in opening))
     starts |= {*lexicon.numbers, *fractions, *hours, *ordinals, *lexicon.months}
+    articles = sets["one"] - starts
     going_on = ("past", "to", "minutes", "oclock", "dozen", "and")
     goes_on = frozenset[str]().union(*(sets[name] for name in going_on))
     goes_on |= {*fractions, *(phrase[0] for phrase in parts)}
     goes_on |= {name.split(" ", 1)[0] for name in units()}
-    return LanguageForms(sets, parts, fractions, hours, ordinals, starts, goes_on)
+    ends = sets["hour_tails"].union(lexicon.weekdays, *(lexicon.sets[name] for name in CLOSED))
+    return LanguageForms(
+        sets, parts, fractions, hours, ordinals, starts | articles, goes_on, articles, ends
+    )
 
 
 class Spelled(NamedTuple):
@@ -99,21 +107,26 @@ class Cursor:
         return self.word(at) in self.forms.sets[name]
 
     def stands_alone(self, at: int) -> bool:
-        """Returns whether the digits at a place cannot begin a value in words, whatever it is.
+        """Returns whether no value in words can begin with the digits or the article at a place.
 
         The readers of such values find none then: all look at what follows, but for ordinals, the
         `1` of `1 in 20`, and times.
         """
         raw = self.raws[at]
-        if raw.word or raw.kind == "time" or raw.text == "1" or raw.text[0] == "#":
-            return False
-        if isinstance(raw.values[0][1], Ordinal):
+        if raw.word:
+            if raw.word not in self.forms.articles:
+                return False
+        elif (
+            raw.kind == "time"
+            or raw.text == "1"
+            or raw.text[0] == "#"
+            or isinstance(raw.values[0][1], Ordinal)
+        ):
             return False
         if at + 1 == len(self.raws):
             return True
-        after = self.raws[at + 1]
-        goes_on, plain = self.forms.goes_on, after.text.casefold()
-        return after.word not in goes_on and plain not in goes_on
+        after, goes_on = self.raws[at + 1], self.forms.goes_on
+        return after.word not in goes_on and after.text.casefold() not in goes_on
 
     def number(self, at: int) -> tuple[int, Fraction] | None:
         """Returns a plain number in digits or words: how many matches it takes, and its value."""
@@ -186,9 +199,4 @@ class Cursor:
         """Checks that no noun begins at a place: text, clause or phrase end, or have a head."""
         if at >= len(self.raws) or self.raws[at].kind in _ENDS:
             return True
-        word = self.words[at]
-        return (
-            any(self.lex.has(name, word) for name in CLOSED)
-            or word in self.lex.weekdays
-            or self.has(at, "hour_tails")
-        )
+        return self.words[at] in self.forms.ends

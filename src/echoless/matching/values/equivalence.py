@@ -145,6 +145,11 @@ def _without_unit(number: Token, text: str, written: str, amount: Quantity) -> b
     return plain * units()[name].factor == amount.amount
 
 
+def is_short(text: str) -> bool:
+    """Returns whether an identifier may be a quantity: `10m`, `37C`."""
+    return _SHORT.fullmatch(text) is not None
+
+
 def _short(text: str, value: Number | Quantity) -> bool:
     """Matches `10m`, which may be minutes, metres or millions, `37C` degrees or a seat."""
     match = _SHORT.fullmatch(text)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, lru_cache
-from itertools import pairwise
+from enum import IntEnum
+from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
+from echoless.core.expressions import lazy_pattern
 from echoless.matching.languages import Lexicon, units
 
 LINE: Final = "\u23ce"
@@ -31,6 +32,9 @@ _W: Final = (
     r"\u0370-\u037d\u0386-\u1fff\uac00-\ud7a3"
 )
 """What `\\w` matches outside of East Asia, for use inside a character class."""
+
+_MARKED: Final = rf"(?:[{MARKS}]+{LETTER}*)*"
+"""What goes on with a word behind a mark above or below its letter."""
 
 _W_NARROW: Final = r"0-9A-Za-z_\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u00ff"
 _MORE_NARROW: Final = r"\u00b2\u00b3\u00b9\u00bc-\u00be"
@@ -54,14 +58,14 @@ _MERIDIEM_DE: Final = (
 )
 """In German `am` is a preposition: `Tisch 5 am Fenster`."""
 
-PLAIN_WORD: Final = re.compile(
-    r" *(?<![^\s(\[\"'])([A-ZÄÖÜ]?[a-zäöüß]+|[A-Z]+)(?=[ ,;!?)]|[.:](?= |$)|$)"
+_PLAIN_WORD: Final = "(?:[A-ZÄÖÜ]?[a-zäöüß]+|[A-Z]+)"
+PLAIN_WORDS: Final = re.compile(
+    rf"(?<![^\s(\[\"'])({_PLAIN_WORD}(?: +{_PLAIN_WORD})*)(?=[ ,;!?)]|[.:](?= |$)|$)"
 )
-"""A plain word between spaces, which needs no look at the table: group 1; group 0 begins with the
-spaces before it."""
+"""Plain words between spaces, which need no look at the table."""
 
 PLAIN_NUMBER: Final = re.compile(
-    r" *(?<!\S)([0-9]{1,9})"
+    r"(?<!\S)([0-9]{1,9})"
     r"(?=[,;!?)](?: |$)|$| ([A-Za-zÄÖÜäöüß]{2,})(?:[ ,;!?)]|[.:](?: |$)|$))"
 )
 """Digits between spaces (group 1) with a word after them (group 2) or none. The table is needed for
@@ -69,7 +73,21 @@ them only where that word is one of the `companions`."""
 
 
 def _any(names: Iterable[str]) -> str:
-    return "|".join(sorted(map(re.escape, names), key=lambda name: (-len(name), name))) or "(?!)"
+    """Returns an expression of any of some names, which tries the longest first.
+
+    Names with one beginning share it: an expression that lists all units one by one takes three
+    times as long to compile, and tries hundreds of them behind each number.
+    """
+    tails: dict[str, set[str]] = {}
+    for name in names:
+        tails.setdefault(name[:1], set()).add(name[1:])
+    ends = tails.pop("", None) is not None
+    alternatives = [re.escape(first) + _any(tails[first]) for first in sorted(tails)]
+    if not alternatives:
+        return "" if ends else "(?!)"
+    if len(alternatives) == 1 and not ends:
+        return alternatives[0]
+    return f"(?:{'|'.join(alternatives)})" + ("?" if ends else "")
 
 
 def _spellings(names: Mapping[str, int]) -> set[str]:
@@ -91,45 +109,52 @@ def heads(lexicon: Lexicon) -> frozenset[str]:
     return frozenset({word.casefold() for word in _spellings(lexicon.months)} | closed)
 
 
-_WILD: Final = frozenset("\u0130\u0131")
-"""Letters that equal an `i` to an expression that ignores case, and not when case is folded."""
-
-
 class Phrases:
-    """Entries of more than one word.
-
-    The expression of those with one first word is made when a text has one of them, but for what
-    ends it: all take a fifth of the time in which a new process remembers one text.
-    """
+    """Entries of more than one word, by their first word."""
 
     def __init__(self, phrases: Sequence[str]) -> None:
-        """Takes the entries."""
+        """Takes the entries, longest first."""
         entries: dict[str, list[str]] = {}
         for phrase in phrases:
             first = re.split(r"\W", phrase, maxsplit=1)[0].casefold()
             entries.setdefault(first, []).append(phrase)
         self._entries = {first: tuple(alternatives) for first, alternatives in entries.items()}
         self._longest = max(map(len, phrases), default=0)
-        self._made: dict[str, re.Pattern[str]] = {}
 
-    def at(self, text: str, start: int, word: str) -> re.Match[str] | None:
-        """Returns the entry that stands at a place of a text, or None.
+    def following(self, word: str) -> frozenset[str]:
+        """Returns the second words of the entries that begin with a word, folded by case."""
+        parts = (re.split(r"\W", entry)[1:2] for entry in self._entries.get(word, ()))
+        return frozenset(part.casefold() for some in parts for part in some)
+
+    def end_of(self, text: str, start: int, word: str) -> int:
+        """Returns where the entry ends that begins at a place of a text; -1 if there is none.
 
         Args:
             text: Any text.
             start: The place.
             word: The word that begins there, folded by case.
         """
-        entries = self._entries.get(word)
-        if entries is None:
-            return None
+        entries = self._entries.get(word, ())
         head = text[start : start + self._longest]
-        if not head.casefold().startswith(entries) and (head.isascii() or _WILD.isdisjoint(head)):
-            return None
-        pattern = self._made.get(word)
-        if pattern is None:
-            pattern = self._made[word] = re.compile(rf"(?i:{_any(entries)})(?![{_W}])")
-        return pattern.match(text, start)
+        if not head.isascii():
+            match = _expression(entries).match(text, start)
+            return match.end() if match else -1
+        head = head.lower()
+        if not head.startswith(entries):
+            return -1
+        for entry in entries:
+            end = start + len(entry)
+            if head.startswith(entry) and not _WORD_LETTER.match(text, end):
+                return end
+        return -1
+
+
+_WORD_LETTER: Final = lazy_pattern(f"[{_W}]")
+
+
+@cache
+def _expression(entries: Sequence[str]) -> re.Pattern[str]:
+    return re.compile(rf"(?i:{_any(entries)})(?![{_W}])")
 
 
 @cache
@@ -142,147 +167,117 @@ _Bodies: TypeAlias = dict[str, str]
 """Alternatives by name; a name with a point is a part of the name before the point."""
 
 
-class Needs(NamedTuple):
-    """What a table must have to find all that is in some texts.
+_LETTER_FIRST: Final = frozenset(
+    {
+        *("url", "mail", "phrase", "uuid", "md", "days", "time.colon", "compact", "short", "pair"),
+        *("path", "version", "compound", "identifier.digits", "identifier.colon"),
+        *("identifier.line", "identifier.camel", "identifier.call", "dotted", "word.up", "word"),
+    }
+)
+_DIGIT_FIRST: Final = frozenset(
+    {
+        *(
+            "mail",
+            "phrase.digit",
+            "uuid",
+            "iso",
+            "dmy",
+            "slashes",
+            "jdate",
+            "dm",
+            "time.colon",
+            "time.point",
+        ),
+        *("time.named", "time.hour", "compact", "range", "fraction", "jfrac", "path", "version"),
+        *("jnum", "number", "identifier.digits", "identifier.call", "dotted", "digits"),
+    }
+)
+_SIGN_FIRST: Final = frozenset(
+    {
+        *("mail", "flag", "path", "identifier.digits", "identifier.hash", "identifier.call"),
+        *("dotted", "sign_", "mark", "other"),
+    }
+)
+_AMOUNT_FIRST: Final = _SIGN_FIRST | {"money", "number"}
+_EAST_FIRST: Final = frozenset(
+    {
+        *("mail", "jdate", "jdays", "time.hour", "time.part", "jfrac", "path", "jnum"),
+        *("identifier.line", "identifier.east", "identifier.call", "dotted", "word.up", "word"),
+        *("han", "kata", "hira", "sign_", "mark", "other"),
+    }
+)
+"""Alternatives by what they may begin with."""
 
-    Attributes:
-        kinds: Alternatives by name; one may have parts (`time.colon`).
-        units: Units, folded by case.
-        phrases: Entries of more than one word.
-    """
 
-    kinds: frozenset[str]
-    units: frozenset[str]
-    phrases: frozenset[str]
-
-    def __or__(self, other: Needs) -> Needs:
-        """Returns what either needs."""
-        return Needs(*(one | more for one, more in zip(self, other, strict=True)))
-
-    def within(self, other: Needs) -> bool:
-        """Checks whether a table made for another suffices."""
-        return all(one <= more for one, more in zip(self, other, strict=True))
+def _first_of(text: str, at: int) -> frozenset[str]:
+    """Returns the alternatives that may begin at a place of a text."""
+    character = text[at]
+    if character.isdecimal():
+        return _DIGIT_FIRST
+    if "\u2e80" <= character <= "\uffff":
+        return _EAST_FIRST
+    if character == "_" or character.isalnum():
+        return _LETTER_FIRST
+    signed = character in "-+\u2212" and text[at + 1 : at + 2].isdecimal()
+    return _AMOUNT_FIRST if signed or character in "$€£¥" else _SIGN_FIRST
 
 
-_SMALL: Final = frozenset("abcdefghijklmnopqrstuvwxyz")
-_CAPITALS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-_CLOCK_WORDS: Final = ("am", "pm", "a.m", "p.m", "uhr", "o'clock")
+_EAST: Final = lazy_pattern(f"[{CJK}]")
+_UNLIKE: Final = lazy_pattern(rf"[^\W{_W}]|(?!\w)[{_W}]|[\u0300-\u036f]")
 
 
 def _is_wide(character: str) -> bool:
-    """Returns whether a character may be in a class and not in the narrow form of it.
+    """Returns whether a character may be in a class and not in the narrow form of it."""
+    if character <= "\u00ff":
+        return False
+    if character < "\u2000" or "\uac00" <= character <= "\ud7a3":
+        return True
+    return character.isalnum() and _EAST.match(character) is None
 
-    From U+2000 to U+2BFF Unicode has marks and symbols, of which only some letters are in one.
-    """
-    return character > "\u00ff" and (character.isalnum() or not "\u2000" <= character < "\u2c00")
+
+class Breadth(IntEnum):
+    """What the classes of a pattern must tell apart in a text."""
+
+    ALIKE = 0
+    """Nothing: `\\w` matches the letters of the text as the classes do."""
+    NARROW = 1
+    """Han, kana and Latin-1."""
+    WIDE = 2
+    """All characters. Such classes take three quarters of the time to compile."""
 
 
-def needs_of(text: str, lexicon: Lexicon) -> Needs | None:
-    """Returns what a table must have for a text, told from its characters; None if all.
-
-    An alternative that is left out cannot match anywhere in the text: each needs a character, two
-    in a row, or a word of a list, and the text has none.
-    """
-    chars = set(text)
-    if not chars.isdisjoint(_WILD):
-        return None
-    folded = text.casefold()
-    pairs = set(pairwise(text))
-    digit = any(map(str.isdecimal, chars))
-    after = {b for a, b in pairs if a.isdecimal()} if digit else set[str]()
-    before = {a for a, b in pairs if b.isdecimal()} if digit else set[str]()
-    named = digit and any(word in folded for word in _CLOCK_WORDS)
-    month = digit and any(name in folded for name in _spellings(lexicon.months))
-    east = not text.isascii()
-
-    def has(some: str) -> bool:
-        return not chars.isdisjoint(some)
-
-    follows = after.intersection
-    met = {
-        "url": "://" in text,
-        "mail": has("@"),
-        "uuid": text.count("-") >= 4,
-        "iso": bool(follows("-/.")),
-        "dmy": bool(follows(".")),
-        "slashes": bool(follows("/")),
-        "jdate": east and has("年月"),
-        "dm": month,
-        "md": month,
-        "days": lexicon.language == "de",
-        "jdays": east and has("月火水木金土日"),
-        "time.colon": bool(follows(":")),
-        "time.point": named and bool(follows(".:")),
-        "time.named": named,
-        "time.hour": east and has("時"),
-        "time.part": east and bool(follows(":")),
-        "compact": bool(follows("h")) or "T" in before,
-        "flag": has("-"),
-        "range": bool(follows("-–")),
-        "fraction": bool(follows("/")),
-        "jfrac": east and has("分"),
-        "short": has("/"),
-        "pair": has("/"),
-        "path": has("/\\"),
-        "version": bool(follows(".")) or "v" in before,
-        "jnum": east,
-        "money": digit and has("$€£¥"),
-        "number": digit,
-        "compound": not before.isdisjoint(_SMALL | _CAPITALS),
-        "identifier.digits": digit,
-        "identifier.colon": has(":"),
-        "identifier.hash": has("#"),
-        "identifier.line": has("_"),
-        "identifier.camel": any(a in _SMALL and b in _CAPITALS for a, b in pairs),
-        "identifier.call": "()" in text,
-        "dotted": any(a == "." and b.isalnum() and not b.isdecimal() for a, b in pairs),
-        "digits": digit,
-        "word.up": has("-"),
-        "word.apostrophe": has("'"),
-        **dict.fromkeys(("han", "kata", "hira"), east),
-        "wide": any(map(_is_wide, chars)),
-        **dict.fromkeys(("word", "sign_", "mark", "other"), True),
-    }
-    phrases = frozenset(phrase for phrase in lexicon.phrases if phrase in folded)
-    names = _unit_names(lexicon.language) if digit or east else ()
-    return Needs(
-        frozenset(kind for kind, is_met in {**met, "phrase": bool(phrases)}.items() if is_met),
-        frozenset(name for name in names if name in folded),
-        phrases,
-    )
+def breadth_of(text: str) -> Breadth:
+    """Returns what the classes of a pattern must tell apart in a text."""
+    if text.isascii() or _UNLIKE.search(text) is None:
+        return Breadth.ALIKE
+    return Breadth.WIDE if any(map(_is_wide, text)) else Breadth.NARROW
 
 
 class PatternTable:
-    """The pattern of a language, with no more alternatives than the texts so far can need.
+    """The pattern of a language, in parts by the character that a match begins with.
 
-    All of them take 90 ms to compile, those of one text 1 to 10: a new process that remembers one
-    text reads five. After `SHORT` texts it is a process that stays, and the whole is compiled.
+    All of it takes 110 ms to compile, and each place of a text would try all alternatives. The
+    part for letters takes 8 ms where a text has none beyond Latin-1.
     """
 
-    SHORT: Final = 12
-
     def __init__(self, lexicon: Lexicon) -> None:
-        """Takes the language."""
+        """Takes the language; compiles nothing yet."""
         self._lexicon = lexicon
-        self._texts = 0
-        self._whole: re.Pattern[str] | None = None
-        self._part: tuple[Needs, re.Pattern[str]] | None = None
+        self._parts: dict[tuple[frozenset[str], Breadth], re.Pattern[str]] = {}
 
-    def pattern_for(self, text: str) -> re.Pattern[str]:
-        """Returns a pattern that finds in a text what the whole table finds."""
-        if self._whole is not None:
-            return self._whole
-        self._texts += 1
-        needs = needs_of(text, self._lexicon) if self._texts <= self.SHORT else None
-        if needs is None:
-            self._whole = pattern(self._lexicon)
-            return self._whole
-        part = self._part
-        if part is None or not needs.within(part[0]):
-            if part is not None:
-                needs |= part[0]
-            part = self._part = needs, pattern(self._lexicon, needs)
-        return part[1]
+    def match(self, text: str, at: int, breadth: Breadth) -> re.Match[str] | None:
+        """Returns what the whole pattern matches at a place of a text.
+
+        Args:
+            text: Any text.
+            at: A place in it.
+            breadth: Of the text.
+        """
+        key = _first_of(text, at), breadth
+        part = self._parts.get(key)
+        if part is None:
+            part = self._parts[key] = pattern(self._lexicon, *key)
+        return part.match(text, at)
 
 
 @cache
@@ -291,34 +286,50 @@ def table_of(lexicon: Lexicon) -> PatternTable:
     return PatternTable(lexicon)
 
 
-def pattern(lexicon: Lexicon, needs: Needs | None = None) -> re.Pattern[str]:
-    """Returns the pattern of a language: the whole, or with what some texts need."""
-    steps = (_named, _days, _dates, _shares, _written, _numbers, _plain)
-    table = [each for step in steps for each in step(lexicon, needs).items()]
+def pattern(
+    lexicon: Lexicon, kinds: frozenset[str] | None = None, breadth: Breadth = Breadth.WIDE
+) -> re.Pattern[str]:
+    """Returns the pattern of a language, or a part of it.
+
+    Args:
+        lexicon: The language.
+        kinds: Alternatives by name; all by default.
+        breadth: Of the texts.
+    """
     alternatives: dict[str, list[str]] = {}
-    for kind, body in table:
-        if needs is None or kind in needs.kinds:
+    for kind, body in _table(lexicon):
+        if kinds is None or kind in kinds:
             alternatives.setdefault(kind.partition(".")[0], []).append(body)
     source = "|".join(f"(?P<{name}>{'|'.join(bodies)})" for name, bodies in alternatives.items())
-    if needs is not None and "wide" not in needs.kinds:
-        source = source.replace(_W, _W_NARROW).replace(LETTER, _LETTER_NARROW)
+    if breadth is not Breadth.WIDE:
+        alike = breadth is Breadth.ALIKE
+        source = source.replace(_MARKED, "").replace(_W, r"\w" if alike else _W_NARROW)
+        source = source.replace(LETTER, r"[^\W\d_]" if alike else _LETTER_NARROW)
     return re.compile(source)
 
 
-def _named(lexicon: Lexicon, needs: Needs | None) -> _Bodies:
+@cache
+def _table(lexicon: Lexicon) -> tuple[tuple[str, str], ...]:
+    """Returns the alternatives of a language by name, those tried first in front."""
+    steps = (_named, _days, _dates, _shares, _written, _numbers, _plain)
+    return tuple(each for step in steps for each in step(lexicon).items())
+
+
+def _named(lexicon: Lexicon) -> _Bodies:
     """Returns patterns of addresses and multi-word names, each matched as one token."""
-    phrases = lexicon.phrases if needs is None else needs.phrases
+    counted = [phrase for phrase in lexicon.phrases if phrase[0].isdecimal()]
     return {
         "url": rf"[A-Za-z][A-Za-z0-9+.-]{{1,12}}://[^\s<>\"'`,;)\]、。」』】{CJK}]+",
         "mail": rf"(?<![{_W}.])[{_W}.+-]{{1,64}}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+",
-        "phrase": rf"(?<![{_W}])(?i:{_any(phrases)})(?![{_W}])",
+        "phrase.digit": rf"(?<![{_W}])(?i:{_any(counted)})(?![{_W}])",
+        "phrase": rf"(?<![{_W}])(?i:{_any(lexicon.phrases)})(?![{_W}])",
         "uuid": (
             rf"(?<![{_W}])[0-9a-fA-F]{{8}}(?:-[0-9a-fA-F]{{4}}){{3}}-[0-9a-fA-F]{{12}}(?![{_W}])"
         ),
     }
 
 
-def _days(lexicon: Lexicon, _: Needs | None) -> _Bodies:
+def _days(lexicon: Lexicon) -> _Bodies:
     """Days in digits."""
     german = lexicon.language == "de"
     two = r"|(?P<d8>\d\d)\.(?P<m8>\d\d)\.(?P<y8>\d\d)(?![\d.])" if german else ""
@@ -345,7 +356,7 @@ def _days(lexicon: Lexicon, _: Needs | None) -> _Bodies:
     }
 
 
-def _dates(lexicon: Lexicon, _: Needs | None) -> _Bodies:
+def _dates(lexicon: Lexicon) -> _Bodies:
     """Days and months by name, days of the week, times."""
     month = _any(_spellings(lexicon.months) - {"may"})
     may = r"|May|MAY|may(?=\s+(?:19|20)\d\d|[,.;:)]|$)" if "may" in lexicon.months else ""
@@ -415,17 +426,17 @@ def _unit_names(language: str) -> set[str]:
     return {*units()} - _SHORT_UNITS | more
 
 
-@lru_cache(maxsize=4)
-def _units(language: str, known: frozenset[str] | None) -> _Units:
-    names = _unit_names(language) if known is None else known
+@cache
+def _units(language: str) -> _Units:
+    names = _unit_names(language)
     long = _any(names)
     short = r"(?<=\d)(?:[dglLVWvw]|in)|(?<=[\s-])[dgmlLVWt]"
     east = _any(u for u in names if not u.isascii() and u not in "°€£¥￥％µgμgµm")
     return _Units(rf"(?:(?i:{long})|{short})", long, east)
 
 
-def _shares(lexicon: Lexicon, needs: Needs | None) -> _Bodies:
-    unit, long, _ = _units(lexicon.language, None if needs is None else needs.units)
+def _shares(lexicon: Lexicon) -> _Bodies:
+    unit, long, _ = _units(lexicon.language)
     half = _MERIDIEM_DE if lexicon.language == "de" else _MERIDIEM
     return {
         "compact": (
@@ -446,7 +457,7 @@ def _shares(lexicon: Lexicon, needs: Needs | None) -> _Bodies:
     }
 
 
-def _written(lexicon: Lexicon, _: Needs | None) -> _Bodies:
+def _written(lexicon: Lexicon) -> _Bodies:
     """Returns patterns of words that keep their spelling: abbreviations, pairs, paths, versions."""
     grouped = r"(?!\d{1,3}(?:\.\d{3}){2}(?![\d.]))" if lexicon.language == "de" else ""
     return {
@@ -464,8 +475,8 @@ def _written(lexicon: Lexicon, _: Needs | None) -> _Bodies:
     }
 
 
-def _numbers(lexicon: Lexicon, needs: Needs | None) -> _Bodies:
-    unit, long, east = _units(lexicon.language, None if needs is None else needs.units)
+def _numbers(lexicon: Lexicon) -> _Bodies:
+    unit, long, east = _units(lexicon.language)
     kanji = "[〇一二三四五六七八九十百千]+"
     big = _any(w for w in lexicon.multipliers if len(w) > 2 and w.isascii())
     per = rf"(?:\s?/\s?(?P<{{0}}>(?i:{long}))(?![{_W}]))?"
@@ -489,11 +500,8 @@ def _numbers(lexicon: Lexicon, needs: Needs | None) -> _Bodies:
     }
 
 
-def _plain(lexicon: Lexicon, needs: Needs | None) -> _Bodies:
+def _plain(lexicon: Lexicon) -> _Bodies:
     tail = r"(?=-[A-ZÄÖÜ][a-zäöüß]{2,}(?![\w-]*\d))" if lexicon.language == "de" else "(?!)"
-    apostrophe = needs is None or "word.apostrophe" in needs.kinds
-    wide = needs is None or "wide" in needs.kinds
-    marked = rf"(?:[{MARKS}]+{LETTER}*)*" if wide else ""
     return {
         "compound": rf"(?<![{_W}-])(?:[A-Z]{{1,4}}\d{{1,3}}(?=-[a-z]{{3,}}(?![\w-]*\d))"
         rf"|[A-Za-z]+\d[A-Za-z0-9]*{tail})",
@@ -503,9 +511,8 @@ def _plain(lexicon: Lexicon, needs: Needs | None) -> _Bodies:
         ),
         "identifier.colon": rf"[A-Za-z][{_W}-]{{0,120}}(?::[A-Za-z0-9][{_W}-]*)+",
         "identifier.hash": rf"#{LETTER}[{_W}-]*",
-        "identifier.line": (
-            rf"{LETTER}*_[{_W}]+|{LETTER}+_|[{HAN}{KATA}]+(?:_[A-Za-z0-9{HAN}{KATA}]+)+"
-        ),
+        "identifier.line": (rf"{LETTER}*_[{_W}]+|{LETTER}+_"),
+        "identifier.east": f"[{HAN}{KATA}]+(?:_[A-Za-z0-9{HAN}{KATA}]+)+",
         "identifier.camel": rf"[a-z]+[A-Z][{_W}]*|[A-Z][a-z]+[A-Z][{_W}]*",
         "identifier.call": rf"[{_W}]+(?=\(\))",
         "dotted": (
@@ -514,7 +521,7 @@ def _plain(lexicon: Lexicon, needs: Needs | None) -> _Bodies:
         ),
         "digits": r"\d+(?:[.,:/-]\d+)*",
         "word.up": rf"{LETTER}+-(?:up|in|on|off|out|down|over)(?![{_W}])",
-        "word": rf"{LETTER}+{marked}" + (rf"(?:'{LETTER}+)*" if apostrophe else ""),
+        "word": rf"{LETTER}+{_MARKED}(?:'{LETTER}+)*",
         "han": f"[{HAN}]+",
         "kata": f"[{KATA}]+",
         "hira": r"[\u3041-\u309f]+",

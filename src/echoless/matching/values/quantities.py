@@ -157,6 +157,8 @@ def quantity_of(value: Fraction, unit: str) -> Quantity:
 def unit_named(name: str) -> Unit:
     """Returns the unit of a known spelling."""
     folded = name.casefold()
+    if not folded.isascii():  # an expression that ignores case takes these for an `i`
+        folded = folded.replace("\u0131", "i").replace("i\u0307", "i")
     return units()[_ELSEWHERE.get(folded, folded)]
 
 

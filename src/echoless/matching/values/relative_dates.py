@@ -7,7 +7,7 @@ to some and of the next to others. Such a day equals only another that is open i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, timedelta
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -112,8 +112,8 @@ def anchored_tokens(
         at = resolved.end
     out.extend(tokens[at:])
     return tuple(
-        token if token.index == index else replace(token, index=index)
-        for index, token in enumerate(out)
+        token if token.place == place else token._replace(place=place)
+        for place, token in enumerate(out)
     )
 
 
@@ -124,7 +124,9 @@ def is_relative(tokens: tuple[Token, ...], language: str) -> bool:
 
 def _relative(tokens: Sequence[Token], language: str, day: date) -> list[_Resolved]:
     words, dates, end = _words(language), list[_Resolved](), 0
-    folded = [fold(token.text, language) for token in tokens]
+    folded = [token.text.casefold() for token in tokens]
+    if not "".join(folded).isascii():
+        folded = [fold(token.text, language) for token in tokens]
     for at in _leads(tokens, folded, words):
         if at < end:
             continue

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Final, TypeAlias
+from functools import cache
+from typing import Final, NamedTuple, TypeAlias
 
 from echoless.core.expressions import lazy_pattern
 from echoless.matching.languages import Lexicon, fold
 from echoless.matching.values import quantities
 from echoless.matching.values.patterns import (
     PLAIN_NUMBER,
-    PLAIN_WORD,
+    PLAIN_WORDS,
+    breadth_of,
     companions,
     heads,
     phrases_of,
@@ -331,49 +333,153 @@ _SHORT: Final = {
 }
 
 
-def scan(text: str, lexicon: Lexicon) -> Iterator[Raw]:
-    """Yields the matches in order. Words come without values: `word_classes.py` classifies them."""
-    flat, digits = PLAIN_WORD.match, PLAIN_NUMBER.match
-    search: Callable[[str, int], _Match | None] | None = None
-    first, phrases, language = heads(lexicon), phrases_of(lexicon), lexicon.language
-    beside = companions(lexicon)
-    at = 0
-    while at < len(text):
-        plain = flat(text, at)
-        if plain is not None:
-            word = plain[1].casefold()
-            phrase = phrases.at(text, plain.start(1), word)
-            if phrase is not None:
-                yield Raw("phrase", phrase.group())
-                at = phrase.end()
+_MOST_WORDS: Final = 65_536
+"""Words of a language in memory; beyond them it begins anew."""
+
+
+class _Opening(NamedTuple):
+    """A word with which an entry or a value may begin.
+
+    Attributes:
+        raw: Its match where it begins none.
+        following: Words that may follow it in an entry.
+        dated: Whether a date or a time may begin with it.
+    """
+
+    raw: Raw
+    following: frozenset[str]
+    dated: bool
+
+
+class _Words(dict[str, Raw | None]):
+    """The match of each plain word as written; None where it is one of the openings."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        """Takes the language."""
+        super().__init__()
+        self.openings: dict[str, _Opening] = {}
+        self._lex = lexicon
+
+    def __missing__(self, word: str) -> Raw | None:
+        """Returns the match of a word that was not met yet."""
+        if len(self) >= _MOST_WORDS:
+            self.clear()
+        folded = word.casefold()
+        raw = Raw("word", word, (), fold(word, self._lex.language))
+        following = phrases_of(self._lex).following(folded)
+        dated = folded in heads(self._lex)
+        if following or dated:
+            self.openings[word] = _Opening(raw, following, dated)
+            self[word] = None
+            return None
+        self[word] = raw
+        return raw
+
+
+_words_of: Final = cache(_Words)
+
+_ALONE: Final = {
+    **{sign: Raw("mark", sign) for sign in ",;:|()?]"},
+    **{sign: Raw("other", sign) for sign in "`\"'^&%"},
+}
+"""Matches of signs with which nothing longer begins."""
+_DIGIT: Final = re.compile(r"\d")
+_POINT: Final = Raw("mark", ".")
+
+
+def scan(text: str, lexicon: Lexicon) -> list[Raw]:
+    """Returns the matches in order. Words come without values, see `word_classes.py`."""
+    return _Scan(text, lexicon).raws
+
+
+class _Scan:
+    """The matches of one text, from its beginning to its end."""
+
+    def __init__(self, text: str, lexicon: Lexicon) -> None:
+        self.raws: list[Raw] = []
+        self._text = text
+        self._lex = lexicon
+        self._words = _words_of(lexicon)
+        self._table = table_of(lexicon)
+        self._breadth = breadth_of(text)
+        self._dated = lexicon.language == "de" or _DIGIT.search(text) is not None
+        self._read()
+
+    def _read(self) -> None:
+        text, raws, words = self._text, self.raws, self._words
+        plain, alone = PLAIN_WORDS.match, _ALONE.get
+        at, end = 0, len(text)
+        while at < end:
+            char = text[at]
+            if char == " ":
+                at += 1
+            elif (sign := alone(char)) is not None:
+                raws.append(sign)
+                at += 1
+            elif (run := plain(text, at)) is not None:
+                parts = run[1].split()
+                found = [words[part] for part in parts]
+                if None in found:
+                    at = self._opened(run, parts, found)
+                else:
+                    raws += filter(None, found)
+                    at = run.end()
+            else:
+                at = self._value(at)
+
+    def _opened(self, run: _Match, words: Sequence[str], found: list[Raw | None]) -> int:
+        """Reads plain words up to where an entry or a value begins, and this; returns its end."""
+        text, at, done = self._text, run.start(), 0
+        for place, raw in enumerate(found):
+            if raw is not None:
                 continue
-            if word not in first:
-                yield Raw("word", plain[1], (), word if word.isascii() else fold(word, language))
-                at = plain.end()
-                continue
-        elif (number := digits(text, at)) and (number[2] or "").casefold() not in beside:
-            yield Raw("number", number[1], _counted("", number[1], lexicon))
-            at = number.end()
-            continue
-        if search is None:
-            search = table_of(lexicon).pattern_for(text).search
-        match = search(text, at + (text[at] == " "))  # nothing in the table begins with a space
+            opening = self._words.openings[words[place]]
+            after = words[place + 1].casefold() if place + 1 < len(words) else None
+            entry = after is None or after in opening.following
+            if entry or (opening.dated and self._dated):
+                for word in words[done : place + 1]:
+                    at = text.index(word, at) + len(word)
+                at -= len(word)
+                end = phrases_of(self._lex).end_of(text, at, word.casefold()) if entry else -1
+                if end >= 0 or (opening.dated and self._dated):
+                    self.raws += filter(None, found[:place])
+                    if end < 0:
+                        return self._match(at)
+                    self.raws.append(Raw("phrase", text[at:end]))
+                    return end
+                at, done = at + len(word), place + 1
+            found[place] = opening.raw
+        self.raws += filter(None, found)
+        return run.end()
+
+    def _value(self, at: int) -> int:
+        """Reads a number with nothing beside it, or what the table finds; returns its end."""
+        text = self._text
+        char, after = text[at], text[at + 1 : at + 2]
+        if char == "." and after in {"", " "}:
+            self.raws.append(_POINT)
+            return at + 1
+        number = PLAIN_NUMBER.match(text, at) if "0" <= char <= "9" else None
+        if number and (number[2] or "").casefold() not in companions(self._lex):
+            self.raws.append(Raw("number", number[1], _counted("", number[1], self._lex)))
+            return number.end()
+        return self._match(at)
+
+    def _match(self, at: int) -> int:
+        """Reads what the table finds at a place; returns its end, or the next place."""
+        match = self._table.match(self._text, at, self._breadth)
         if match is None:
-            return
-        yield from _read(match, lexicon)
-        at = match.end()
-
-
-def _read(match: _Match, lexicon: Lexicon) -> Iterator[Raw]:
-    name, text = match.lastgroup or "other", match.group()
-    if name == "word":
-        yield Raw(name, text, (), fold(text, lexicon.language))
-    elif name == "short":
-        word = _SHORT[text.casefold()]
-        yield Raw("word", word, (), word)
-    elif name == "pair":
-        for part in text.split("/"):
-            yield from scan(part, lexicon)
-    else:
-        reader = _READERS.get(name)
-        yield Raw(name, text, reader(match, lexicon) if reader else ())
+            return at + 1
+        name, text = match.lastgroup or "other", match.group()
+        if name == "word":
+            self.raws.append(Raw(name, text, (), fold(text, self._lex.language)))
+        elif name == "short":
+            word = _SHORT[text.casefold()]
+            self.raws.append(Raw("word", word, (), word))
+        elif name == "pair":
+            for part in text.split("/"):
+                self.raws += scan(part, self._lex)
+        else:
+            reader = _READERS.get(name)
+            self.raws.append(Raw(name, text, reader(match, self._lex) if reader else ()))
+        return match.end()

@@ -7,8 +7,9 @@ match that has a value. What is only about words of a language stands in `lexico
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from typing import Final, TypeAlias
 
 from echoless.core.expressions import lazy_pattern
@@ -16,7 +17,7 @@ from echoless.matching.languages import Lexicon
 from echoless.matching.values import quantities
 from echoless.matching.values.amounts import amount, mixed, one_in, share, signed
 from echoless.matching.values.clock_times import clock, timed
-from echoless.matching.values.cursor import CLOSED, Cursor, Spelled
+from echoless.matching.values.cursor import CLOSED, Cursor, Spelled, forms_of
 from echoless.matching.values.tokens import (
     ClockTime,
     Day,
@@ -79,9 +80,9 @@ _AT_WORD: Final[tuple[_Reader, ...]] = (signed, clock, _day, one_in, mixed, shar
 
 def _next_value(c: Cursor, at: int) -> Spelled | None:
     """Returns the value in words that begins at a place; the longest form first."""
-    valued = bool(c.raws[at].values)
-    if valued and c.stands_alone(at):
+    if c.stands_alone(at):
         return None
+    valued = bool(c.raws[at].values)
     for read in _AT_VALUE if valued else _AT_WORD:
         value = read(c, at)
         if value is not None:
@@ -96,24 +97,25 @@ def _is_number(word: str) -> bool:
 
 def spell(raws: Sequence[Raw], lexicon: Lexicon) -> list[Raw]:
     """Replaces values said in words by matches with values, then join what belongs together."""
-    words = list(_without_signs(raws))
-    cursor = Cursor(words, lexicon)
-    starts, german = cursor.forms.starts, lexicon.language == "de"
-    places = [
-        at
-        for at, raw in enumerate(words)
-        if raw.values or (raw.word and (raw.word in starts or (german and _is_number(raw.word))))
-    ]
-    return joined(_spelled(cursor, places), cursor.forms.sets) if places else words
-
-
-def _without_signs(raws: Sequence[Raw]) -> Iterator[Raw]:
-    """Leave out signs that say nothing, but for which words a hyphen joins."""
+    starts, german = forms_of(lexicon).starts, lexicon.language == "de"
+    words, places = list[Raw](), list[int]()
     before = ""
     for raw in raws:
-        if raw.kind != "other" or raw.text in _KEPT:
-            yield raw._replace(kind="joined") if raw.word and before == "-" else raw
-        before = raw.text
+        kind, text, values, word = raw
+        if kind != "other" or text in _KEPT:  # other signs say nothing, but for a hyphen
+            if (
+                word in starts
+                or (german and word and _is_number(word))
+                or (values and not isinstance(values[0][1], str))
+            ):
+                places.append(len(words))
+            words.append(raw._replace(kind="joined") if word and before == "-" else raw)
+        before = text
+    if not places:
+        return words
+    cursor = Cursor(words, lexicon)
+    spelled = _spelled(cursor, places)
+    return joined(spelled, cursor.forms.sets) if len(places) > 1 else spelled
 
 
 def _spelled(c: Cursor, places: Sequence[int]) -> list[Raw]:
@@ -176,8 +178,13 @@ def _place(c: Cursor, at: int, end: int, *, linked: bool) -> str:
 
 def _is_content(word: str, lex: Lexicon) -> bool:
     """Returns whether a number after the word is its number: `port 25`, `Corsa 3`."""
-    known = any(lex.has(name, word) for name in (*CLOSED, "bland", "weak"))
-    return bool(word) and not known and word not in lex.quantifiers
+    return bool(word) and word not in _without_number(lex)
+
+
+@cache
+def _without_number(lex: Lexicon) -> frozenset[str]:
+    lists = (lex.sets[name] for name in (*CLOSED, "bland", "weak"))
+    return frozenset(lex.quantifiers).union(*lists)
 
 
 _DASHES: Final = frozenset("-–—~〜")

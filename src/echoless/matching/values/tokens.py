@@ -210,11 +210,10 @@ synonyms), a name, an identifier, a path and a sign."""
 TypedValue: TypeAlias = tuple[Kind, Value]
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """One thing a text says.
+class Token(NamedTuple):
+    """One thing a text says: a word or a value.
 
-    One word or value of a text.
+    Attributes:
         kind: Kind of the value.
         value: Meaning: two tokens with one value mean the same.
         text: As written.
@@ -222,7 +221,7 @@ class Token:
         glue: Function words in between, folded, joined by spaces.
         bare: How it stands: a plain number as `hour` (`at eight`) or `alone`, counting nothing that
             is named beside it (`than the 50`); a word `joined` by a hyphen to the one before.
-        index: Its place among the tokens of its text, from 0.
+        place: Its place among the tokens of its text, from 0.
     """
 
     kind: Kind
@@ -231,7 +230,7 @@ class Token:
     mark: str = ""
     glue: str = ""
     bare: str = ""
-    index: int = 0
+    place: int = 0
 
 
 class Raw(NamedTuple):

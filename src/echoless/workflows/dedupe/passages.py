@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 
 from echoless.blocking.candidates import Preference, candidates
 from echoless.core.groups import Group
-from echoless.core.model import Judged, Memory, Pair, Subsumes, merges, verdict_name
+from echoless.core.model import Judged, Memory, Pair, Subsumes, Verdict, merges, verdict_name
 from echoless.core.overlaps import MOST, Overlap, SharedPassage
 from echoless.core.passages import MOST_PASSAGES, is_long
 from echoless.core.run_notes import Progress, Tally
@@ -286,7 +286,7 @@ class PassageComparison:
         settled = list(judged)
         places = [at for at, each in enumerate(judged) if self._is_asked(each)]
         pairs = [self._pair((judged[at].a, judged[at].b), {HOW: 0.0}) for at in places]
-        compared = self._compare(pairs)
+        compared = self._compare(pairs, [judged[at].verdict for at in places])
         for at, pair in zip(places, pairs, strict=True):
             settled[at] = self._with_passages(judged[at], compared.get((pair.a.id, pair.b.id)))
         return settled
@@ -316,19 +316,28 @@ class PassageComparison:
     def _pair(self, ids: Ids, signals: Mapping[str, float]) -> Pair:
         return Pair(self.memories[ids[0]], self.memories[ids[1]], signals)
 
-    def _compare(self, pairs: Sequence[Pair]) -> dict[Ids, NoteComparison]:
-        """Returns comparisons by ids within the budget, and counts the pairs beyond it."""
+    def _compare(
+        self, pairs: Sequence[Pair], wholes: Sequence[Verdict] = ()
+    ) -> dict[Ids, NoteComparison]:
+        """Returns comparisons by ids within the budget, and counts the pairs beyond it.
+
+        Args:
+            pairs: Of notes.
+            wholes: Verdicts on the whole texts, where there are any.
+        """
         if pairs:
             self.tell("comparing passages", 0, len(pairs))
-        wanted = []
-        for pair in pairs:
+        within = []
+        for at, pair in enumerate(pairs):
             namespace, most = pair.a.namespace, passages_to_judge(pair)
             if self._judged[namespace] + most > MOST_JUDGED:
                 self.tally.skip(UNJUDGED, pair.a.id, pair.b.id)
             else:
                 self._judged[namespace] += most
-                wanted.append(pair)
-        compared = compare_notes(self.judge, wanted)
+                within.append(at)
+        wanted = [pairs[at] for at in within]
+        known = [wholes[at] for at in within] if wholes else ()
+        compared = compare_notes(self.judge, wanted, known)
         return {(p.a.id, p.b.id): each for p, each in zip(wanted, compared, strict=True)}
 
     def _with_passages(self, judged: Judged, comparison: NoteComparison | None) -> Judged:
