@@ -52,7 +52,6 @@ from echoless.matching.facts import Facts, anchored, day_of, facts_of
 from echoless.matching.fields import Status, fields_of
 from echoless.matching.languages import SEVERAL, relations_of
 from echoless.matching.rules import FIRM, VALUES, Finding, Force, findings
-from echoless.matching.text_cache import ByText
 from echoless.matching.values.tokens import Kind, Value
 
 SETTLED: Final = frozenset(
@@ -136,18 +135,13 @@ def compared(a: Memory, b: Memory) -> Comparison:
 
 
 def _facts(one: Memory, other: Memory) -> tuple[Facts, Facts]:
-    a, b = _facts_of(one.content), _facts_of(other.content)
+    a, b = (facts_of(fields_of(memory.content).dated) for memory in (one, other))
     if not (a.relative or b.relative):
         return a, b
     days = day_of(one.created_at), day_of(other.created_at)
     if a.relative and b.relative and (None in days or days[0] == days[1]):
         return a, b
     return anchored(a, one.created_at, beside=b), anchored(b, other.created_at, beside=a)
-
-
-@ByText
-def _facts_of(content: str) -> Facts:
-    return facts_of(fields_of(content).dated)
 
 
 def _judged(pair: Pair) -> Verdict:
