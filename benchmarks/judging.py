@@ -27,7 +27,6 @@ from benchmarks.measure import keep
 from benchmarks.speed import peer_truth
 from echoless.core.model import Memory, Pair
 from echoless.core.run_notes import Tally
-from echoless.matching.batch.serialisation import packed
 from echoless.matching.batch.verdict_cache import CachedVerdicts, VerdictCache
 from echoless.matching.facts import facts_of
 from echoless.matching.judge import LearnedJudge
@@ -233,8 +232,7 @@ def _remembered(judge: RuleJudge, pairs: Sequence[Pair]) -> float:
     """Seconds for taking over the verdicts of an earlier run."""
     with tempfile.TemporaryDirectory() as folder:
         cached = CachedVerdicts(judge, VerdictCache(Path(folder) / "verdicts.sqlite3"), Tally())
-        data = [packed(verdict) for verdict in judge.judge_all(pairs)]
-        cached.keep(pairs, data)
+        cached.keep(pairs, judge.judge_all(pairs))
         return _seconds(lambda: cached.recall(pairs))
 
 

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from echoless.testing.encoders import WordBag
+from tests.conformance.encoders import WordBag
 
 os.environ["MEM0_TELEMETRY"] = "False"  # read when mem0 is imported: nothing leaves the machine
 os.environ["MEM0_DIR"] = tempfile.mkdtemp(prefix="mem0-")

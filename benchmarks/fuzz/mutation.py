@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Final, TypeAlias, TypeVar
 
+from benchmarks.fuzz.texts import TEXTS
 from echoless.core.model import Json
-from echoless.testing.hostile import TEXTS
 
 T = TypeVar("T")
 Edit: TypeAlias = Callable[[Random, bytes], bytes]

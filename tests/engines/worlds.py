@@ -36,7 +36,7 @@ FACTS = (
 
 DEADLY = '''
 import os, signal
-from echoless.testing.encoders import WordBag
+from tests.conformance.encoders import WordBag
 
 class Deadly(WordBag):
     """Ends its process at a text with `poison`; at one with `once` the first time only."""

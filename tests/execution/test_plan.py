@@ -15,7 +15,7 @@ from echoless.execution.actions import Rewrite
 from echoless.execution.field_merge import Conflict, relinked, united
 from echoless.execution.plan import Plan, PlanBasis, make_plan
 from echoless.testing.stores import plan_by_hand, simple
-from echoless.testing.strategies import worlds
+from tests.conformance.strategies import worlds
 from tests.laws.worlds import folder, quick, safe, world
 
 BASIS = PlanBasis(store="s", url="u", profile="safe", settings="-")

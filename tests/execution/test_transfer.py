@@ -12,7 +12,7 @@ from echoless.core.errors import BadRecord, DuplicateId, StoreError, UsageError
 from echoless.core.model import fingerprint
 from echoless.core.text import is_blank
 from echoless.testing.stores import FULL, contents, plan_by_hand, simple
-from echoless.testing.strategies import worlds
+from tests.conformance.strategies import worlds
 from tests.laws.worlds import KINDS, SUFFIX, folder, quick, world
 
 

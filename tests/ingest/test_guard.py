@@ -33,7 +33,7 @@ from echoless import (
 )
 from echoless.core.errors import DuplicateId, InputError, StoreLocked, UsageError
 from echoless.stores.base import Store
-from echoless.testing.encoders import WordBag
+from tests.conformance.encoders import WordBag
 
 WORDS = resolve(Choices(encoder="none"))
 STAGING = "The staging server has 16 GB of memory."

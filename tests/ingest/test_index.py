@@ -20,7 +20,7 @@ from echoless.ingest.matcher import Question, vectors_of
 from echoless.ingest.ngram_index import WordingIndex, join, packed, segment_of
 from echoless.ingest.vector_index import BITS, VectorIndex, _differing
 from echoless.models.encoders.vectorizer import MemoryVectoriser
-from echoless.testing.encoders import WordBag
+from tests.conformance.encoders import WordBag
 
 TEXTS = st.text(alphabet="abcde 日本語のテ.é😀", max_size=30)
 

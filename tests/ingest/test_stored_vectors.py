@@ -11,7 +11,7 @@ import pytest
 from echoless import Admitted, AlreadyKnown, Choices, Memory, Vector, open_store, remember, resolve
 from echoless.core.errors import EncoderError, UsageError
 from echoless.stores.base import Store
-from echoless.testing.encoders import WordBag
+from tests.conformance.encoders import WordBag
 
 EGO = resolve(Choices(profile="ego"))
 NAMED = resolve(Choices(profile="ego", encoder="bag"))

@@ -24,8 +24,8 @@ from echoless import (
     write_plan,
 )
 from echoless.stores import Scope
-from echoless.testing.strategies import worlds
 from echoless.workflows.audit import incremental as audited
+from tests.conformance.strategies import worlds
 from tests.laws.worlds import KINDS, everything, folder, quick, safe, world
 
 READERS: dict[str, Callable[[Store, Path], object]] = {

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from echoless import Memory, apply, find, plan
 from echoless.core.errors import PlanForeign, PlanUsed
-from echoless.testing.strategies import worlds
+from tests.conformance.strategies import worlds
 from tests.laws.worlds import KINDS, picture, quick, safe, world
 
 ACTIONS = st.sampled_from(["mark", "merge", "delete"])

@@ -12,7 +12,7 @@ from echoless import Memory, apply, check, find, plan, search
 from echoless.core.model import Judged, Pair
 from echoless.matching.guards import judge_named
 from echoless.stores import Store
-from echoless.testing.strategies import worlds
+from tests.conformance.strategies import worlds
 from tests.laws.worlds import KINDS, quick, safe, world
 
 

@@ -13,7 +13,7 @@ from echoless.core.errors import InputError, UndoConflict, UsageError
 from echoless.execution.insertions import add
 from echoless.execution.rollback import would_undo
 from echoless.testing.stores import plan_by_hand, simple
-from echoless.testing.strategies import worlds
+from tests.conformance.strategies import worlds
 from tests.laws.worlds import KINDS, picture, quick, safe, world
 
 ACTIONS = st.sampled_from(["mark", "merge", "delete"])

@@ -9,7 +9,7 @@ from echoless import Memory, apply, find, history, plan, purge, undo
 from echoless.core.errors import UndoConflict
 from echoless.execution.actions import Delete, Mark, Merge
 from echoless.testing.stores import plan_by_hand, simple
-from echoless.testing.strategies import worlds
+from tests.conformance.strategies import worlds
 from tests.laws.worlds import KINDS, picture, quick, safe, world
 
 

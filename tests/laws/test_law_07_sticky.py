@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless import Memory, Provenance, apply, find, plan
-from echoless.testing.strategies import worlds
+from tests.conformance.strategies import worlds
 from tests.laws.worlds import KINDS, quick, safe, world
 
 ORDERS = st.sampled_from(["safe", "composite", "provenance", "newest", "oldest", "most_accessed"])

@@ -11,7 +11,7 @@ from echoless.core.model import canonical
 from echoless.core.timestamps import instant
 from echoless.execution.field_merge import united
 from echoless.testing.stores import plan_by_hand, simple
-from echoless.testing.strategies import worlds
+from tests.conformance.strategies import worlds
 from tests.laws.worlds import KINDS, quick, safe, world
 
 

@@ -12,7 +12,7 @@ from echoless import Memory, apply, find, plan
 from echoless.cli.main import main
 from echoless.core.settings import Choices, resolve
 from echoless.core.text import is_blank
-from echoless.testing.strategies import worlds
+from tests.conformance.strategies import worlds
 from tests.laws.worlds import KINDS, quick, safe, world
 
 

@@ -17,10 +17,10 @@ from echoless import Memory, audit_store, find, plan
 from echoless.core.own_folders import CACHE
 from echoless.core.settings import Choices, resolve
 from echoless.matching import runner
-from echoless.testing.strategies import worlds
 from echoless.workflows.audit import incremental
 from echoless.workflows.audit.report import findings_json, report_json
 from echoless.workflows.dedupe import judging, passages
+from tests.conformance.strategies import worlds
 from tests.laws.worlds import KINDS, folder, quick, safe, world
 
 
@@ -58,7 +58,7 @@ def test_the_kind_of_store_changes_nothing(told: list[Memory]) -> None:
 PROGRAM = """
 import json, sys
 from tests.laws.test_law_10_order import outcome
-from echoless.testing.strategies import BASES
+from tests.conformance.strategies import BASES
 from echoless import Memory
 told = [Memory(id=f"m-{n}", content=text) for n, text in enumerate(BASES * 2)]
 print(json.dumps(outcome("jsonl", told)))

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from echoless import Memory, apply, find, plan
 from echoless.models.llm.registry import Completing
-from echoless.testing.strategies import worlds
 from echoless.workflows.consolidation.llm_rewrite import Proposed, Refused, propose_merge
+from tests.conformance.strategies import worlds
 from tests.laws.worlds import KINDS, quick, safe, world
 
 

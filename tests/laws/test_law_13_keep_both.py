@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from echoless import Memory, apply, find, keep_both, plan, undo
-from echoless.testing.strategies import worlds
+from tests.conformance.strategies import worlds
 from tests.laws.worlds import KINDS, quick, safe, world
 
 

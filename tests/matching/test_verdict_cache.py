@@ -87,7 +87,7 @@ def told(cache: VerdictCache, tally: Tally | None = None) -> CachedVerdicts:
 def keep(cache: VerdictCache, pairs: list[Pair]) -> list[Verdict]:
     judge = RuleJudge()
     made = judge.judge_all(pairs)
-    told(cache).keep(pairs, [packed(each) for each in made])
+    told(cache).keep(pairs, made)
     return made
 
 
@@ -214,7 +214,7 @@ def test_what_is_no_cache_is_set_aside_and_told_once(cache: VerdictCache, rubbis
     tally = Tally()
     kept = told(cache, tally)
     assert kept.recall(PAIRS) == [None] * len(PAIRS)
-    kept.keep(PAIRS[:1], [packed(RuleJudge().judge(PAIRS[0]))])
+    kept.keep(PAIRS[:1], [RuleJudge().judge(PAIRS[0])])
     assert len(tally.notes) == 1
     assert str(cache.path) in tally.notes[0]
     (aside,) = cache.path.parent.glob("*.set-aside-*")
@@ -225,7 +225,7 @@ def test_a_folder_that_cannot_be_made_is_noted(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     tally = Tally()
     told(VerdictCache(tmp_path / "file" / "v.sqlite3"), tally).keep(
-        PAIRS[:1], [packed(RuleJudge().judge(PAIRS[0]))]
+        PAIRS[:1], [RuleJudge().judge(PAIRS[0])]
     )
     assert len(tally.notes) == 1
 

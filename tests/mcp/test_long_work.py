@@ -26,7 +26,7 @@ GATED = '''
 import os
 from concurrent.futures import CancelledError
 from anyio import fail_after, from_thread, sleep_forever
-from echoless.testing.encoders import WordBag
+from tests.conformance.encoders import WordBag
 
 async def cancelled(begun):
     """Ends when the call this work belongs to is cancelled, as the server sees it."""

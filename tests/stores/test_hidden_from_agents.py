@@ -18,8 +18,8 @@ from echoless.stores.base import Store
 from echoless.stores.hidden_records import seen_elsewhere
 from echoless.stores.live.langgraph import LangGraphStore, id_of, labels_of
 from echoless.stores.live.mem0_store import Mem0Store
-from echoless.testing.hiding import HidingConformance
 from echoless.testing.stores import plan_by_hand
+from tests.conformance.hiding import HidingConformance
 from tests.mem0_world import Server, opened, serving
 
 if TYPE_CHECKING:

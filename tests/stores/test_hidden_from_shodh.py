@@ -6,7 +6,7 @@ from pathlib import Path
 
 from echoless import open_store
 from echoless.stores.base import Store
-from echoless.testing.hiding import HidingConformance
+from tests.conformance.hiding import HidingConformance
 from tests.integrations.shodh_stores import texts
 
 

@@ -33,7 +33,7 @@ from echoless.core.errors import (
     StoreReadOnly,
 )
 from echoless.core.model import JsonObject
-from echoless.stores import jsonl, jsonl_record
+from echoless.stores import jsonl_record
 from echoless.testing.stores import StoreConformance, contents, fill, plan_by_hand, simple
 
 MESSY = (
@@ -429,36 +429,6 @@ def test_a_guard_that_stays_sees_that_its_addition_was_cut_off(spoken: Path) -> 
         truncated(spoken)
         assert isinstance(guard.remember("Doors are painted blue."), Admitted)
         assert isinstance(guard.remember("Tea is served at four."), AlreadyKnown)
-
-
-@pytest.mark.parametrize("share", [0.01, 0.5, 0.99])
-def test_the_beginning_of_an_announced_line_is_read_by_nobody_and_cut_off_by_the_next_writer(
-    spoken: Path, share: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = spoken.read_bytes()
-
-    def stopped(path: Path, data: bytes, expected: object) -> NoReturn:
-        with path.open("ab") as file:
-            file.write(data[: max(1, int(share * len(data)))])
-        os._exit(7)
-
-    child = os.fork()
-    if not child:
-        monkeypatch.setattr(jsonl, "append_bytes", stopped)
-        with open_store(spoken) as store, Guard(store, WORDS) as guard:
-            guard.remember("Über die Brücke führt ein Weg.")
-        os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-    torn = spoken.read_bytes()
-    assert len(torn) > len(before)
-    with open_store(spoken) as store:
-        assert store.count() == SAID
-        assert store.unfinished() == (spoken,)
-        assert check(store, mend=False).problems[0].kind == "unfinished"
-        assert spoken.read_bytes() == torn
-        assert check(store).sound
-        assert spoken.read_bytes() == before
-        assert check(store).problems == ()
 
 
 def test_a_line_that_others_tore_is_an_error_as_ever(spoken: Path) -> None:

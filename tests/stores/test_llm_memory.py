@@ -18,8 +18,8 @@ from echoless.execution.plan import Plan
 from echoless.ingest.outcomes import AlreadyKnown
 from echoless.stores.llm_memory import LlmMemoryStore
 from echoless.stores.llm_memory.vectors import open_with_vectors
-from echoless.testing.crash import killed_at
 from echoless.testing.stores import FULL, StoreConformance, fill, plan_by_hand, simple, state
+from tests.conformance.crash import killed_at
 
 STRIDE = 7
 """Every so many writes the process is killed; 1 takes a minute and finds the same."""

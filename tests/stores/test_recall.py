@@ -16,8 +16,8 @@ from echoless.core.model import Memory, Provenance, Vector
 from echoless.core.profiles import ActionKind
 from echoless.execution.integrity import check
 from echoless.stores.recall import RecallStore
-from echoless.testing.crash import killed_at
 from echoless.testing.stores import FULL, StoreConformance, contents, plan_by_hand, simple, state
+from tests.conformance.crash import killed_at
 from tests.integrations.recall_database import COS_97, FIRST, L1, L2, Recall
 
 COLUMNS = {"session_id": None, "category": None, "confidence": None}

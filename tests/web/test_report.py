@@ -20,7 +20,6 @@ from echoless.web.report import EXTENT, Additions, report_page
 from echoless.workflows.audit.between import between_namespaces
 from echoless.workflows.audit.namespace_report import ReportedPair
 from echoless.workflows.audit.report import Report, report_json
-from echoless.workflows.review.items import CLASSES
 from tests.web.conftest import EVIL_ID, LONG, SECRET, PageReader
 from tests.workflows.dedupe.test_passages import NOTE, changed
 
@@ -137,23 +136,6 @@ def test_every_figure_that_is_shown_is_that_of_the_json(sample: Hostile) -> None
     for shares in (report.by_namespace, report.by_month):
         for name, share in shares.items():
             assert f"{name}{share.total:,}{share.redundant:,}{share.ratio:.1%}" in text
-
-
-def test_charts_give_the_classes_and_verdicts_of_the_report(sample: Hostile) -> None:
-    report, page = sample
-    rows = dict(
-        re.findall(
-            r'<th scope="row"><bdi>([^<]+)</bdi><meter.*?></th><td class="number"><bdi>([\d,]+)',
-            page,
-        )
-    )
-    pairs = {"Both say the same": "duplicate", "Different": "distinct", "Out of date": "update"}
-    for words, verdict in pairs.items():
-        assert int(rows[words].replace(",", "")) == report.verdicts[verdict]
-    counted = {name: int(rows[name]) for name in CLASSES.values() if name in rows}
-    assert sum(counted.values()) == len(report.groups)
-    more = (any(m.verdict in {None, "subsumes"} for m in g.members) for g in report.groups)
-    assert counted.get(CLASSES["says-more"], 0) == sum(more)
 
 
 def test_of_many_groups_the_largest_are_written_and_the_others_counted(sample: Hostile) -> None:

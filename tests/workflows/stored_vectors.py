@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from echoless import Memory, Vector
-from echoless.testing.encoders import WordBag
+from tests.conformance.encoders import WordBag
 
 
 def embedded(memories: Sequence[Memory], encoder: WordBag, model: str = "") -> list[Memory]:

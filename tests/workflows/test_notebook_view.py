@@ -14,7 +14,7 @@ from hypothesis import given, settings
 
 from echoless import Findings, Memory, Run, apply, audit, find, plan
 from echoless.core.masking import OUTPUT
-from echoless.testing.strategies import hostile_texts, memories
+from tests.conformance.strategies import hostile_texts, memories
 from tests.laws.worlds import quick, safe, world
 
 KEY = "AKIA" + "Q3EGRIT7XK2LMV9P"

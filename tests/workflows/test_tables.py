@@ -19,8 +19,8 @@ from echoless.core import optional
 from echoless.core.errors import MissingExtra, UsageError
 from echoless.stores.base import Store
 from echoless.testing.stores import fill
-from echoless.testing.strategies import hostile_texts, worlds
 from echoless.workflows.tables import COLUMNS, EXTRA, TYPES
+from tests.conformance.strategies import hostile_texts, worlds
 from tests.laws.worlds import safe, world
 
 PAGE = Path(__file__).parents[2] / "docs" / "notebooks.md"

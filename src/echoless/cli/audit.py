@@ -27,7 +27,7 @@ from echoless.cli.options import (
 )
 from echoless.cli.progress import Bar
 from echoless.core.destination import without_password
-from echoless.core.document import Block, Heading, say
+from echoless.core.document import Block, Extent, Heading, say
 from echoless.core.errors import TOO_MUCH_REPETITION, EcholessError, UsageError
 from echoless.core.garbage_collection import uncollected
 from echoless.core.masking import OUTPUT
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
     from echoless.workflows.audit.between import Between
     from echoless.workflows.audit.earlier_audit import EarlierAnswer
     from echoless.workflows.audit.report import Report
-    from echoless.workflows.audit.report_blocks import Extent
     from echoless.workflows.dedupe import pipeline, secret_masking
     from echoless.workflows.pairs import threshold_comparison
     from echoless.workflows.pairs.threshold_comparison import ThresholdComparison
@@ -164,11 +163,11 @@ def compared_with(
 _COUNTS: Final = ("top", "members", "pairs")
 """Options that say how much of a report is shown."""
 
-_REPORT: Final = (10, 10, 3)
-"""How many groups, members and pairs of the whole report a terminal shows."""
+_REPORT: Final = Extent(top=10, members=10, pairs=3)
+"""How much of the whole report a terminal shows."""
 
-_SUMMARY: Final = (1_000, 100, 10)
-"""The same for the summary of a GitHub job, which takes a megabyte."""
+_SUMMARY: Final = Extent(top=1_000, members=100, pairs=10)
+"""How much of a report goes into the summary of a GitHub job, which takes a megabyte."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,10 +175,7 @@ class _Form:
     """How a report is printed.
 
     Attributes:
-        top: Groups that are shown.
-        members: Members of each of them that are shown.
-        pairs: Pairs of each kind that are shown.
-        explain: Whether all of the report is shown, with every reason.
+        extent: How much of it is shown.
         format: `markdown`, or `github`: annotations of a GitHub job, and the report in its summary;
             for a terminal if None.
         as_json: As JSON.
@@ -187,10 +183,7 @@ class _Form:
         texts: With the texts of the memories that the JSON names.
     """
 
-    top: int
-    members: int
-    pairs: int
-    explain: bool
+    extent: Extent
     format: str | None
     as_json: bool
     html_file: Path | None
@@ -223,22 +216,11 @@ class _Form:
         """Checks whether the HTML page is the only output; one sentence is printed with it then."""
         return self.html_file is not None and not (self.as_json or self.format)
 
-    @property
-    def extent(self) -> Extent:
-        """Returns how much of a first screen is shown."""
-        return report_blocks.Extent(
-            top=self.top,
-            members=self.members,
-            pairs=self.pairs,
-            explain=self.explain,
-            repeat=with_option,
-        )
-
     def extent_of(self, whole: Extent) -> Extent:
         """Returns how much of a whole report is shown: so much, unless options say how much."""
         source = click.get_current_context().get_parameter_source
         given = {
-            name: getattr(self, name)
+            name: getattr(self.extent, name)
             for name in _COUNTS
             if source(name) is not ParameterSource.DEFAULT
         }
@@ -371,6 +353,7 @@ class _Audited:
 @json_option
 @texts_option
 @explain_option
+@gathered("extent", Extent, *_COUNTS, "explain")
 @gathered("form", _Form)
 @gathered("limits", FailureLimits)
 @gathered("scope", _Scope)
@@ -389,6 +372,7 @@ def audit_command(*, scope: _Scope, choices: Choices, limits: FailureLimits, for
     Where the profile trusts a similarity, as those of other programs do, the report ends with a
     second look: which of these pairs the judge that reads the texts would hold back.
     """
+    form = replace(form, extent=replace(form.extent, repeat=with_option))
     form.check()
     scope.check(choices, form)
     limits.check(every_store=scope.every_store)
@@ -514,12 +498,11 @@ def _blocks(
     if form.page_alone:
         return [*report_blocks.answer_blocks(report), say(f"The report is in {form.html_file}.")]
     title = Heading(f"Audit of {without_password(name)}")
-    if form.format is None and not form.explain:
+    if form.format is None and not form.extent.explain:
         screen = first_screen.first_screen(store, report, form.extent, name, wider)
         return [title, *screen, *report_blocks.second_look_blocks(second)]
-    top, members, pairs = _SUMMARY if form.github else _REPORT
-    extent = replace(form.extent, top=top, members=members, pairs=pairs)
-    extent = extent if form.github else form.extent_of(extent)
+    whole = replace(_REPORT, explain=form.extent.explain, repeat=form.extent.repeat)
+    extent = _SUMMARY if form.github else form.extent_of(whole)
     return [
         title,
         *report_blocks.stored_audit_blocks(store, report, extent),

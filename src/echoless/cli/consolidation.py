@@ -41,6 +41,7 @@ from echoless.core.document import (
     dim,
     flat,
     legend,
+    more,
     number,
     quoted,
     say,
@@ -59,7 +60,6 @@ from echoless.execution.plan import Plan, write_plan
 from echoless.execution.plan_blocks import (
     evidence_line,
     group_blocks,
-    more,
     plan_blocks,
     skipped_blocks,
 )

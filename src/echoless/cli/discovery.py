@@ -15,6 +15,7 @@ from echoless.core import rendering
 from echoless.core.commands import command_line
 from echoless.core.document import (
     Block,
+    Extent,
     Gap,
     Heading,
     Table,
@@ -33,7 +34,7 @@ from echoless.core.masking import OUTPUT
 from echoless.core.settings import Choices, layered, resolve
 from echoless.execution.plan_blocks import off_blocks
 from echoless.workflows.audit.all_stores import AllAudits, StoreAudit, audit_all
-from echoless.workflows.audit.report_blocks import Extent, between_blocks
+from echoless.workflows.audit.report_blocks import between_blocks
 from echoless.workflows.discovery.search import (
     Discovery,
     ListedStore,

@@ -17,13 +17,23 @@ from echoless.cli.outcome import exit_code, say_notes, written_blocks
 from echoless.cli.progress import Bar
 from echoless.cli.review_card import LEGEND, NOUNS, card_blocks, counted, text_blocks
 from echoless.core.commands import command_line
-from echoless.core.document import Block, Gap, Heading, command, count, number, say, strong
+from echoless.core.document import (
+    Block,
+    Gap,
+    Heading,
+    command,
+    count,
+    more,
+    number,
+    say,
+    strong,
+)
 from echoless.core.errors import EcholessError, UsageError
 from echoless.core.profiles import ActionKind
 from echoless.core.settings import Settings
 from echoless.execution.actions import promise
 from echoless.execution.plan import Plan, write_plan
-from echoless.execution.plan_blocks import group_blocks, more, skipped_blocks
+from echoless.execution.plan_blocks import group_blocks, skipped_blocks
 from echoless.stores import Store
 from echoless.workflows.consolidation.merge_pairs import notes_on
 from echoless.workflows.review.answers import AnsweredElsewhere, answer_words

@@ -9,7 +9,7 @@ and tables in the place of such blocks.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -270,3 +270,49 @@ def texts_in(value: Json) -> list[str]:
 def records_in(value: Json) -> list[Mapping[str, Json]]:
     """Returns the objects of a JSON list; none for any other value."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+Repeat: TypeAlias = Callable[[str, int], str]
+"""Returns what a reader types to see more, given an option and its value."""
+
+
+def more(left: int, line: str | None = None, *, level: int = 0) -> Block:
+    """Returns how many are not shown, and the command that shows them.
+
+    Args:
+        left: How many.
+        line: The command, or an option for it; None where there is none.
+        level: Of the paragraph.
+    """
+    if not line:
+        return say(dim(f"{number(left)} more."), level=level)
+    return command(line, before=f"{number(left)} more: ", level=level)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """How much of a report is shown.
+
+    Attributes:
+        top: Largest groups.
+        members: Members of each of these groups.
+        pairs: Pairs of each kind that look alike and stay apart.
+        explain: Whether the rule and the similarity of each verdict are shown.
+        parts: Namespaces or months that are all listed; of more, those with redundant copies.
+        words: Whether reasons, which quote words of memories, are shown.
+        repeat: How a reader sees more; None where there is no way.
+    """
+
+    top: int
+    members: int
+    pairs: int
+    explain: bool = False
+    parts: int = 12
+    words: bool = True
+    repeat: Repeat | None = None
+
+    def more(self, shown: int, whole: int, option: str, *, level: int = 0) -> Iterator[Block]:
+        """Yields how many are not shown, if any, and how to see all of them."""
+        if shown < whole:
+            line = self.repeat and self.repeat(option, whole)
+            yield more(whole - shown, line, level=level)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Final, Protocol, TypeAlias
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, Protocol
 
 from echoless.core.document import (
     Block,
@@ -11,12 +11,14 @@ from echoless.core.document import (
     Gap,
     Heading,
     Quote,
+    Repeat,
     TextPair,
     command,
     count,
     dim,
     flat,
     legend,
+    more,
     names,
     number,
     quoted,
@@ -32,9 +34,6 @@ from echoless.execution.actions import BY_CHAIN, Action, Rewrite
 LEGEND: Final = legend("only in the memory that goes", "only in the one that stays")
 _SIGNS: Final[Mapping[str | None, str]] = {"duplicate": "=", "subsumes": "<", "update": "<"}
 """What stands before the verdict on a member: it says the same, or less or older values."""
-
-Repeat: TypeAlias = Callable[[str, int], str]
-"""Returns what a reader types to see more, given an option and its value."""
 
 
 class ShownMember(Protocol):
@@ -153,19 +152,6 @@ def quote(id_: str, memories: Mapping[str, Memory], *, level: int = 1) -> Quote:
     pinned = "pinned" if memory.pinned else ""
     facts = (short_time(memory.created_at or ""), memory.namespace, pinned)
     return Quote(memory.content, id_, tuple(filter(None, facts)), level)
-
-
-def more(left: int, line: str | None = None, *, level: int = 0) -> Block:
-    """Returns how many are not shown, and the command that shows them.
-
-    Args:
-        left: How many.
-        line: The command, or an option for it; None where there is none.
-        level: Of the paragraph.
-    """
-    if not line:
-        return say(dim(f"{number(left)} more."), level=level)
-    return command(line, before=f"{number(left)} more: ", level=level)
 
 
 def verdict_clause(verdict: str | None, sentence: str) -> str:

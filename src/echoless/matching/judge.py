@@ -22,7 +22,6 @@ from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Final
 
 from echoless.core.model import (
@@ -188,10 +187,8 @@ class Questions:
     def _share(self, pair: Pair, question: _Question) -> _Share:
         # by namespace, so that a verdict never hangs on what else is in the store or the run
         own = pair.a.namespace if pair.a.namespace == pair.b.namespace else None
-        key = own, question.part
-        if key not in self._shares:
-            self._shares[key] = _Share((self._most or 0) // question.part)
-        return self._shares[key]
+        new = _Share((self._most or 0) // question.part)
+        return self._shares.setdefault((own, question.part), new)
 
 
 class _Share:
@@ -299,10 +296,10 @@ class LearnedJudge:
                 settled[asked.place] = self._unlike(verdict, asked.plain)
         done = 0
         for block in self._questions.blocks(pairs, open_):
+            progress(done, len(open_))
             scores = self.scorer.score(
                 [(pairs[asked.place].a.content, pairs[asked.place].b.content) for asked in block],
                 self._tally,
-                partial(_forward, progress, done, len(open_)),
                 threads=workers(),
             )
             for asked, pair_scores in zip(block, scores, strict=True):
@@ -380,11 +377,6 @@ class LearnedJudge:
         if plain["words"] >= TOPIC:
             return Related(replace(evidence, rule="same-topic"))
         return Distinct(replace(evidence, rule="little-in-common"))
-
-
-def _forward(progress: Progress, before: int, whole: int, scored: int, _block: int) -> None:
-    """Tells how far the questions are in all."""
-    progress(before + scored, whole)
 
 
 def _part(verdict: Verdict, letters: float) -> int:

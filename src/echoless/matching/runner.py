@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import closing
 from typing import TYPE_CHECKING, Final
 
 from echoless.core.model import Judged, Memory, Pair, Verdict
@@ -19,7 +18,7 @@ from echoless.matching.base import Judge, Repeatable
 if TYPE_CHECKING:
     from echoless.matching import guards, passages
     from echoless.matching import judge as road
-    from echoless.matching.batch import batches, verdict_cache
+    from echoless.matching.batch import verdict_cache
     from echoless.matching.batch.verdict_cache import CachedVerdicts
     from echoless.matching.judge import Questions
     from echoless.matching.pair_model import network
@@ -33,7 +32,6 @@ else:  # they bring in lexicons, weights and numpy, which a command that judges 
     guards = lazy_module("echoless.matching.guards")
     road = lazy_module("echoless.matching.judge")
     passages = lazy_module("echoless.matching.passages")
-    batches = lazy_module("echoless.matching.batch.batches")
     verdict_cache = lazy_module("echoless.matching.batch.verdict_cache")
     verifiers = lazy_module("echoless.matching.verifiers.base")
     consultation = lazy_module("echoless.matching.verifiers.consultation")
@@ -152,7 +150,6 @@ def judge_all(
     signals: Mapping[tuple[str, str], Mapping[str, float]],
     apart: AbstractSet[tuple[str, str]],
     tell: Progress,
-    tally: Tally,
     past: CachedVerdicts | None = None,
 ) -> list[Judged]:
     """Returns the verdict on every pair but those kept apart, by ids.
@@ -163,7 +160,6 @@ def judge_all(
         signals: Similarity by detector, by pair of ids (smaller first).
         apart: Pairs nobody is to be asked about again.
         tell: Receives the progress.
-        tally: Told if a process that helped failed.
         past: Verdicts of earlier runs; taken over, and added to, where there are pairs enough.
     """
     measured = _Measured(signals, apart)
@@ -182,17 +178,15 @@ def judge_all(
             verdicts[places[0] : places[-1] + 1] = past.recall(pairs_at(places))
     left = _together(wanted, [at for at, verdict in enumerate(verdicts) if verdict is None])
     done = len(wanted) - len(left)
-    waiting = map(pairs_at, _batches(left))
-    ruling = batches.rulings(rules, waiting, pairs=len(left), keeping=past is not None, tally=tally)
-    with closing(ruling):
+    tell(JUDGING, done, len(wanted))
+    for places in _batches(left):
+        ruled = rules.judge_all(pairs := pairs_at(places))
+        if past is not None:
+            past.keep(pairs, ruled)
+        for at, verdict in zip(places, ruled, strict=True):
+            verdicts[at] = verdict
+        done += len(places)
         tell(JUDGING, done, len(wanted))
-        for places, ruled in zip(_batches(left), ruling, strict=True):
-            if past is not None:
-                past.keep(pairs_at(places), ruled.data)
-            for at, verdict in zip(places, ruled.verdicts, strict=True):
-                verdicts[at] = verdict
-            done += len(places)
-            tell(JUDGING, done, len(wanted))
     settled = [verdict for verdict in verdicts if verdict is not None]
     if learned is not None:
         settled = learned.settle(

@@ -11,7 +11,7 @@ from mcp.server.mcpserver.prompts import Prompt
 from mcp.server.mcpserver.resources import FunctionResource, Resource
 from pydantic import Field
 
-from echoless.core.document import Heading
+from echoless.core.document import Extent, Heading
 from echoless.core.errors import EcholessError
 from echoless.core.masking import OUTPUT
 from echoless.core.rendering import markdown
@@ -20,7 +20,7 @@ from echoless.mcp.served_store import ServedStore
 from echoless.stores import Store
 from echoless.workflows.audit.incremental import audit_store
 from echoless.workflows.audit.report import Report, report_json
-from echoless.workflows.audit.report_blocks import Extent, stored_audit_blocks
+from echoless.workflows.audit.report_blocks import stored_audit_blocks
 from echoless.workflows.dedupe.secret_masking import learn_answer
 
 _SHOWN: Final = Extent(top=20, members=10, pairs=10)

@@ -259,13 +259,19 @@ def make_file(path: Path) -> None:
         drafts.make_private(path)
 
 
-def replace_bytes(path: Path, data: bytes, expected: Snapshot | None) -> None:
+def replace_bytes(path: Path, data: bytes, expected: Snapshot | None) -> Snapshot | None:
     """Replaces a file atomically: writes a temporary file, synchronises it, renames it.
+
+    The file gets a time of its own, to the nanosecond: that of another program comes from a clock
+    with coarser steps, so no edit can leave it as it is.
 
     Args:
         path: The file; its permissions and owner are kept.
         data: New content.
         expected: How the file must look for the replacement to go ahead.
+
+    Returns:
+        How the file looks now; None where the file system did not keep the time.
 
     Raises:
         StoreError: Someone changed the file since it was read, or it has several names.
@@ -285,9 +291,16 @@ def replace_bytes(path: Path, data: bytes, expected: Snapshot | None) -> None:
             file.write(data)
             file.flush()
             _take_over(file.fileno(), path)
+            stamp = time_ns()
+            with suppress(OSError):  # the time of another user's file is not ours to set
+                os.utime(file.fileno() if os.utime in os.supports_fd else draft, ns=(stamp, stamp))
             os.fsync(file.fileno())
+            status = os.fstat(file.fileno())
         if Snapshot.of(path) != expected:
-            raise changed_meanwhile(path)
+            raise StoreError(
+                f"{path} was changed by another program while it was being written. "
+                "Nothing was changed; try again."
+            )
         draft.replace(path)
     except BaseException as problem:
         with suppress(OSError):
@@ -297,71 +310,8 @@ def replace_bytes(path: Path, data: bytes, expected: Snapshot | None) -> None:
         raise
     with speaking_of(path):
         drafts.synchronise_folder(path.parent)
-
-
-def append_bytes(
-    path: Path, data: bytes, expected: Snapshot | None
-) -> tuple[Snapshot | None, bool]:
-    """Writes behind the end of a file and synchronises it; on a failure the end is as before.
-
-    The file gets a time of its own, to the nanosecond: that of another program comes from a clock
-    with coarser steps, so no edit can leave it as it is.
-
-    Args:
-        path: The file.
-        data: What to add.
-        expected: How the file must look for the addition to go ahead.
-
-    Returns:
-        How the file looks now, and whether it can be known by that: false where the file system
-        did not keep the time, or another program wrote meanwhile.
-
-    Raises:
-        StoreError: As `replace_bytes`.
-        StoreFull: As `replace_bytes`.
-        StoreReadOnly: As `replace_bytes`.
-    """
-    refuse_several_names(path)
-    with speaking_of(path), path.open("ab", buffering=0) as file:
-        size, number = file.tell(), file.fileno()
-        if expected is None or Snapshot.of(path) != expected or size != expected.size:
-            raise changed_meanwhile(path)
-        stamp, written = time_ns(), 0
-        try:
-            while written < len(data):
-                written += file.write(data[written:])
-            with suppress(OSError):  # the time of another user's file is not ours to set
-                os.utime(number if os.utime in os.supports_fd else path, ns=(stamp, stamp))
-            os.fsync(number)
-        except BaseException:
-            if os.fstat(number).st_size == size + written:  # nobody else wrote behind it
-                file.truncate(size)
-            raise
-        now = Snapshot.of(path)
-        if now is None or now.inode != os.fstat(number).st_ino:
-            raise changed_meanwhile(path)
-    return now, (now.size, now.modified) == (size + len(data), stamp)
-
-
-def changed_meanwhile(path: Path) -> StoreError:
-    """Returns the error for a file that somebody else wrote between two looks at it."""
-    return StoreError(
-        f"{path} was changed by another program while it was being written. "
-        "Nothing was changed; try again."
-    )
-
-
-def cut(path: Path, size: int) -> None:
-    """Cuts a file to a size and synchronises it; call under the writer's lock."""
-    with speaking_of(path), path.open("r+b") as file:
-        file.truncate(size)
-        os.fsync(file.fileno())
-
-
-def is_own(path: Path) -> bool:
-    """Returns whether a file belongs to this user, and has one name."""
-    status = path.stat()
-    return status.st_nlink == 1 and (os.name != "posix" or status.st_uid == os.geteuid())
+    made = Snapshot(status.st_size, status.st_mtime_ns, status.st_ino)
+    return made if made.modified == stamp else None
 
 
 def refuse_several_names(path: Path) -> None:

@@ -4,10 +4,8 @@ A file that is one JSON array of memories, or one object with such an array (`fa
 read and written in its form: an element stands where a line would.
 
 The file is replaced atomically and only where it changes: untouched lines, unknown fields, number
-formats, line ends and blank lines stay byte for byte. What a run announced and only adds is written
-behind the lines that are there: a writer stopped in it leaves the beginning of a line that the
-ledger holds whole, so nobody reads it and the next writer cuts it off. Lineage lives in a sidecar,
-`NAME.echoless`, made by the first write.
+formats, line ends and blank lines stay byte for byte. Lineage lives in a sidecar, `NAME.echoless`,
+made by the first write.
 
 With `?hide=move` the line of a hidden memory leaves the file for the sidecar, so that programs that
 read the file do not see it. Here the lines of the file and those that were moved make one list, in
@@ -29,7 +27,6 @@ from typing import ClassVar, Final, Self
 from echoless.core.errors import (
     BadRecord,
     DuplicateId,
-    EcholessError,
     ForeignStore,
     StoreNotFound,
     StoreReadOnly,
@@ -42,7 +39,7 @@ from echoless.stores import jsonl_record as lines
 from echoless.stores import jsonl_record as records
 from echoless.stores.base import ALL, Capabilities, Head, Scope, StoreKind
 from echoless.stores.field_map import Hiding, MappedUrl, read_path
-from echoless.stores.files import Snapshot, append_bytes, read_bytes, read_end, replace_bytes
+from echoless.stores.files import Snapshot, read_bytes, read_end, replace_bytes
 from echoless.stores.hidden_records import HiddenRecords, HidesOnRequest, back_again
 from echoless.stores.json_splice import as_lines, records_in
 from echoless.stores.ledger import Mark
@@ -56,9 +53,6 @@ first addition on. When the additions are gone again, the file ends as before.""
 _AT_REST: Final = 2_000_000_000
 """Nanoseconds from which a file can be known by its time: as long as the coarsest clock of a file
 system stands still (FAT, 2 s), an edit may leave size and time as they are."""
-_FEW: Final = 100
-"""Lines that are written behind the others: to compare them with the ledger takes 50 us each, to
-write a file of 100,000 anew 10 ms."""
 
 
 class JsonlStore(StoreKind, HidesOnRequest):
@@ -133,8 +127,6 @@ class JsonlStore(StoreKind, HidesOnRequest):
             )
         self._known = snapshot is not None and time_ns() - snapshot.modified > _AT_REST
         self._end = read_end(data)
-        self._torn = self._announced_part(data[data.rfind(b"\n") + 1 :])
-        data = data[: len(data) - self._torn]
         self._bom = data.startswith(_BOM)
         data = data.removeprefix(_BOM)
         text = files.text_of(data, self._path)
@@ -148,23 +140,6 @@ class JsonlStore(StoreKind, HidesOnRequest):
         self._index_lines()
         self._counts = {str(snapshot): len(self._places)}
         self._add_moved()
-
-    def _announced_part(self, end: bytes) -> int:
-        """Returns the length of a last line where it is the beginning of one a run was adding."""
-        if not end or not self._sidecar.is_sound:
-            return 0
-        try:
-            torn = any(line.encode().startswith(end) for line in self._announced())
-        except EcholessError:  # a damaged ledger proves nothing
-            return 0
-        return len(end) if torn else 0
-
-    def _announced(self) -> Iterator[str]:
-        """Yields the lines of the memories that runs which have not ended add or change."""
-        for run in self.ledger.open_runs():
-            for image in self.ledger.images(run):
-                if image.moment == "after" and image.memory is not None:
-                    yield records.written(image.memory) + "\n"
 
     def _read_document(self, text: str) -> None:
         """Reads a file that is one JSON document; any other file stays a list of lines.
@@ -310,9 +285,6 @@ class JsonlStore(StoreKind, HidesOnRequest):
     def _opened_for_writing(self) -> Iterator[None]:
         if not (self._known and self._is_current()):
             self._reload()
-        if self._torn and self._snapshot:
-            files.cut(self._path, self._snapshot.size - self._torn)
-            self._reload()
         yield
 
     @contextmanager
@@ -343,31 +315,27 @@ class JsonlStore(StoreKind, HidesOnRequest):
             before: All lines before the change.
             changed: Whether lines were moved out of the file or into it.
         """
-        added = self._lines[len(before) :] if self._untouched == len(before) else []
-        if added and not changed and self._may_append(added):
-            data = "".join(added).encode()
-            self._snapshot, self._known = append_bytes(self._path, data, self._snapshot)
-            self._end = read_end(self._end + data)
-            self._counts[str(self._snapshot)] = len(self._places)
-        elif changed or added or self._untouched < len(before):
-            self._write(before)
+        added_only = self._untouched == len(before) and not changed
+        if added_only and len(self._lines) == len(before):
+            return
+        snapshot = self._write(before)
+        if snapshot is None or not added_only or self._between or self._moved_state:
             self._reload()
+            return
+        self._snapshot, self._known = snapshot, True
+        self._end = read_end(self._end + "".join(self._lines[len(before) :]).encode())
+        self._counts[str(snapshot)] = len(self._places)
 
-    def _may_append(self, added: Sequence[str]) -> bool:
-        """Returns whether lines may be written behind the others: each could be completed or cut.
-
-        The ledger holds all of them, nothing was moved out of the file, and it is a list of lines.
-        """
-        if self._between or len(added) > _FEW or HiddenRecords(self.ledger).state():
-            return False
-        return set(added) <= set(self._announced()) and files.is_own(self._path)
-
-    def _write(self, before: Sequence[str]) -> None:
+    def _write(self, before: Sequence[str]) -> Snapshot | None:
         """Replaces the file, and brings what was moved out of it up to date around that.
 
         Args:
             before: All lines before the change.
+
+        Returns:
+            As `replace_bytes`; None also where the file stays as it is.
         """
+        made = None
         table = HiddenRecords(self.ledger)
         rows = table.read().keys()  # a damaged ledger refuses before anything changes
         places = {self._places[id_]: id_ for id_ in self._away}
@@ -379,9 +347,10 @@ class JsonlStore(StoreKind, HidesOnRequest):
         shown = self._between.join(lines.shown(self._lines, places))
         data = f"{self._head}{shown}{self._tail}".encode()
         if data != read_bytes(self._path).removeprefix(_BOM):
-            replace_bytes(self._path, (_BOM if self._bom else b"") + data, self._snapshot)
+            made = replace_bytes(self._path, (_BOM if self._bom else b"") + data, self._snapshot)
         again = self._back & self._places.keys()
         table.drop(rows - self._away - again)
+        return made
 
     def hide(self, marks: Sequence[Mark]) -> None:
         """Moves the lines of memories into the sidecar, where the store was told to.
@@ -419,17 +388,6 @@ class JsonlStore(StoreKind, HidesOnRequest):
 
     def _moving_url(self) -> str:
         return f"jsonl:///{replace(self._location, hide='move')}"
-
-    def unfinished(self) -> tuple[Path, ...]:
-        """Returns the file where its last line is the beginning of an addition, and the ledger."""
-        return (*((self._path,) if self._torn else ()), *super().unfinished())
-
-    def take_back(self) -> None:
-        """Undoes unfinished writes on the files themselves."""
-        super().take_back()
-        if self._torn:
-            with self.writing():
-                pass
 
     def leftovers(self) -> list[Path]:
         """Returns drafts of stopped writers beside the file; exact only inside `writing()`."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from echoless.core.commands import command_line
 from echoless.core.destination import without_password
-from echoless.core.document import Block, Heading, command
+from echoless.core.document import Block, Extent, Heading, command
 from echoless.core.masking import OUTPUT
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.rendering import markup
@@ -27,7 +27,6 @@ from echoless.web.templating import render
 from echoless.workflows.audit.between import Between
 from echoless.workflows.audit.report import Report
 from echoless.workflows.audit.report_blocks import (
-    Extent,
     between_blocks,
     second_look_blocks,
     stored_audit_blocks,
@@ -45,7 +44,7 @@ EXTENT: Final = Extent(
     members=10,
     pairs=20,
     explain=True,
-    charts=True,
+    parts=60,
     repeat=lambda name, value: f"{name} {value}",
 )
 """How much of a report a page shows: more than a terminal does."""

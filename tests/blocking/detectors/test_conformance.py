@@ -5,7 +5,7 @@ from typing import ClassVar
 from echoless.blocking.detectors import Detector, DetectorOptions, open_detector
 from echoless.core.model import Candidate, JsonObject, Memory
 from echoless.core.run_notes import Tally
-from echoless.testing.detectors import PLAIN_TEXTS, DetectorConformance, memories_of
+from tests.conformance.detectors import PLAIN_TEXTS, DetectorConformance, memories_of
 
 
 class Opened(DetectorConformance):

@@ -10,7 +10,7 @@ from echoless.blocking.detectors.normalised import CASE_FOLDED, CASE_KEPT, Norma
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from echoless.core.text import is_blank, normalise
-from echoless.testing.detectors import memories_of
+from tests.conformance.detectors import memories_of
 
 TEXTS = st.lists(
     st.sampled_from(["a", "A", "a.", "a ", "**a**", "b", "B", '"b"', "ｂ", "***", " ", "ß", "SS"]),

@@ -14,7 +14,7 @@ from echoless.core.errors import UsageError
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from echoless.core.text import char_ngrams
-from echoless.testing.detectors import PLAIN_TEXTS, memories_of
+from tests.conformance.detectors import PLAIN_TEXTS, memories_of
 
 WORDS = st.sampled_from(
     [

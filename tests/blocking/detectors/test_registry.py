@@ -85,7 +85,7 @@ def test_importing_the_package_loads_no_heavy_library() -> None:
 def test_the_hash_seed_changes_nothing(name: str) -> None:
     code = (
         "from echoless.blocking.detectors import *; from echoless.core.run_notes import Tally;"
-        "from echoless.testing.detectors import PLAIN_TEXTS, memories_of;"
+        "from tests.conformance.detectors import PLAIN_TEXTS, memories_of;"
         f"d = open_detector({name!r}, DetectorOptions());"
         "print(list(d.detect(memories_of(PLAIN_TEXTS), Tally())))"
     )

@@ -16,8 +16,8 @@ from echoless.core.run_notes import Tally
 from echoless.models.encoders.base import Matrix
 from echoless.models.encoders.universal_sentence_encoder import UniversalSentenceEncoder
 from echoless.models.encoders.vectorizer import MemoryVectoriser
-from echoless.testing.detectors import DetectorConformance
-from echoless.testing.encoders import WordBag
+from tests.conformance.detectors import DetectorConformance
+from tests.conformance.encoders import WordBag
 
 USE = UniversalSentenceEncoder()
 

@@ -13,7 +13,7 @@ from echoless.blocking.detectors.sequence import SequenceDetector, ratio
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from echoless.core.text import is_blank
-from echoless.testing.detectors import memories_of
+from tests.conformance.detectors import memories_of
 
 A = "The stop hook fires on every Stop event, so extraction runs many times per session."
 B = "The stop hook fires on every Stop event so extraction runs many times per session"

@@ -22,7 +22,7 @@ from echoless.blocking.text_join.tfidf_rows import rows_and_clues
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from echoless.core.text import char_ngrams, normalise, words
-from echoless.testing.detectors import PLAIN_TEXTS, memories_of
+from tests.conformance.detectors import PLAIN_TEXTS, memories_of
 
 BULK = ("lexical", "sequence")
 WORDS = ["a", "cat", "cats", "sat", "mat", "tracker", "tracking", "決済", "停止", "ß", "it's", "42"]

@@ -15,7 +15,7 @@ from echoless.models.encoders import static
 from echoless.models.encoders.calibration import operating_point
 from echoless.models.encoders.registry import open_encoder
 from echoless.models.encoders.static import FOLDER, StaticEncoder
-from echoless.testing.detectors import ODD_TEXTS
+from tests.conformance.detectors import ODD_TEXTS
 
 READABLE = [text for text in ODD_TEXTS if unreadable(text) is None and text.strip()]
 WORDS = ["deploy", "key", "Zürich", "läuft", "鍵", "東京", "8080", "isn't", "naïve", "\u200b", "ok"]

@@ -14,7 +14,7 @@ from echoless.models.encoders.universal_sentence_encoder import (
     PACKAGE,
     UniversalSentenceEncoder,
 )
-from echoless.testing.detectors import ODD_TEXTS
+from tests.conformance.detectors import ODD_TEXTS
 
 TEXTS = [
     "The deploy key expires in March.",

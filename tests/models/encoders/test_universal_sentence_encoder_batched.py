@@ -15,7 +15,7 @@ from echoless.models.encoders import integer_products
 from echoless.models.encoders import universal_sentence_encoder as use
 from echoless.models.encoders.universal_sentence_encoder import UniversalSentenceEncoder
 from echoless.models.encoders.universal_sentence_encoder_batched import BulkModel, Words
-from echoless.testing.detectors import ODD_TEXTS
+from tests.conformance.detectors import ODD_TEXTS
 
 WORDS = ["the", "deploy", "key", "of", "Zürich", "expires", "am", "14.", "März", "鍵", "は", "東京"]
 WORDS += ["isn't", "8080", "[x]", "naïve", "½", "\u200b", "ok"]

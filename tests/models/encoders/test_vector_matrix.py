@@ -19,7 +19,7 @@ from echoless.core.run_notes import Tally
 from echoless.models.encoders import vector_matrix as sheets
 from echoless.models.encoders.vector_cache import VectorCache
 from echoless.models.encoders.vectorizer import MemoryVectoriser
-from echoless.testing.encoders import WordBag
+from tests.conformance.encoders import WordBag
 
 MODEL = "word-bag@1"
 LONG = " ".join(f"Sentence number {n} says that pump {n} runs." for n in range(12))
@@ -152,7 +152,7 @@ import sys
 from pathlib import Path
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
-from echoless.testing.encoders import WordBag
+from tests.conformance.encoders import WordBag
 from echoless.models.encoders import vectorizer as vectorise
 from echoless.models.encoders.vector_cache import VectorCache
 

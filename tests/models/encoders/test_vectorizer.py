@@ -11,7 +11,7 @@ from echoless.core.model import Memory, Vector
 from echoless.core.run_notes import Tally
 from echoless.models.encoders.vector_cache import VectorCache
 from echoless.models.encoders.vectorizer import MemoryVectoriser
-from echoless.testing.encoders import WordBag
+from tests.conformance.encoders import WordBag
 
 
 def stored(model: str, *numbers: float) -> Vector:

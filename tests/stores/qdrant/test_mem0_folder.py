@@ -25,8 +25,8 @@ from echoless.execution.recovery import recover
 from echoless.stores.base import Store
 from echoless.stores.expiration import HIDDEN_SINCE
 from echoless.stores.registry import open_store
-from echoless.testing.crash import killed_at
 from echoless.testing.stores import contents, plan_by_hand
+from tests.conformance.crash import killed_at
 from tests.mem0_world import DIMENSIONS, Server, opened, serving
 from tests.stores.qdrant.world import TEXTS, fill, listed, rows, say, searched
 

@@ -32,8 +32,8 @@ from echoless.stores.sql import TableStore
 from echoless.stores.sql.location import Location
 from echoless.stores.sql.postgres_backend import CatalogueTable
 from echoless.stores.sql.postgres_ledger import CARRIED, schema_of
-from echoless.testing.crash import killed_at
 from echoless.testing.stores import plan_by_hand
+from tests.conformance.crash import killed_at
 from tests.stores.sql import worlds
 
 TEXT = "The gateway listens on port 8443."

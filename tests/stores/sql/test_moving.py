@@ -22,8 +22,8 @@ from echoless.execution.integrity import check
 from echoless.ingest.outcomes import Admitted
 from echoless.stores.base import Store
 from echoless.stores.hidden_records import seen_elsewhere
-from echoless.testing.hiding import HidingConformance
 from echoless.testing.stores import plan_by_hand
+from tests.conformance.hiding import HidingConformance
 from tests.postgres_server import Server
 from tests.stores.sql import worlds
 from tests.stores.sql.worlds import PAIR

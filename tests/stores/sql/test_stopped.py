@@ -19,8 +19,8 @@ from echoless.core.profiles import ActionKind
 from echoless.execution.integrity import check
 from echoless.execution.plan import Plan
 from echoless.stores.sql import TableStore, postgres_backend, sqlite_backend
-from echoless.testing.crash import killed_at
 from echoless.testing.stores import plan_by_hand
+from tests.conformance.crash import killed_at
 from tests.postgres_server import Server, running
 from tests.stores.sql import worlds
 

@@ -15,8 +15,8 @@ import psycopg
 from langgraph.store.base import BaseStore
 from psycopg import sql
 
-from echoless.testing.encoders import WordBag
 from tests import mem0_world
+from tests.conformance.encoders import WordBag
 
 if TYPE_CHECKING:
     from mem0 import Memory as Mem0

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from echoless import Memory, Report, apply, audit, find, plan
 from echoless.core.errors import InputError
 from echoless.core.model import JsonObject
-from echoless.testing.strategies import worlds
 from echoless.workflows.audit.audit_comparison import AuditComparison, compare_audits
 from echoless.workflows.audit.earlier_audit import EarlierAnswer, read_earlier_answer
 from echoless.workflows.audit.report import FORMAT, report_json
+from tests.conformance.strategies import worlds
 from tests.laws.worlds import quick, safe, world
 
 few = settings(quick, max_examples=6)

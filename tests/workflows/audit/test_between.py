@@ -15,7 +15,6 @@ from echoless import Memory, apply, find, keep_both, open_store, plan
 from echoless.stores import Store
 from echoless.stores.jsonl import JsonlStore
 from echoless.testing.stores import fill
-from echoless.testing.strategies import worlds
 from echoless.workflows.audit.between import (
     Between,
     Whereabouts,
@@ -23,6 +22,7 @@ from echoless.workflows.audit.between import (
     between_stores,
 )
 from echoless.workflows.dedupe import judging
+from tests.conformance.strategies import worlds
 from tests.laws.worlds import everything, folder, quick, safe
 
 TEA = "Anna drinks green tea in the morning."

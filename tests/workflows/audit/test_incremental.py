@@ -34,12 +34,12 @@ from echoless.core.settings import Choices, Settings, resolve
 from echoless.stores.base import Store
 from echoless.stores.ledger import Mark
 from echoless.testing.stores import fill
-from echoless.testing.strategies import worlds
 from echoless.workflows.audit import incremental as audited
 from echoless.workflows.audit.incremental import packed, unpacked
 from echoless.workflows.audit.namespace_report import pages_of
 from echoless.workflows.audit.report import report_json
 from echoless.workflows.dedupe import pipeline
+from tests.conformance.strategies import worlds
 from tests.laws.worlds import folder, safe
 from tests.workflows.store_changes import change, changed, changes, removed
 

@@ -37,8 +37,8 @@ from echoless.matching.rule_judge import RuleJudge
 from echoless.matching.text_cache import ByText
 from echoless.stores.base import Store
 from echoless.testing.stores import fill
-from echoless.testing.strategies import worlds
 from echoless.workflows.audit.report import findings_json
+from tests.conformance.strategies import worlds
 from tests.laws.worlds import folder, safe
 from tests.workflows.store_changes import changed, changes
 

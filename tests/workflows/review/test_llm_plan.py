@@ -22,9 +22,9 @@ from echoless import (
 from echoless.core.errors import ModelError, ModelUnavailable, UsageError
 from echoless.core.model import Unsure
 from echoless.models.llm import Answer, Prompt
-from echoless.testing.encoders import WordBag
 from echoless.workflows.pairs.judge_pairs import Question, judge_pairs
 from echoless.workflows.review.llm_plan import to_write
+from tests.conformance.encoders import WordBag
 from tests.laws.worlds import KINDS, picture, safe, world
 from tests.workflows.stored_vectors import embedded
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from echoless import Consolidation, Memory, Offer, Store, apply, consolidate, find, plan
 from echoless.core.errors import UsageError
 from echoless.core.model import Distinct
-from echoless.testing.strategies import worlds
 from echoless.workflows.consolidation.merge_pairs import keep_both, merge_memories
 from echoless.workflows.review.items import ADVICE
 from echoless.workflows.review.pairs import NEITHER
+from tests.conformance.strategies import worlds
 from tests.laws.worlds import KINDS, everything, quick, safe, world
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from math import isfinite
 from sys import intern
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from echoless.core.model import (
     Contradiction,
@@ -24,7 +24,6 @@ from echoless.core.model import (
     Update,
     Verdict,
 )
-from echoless.matching.base import Judge, Repeatable
 
 _Plain: TypeAlias = Duplicate | Contradiction | Sibling | Related | Distinct | Unsure
 _PLAIN: Final[dict[str, type[_Plain]]] = {
@@ -113,29 +112,3 @@ def _of(letter: str, evidence: Evidence) -> Verdict:
 
 def _strings(side: list[object]) -> tuple[str, ...]:
     return tuple([intern(str(each)) for each in side])  # most are words that many pairs name
-
-
-class Ruled(NamedTuple):
-    """Verdicts of the judge on one batch.
-
-    Attributes:
-        verdicts: In the order of the pairs.
-        data: The verdicts as bytes, see `packed`; empty where nobody asked.
-    """
-
-    verdicts: list[Verdict]
-    data: Sequence[bytes] = ()
-
-
-def ruled(judge: Judge, pairs: Sequence[Pair], *, keeping: bool) -> Ruled:
-    """Returns what a judge of this process says of one batch.
-
-    Args:
-        judge: Decides.
-        pairs: The batch.
-        keeping: Whether their bytes are asked for.
-    """
-    verdicts = judge.judge_all(pairs)
-    if not keeping or not isinstance(judge, Repeatable):
-        return Ruled(verdicts)
-    return Ruled(verdicts, [packed(verdict) for verdict in verdicts])

@@ -18,7 +18,7 @@ from echoless.core.own_folders import cache_folder
 from echoless.core.run_notes import Tally
 from echoless.core.timestamps import instant
 from echoless.matching.base import Repeatable
-from echoless.matching.batch.serialisation import unpacked_all
+from echoless.matching.batch.serialisation import packed, unpacked_all
 
 FILE_NAME: Final = QUOTING[0]
 
@@ -77,14 +77,16 @@ class CachedVerdicts:
         self.remembered += sum(verdict is not None for verdict in verdicts)
         return verdicts
 
-    def keep(self, pairs: Sequence[Pair], data: Sequence[bytes]) -> None:
+    def keep(self, pairs: Sequence[Pair], verdicts: Sequence[Verdict]) -> None:
         """Keeps what was judged; on the disk when it returns.
 
         Args:
             pairs: As judged.
-            data: The verdict on each, as `packed` makes it.
+            verdicts: On each.
         """
-        self._cache.put(dict(zip(self._keys(pairs), data, strict=True)), self._tally)
+        self._cache.put(
+            dict(zip(self._keys(pairs), map(packed, verdicts), strict=True)), self._tally
+        )
 
     def _keys(self, pairs: Sequence[Pair]) -> Iterator[bytes]:
         """Yields the key of each pair."""

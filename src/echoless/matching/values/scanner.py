@@ -418,19 +418,19 @@ class _Scan:
                 at += 1
             elif (run := plain(text, at)) is not None:
                 parts = run[1].split()
-                found = [words[part] for part in parts]
-                if None in found:
-                    at = self._opened(run, parts, found)
+                entries = [words[part] for part in parts]
+                if None in entries:
+                    at = self._opened(run, parts, entries)
                 else:
-                    raws += filter(None, found)
+                    raws += filter(None, entries)
                     at = run.end()
             else:
                 at = self._value(at)
 
-    def _opened(self, run: _Match, words: Sequence[str], found: list[Raw | None]) -> int:
+    def _opened(self, run: _Match, words: Sequence[str], entries: list[Raw | None]) -> int:
         """Reads plain words up to where an entry or a value begins, and this; returns its end."""
         text, at, done = self._text, run.start(), 0
-        for place, raw in enumerate(found):
+        for place, raw in enumerate(entries):
             if raw is not None:
                 continue
             opening = self._words.openings[words[place]]
@@ -442,14 +442,14 @@ class _Scan:
                 at -= len(word)
                 end = phrases_of(self._lex).end_of(text, at, word.casefold()) if entry else -1
                 if end >= 0 or (opening.dated and self._dated):
-                    self.raws += filter(None, found[:place])
+                    self.raws += filter(None, entries[:place])
                     if end < 0:
                         return self._match(at)
                     self.raws.append(Raw("phrase", text[at:end]))
                     return end
                 at, done = at + len(word), place + 1
-            found[place] = opening.raw
-        self.raws += filter(None, found)
+            entries[place] = opening.raw
+        self.raws += filter(None, entries)
         return run.end()
 
     def _value(self, at: int) -> int:

@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 from echoless.core.commands import command_line
 from echoless.core.document import (
     Block,
+    Extent,
     Gap,
     command,
     count,
@@ -30,7 +31,7 @@ from echoless.stores.base import Store
 from echoless.workflows.audit.between import Between, SharedPair, Whereabouts
 from echoless.workflows.audit.namespace_report import ReportedPair
 from echoless.workflows.audit.report import Report
-from echoless.workflows.audit.report_blocks import HELD, Extent, answer_blocks, held_pairs
+from echoless.workflows.audit.report_blocks import HELD, answer_blocks, held_pairs
 
 _MADE_UP: Final = re.compile(r"(?:[a-z]{1,4}-)?[0-9a-f-]{10,}")
 """Ids that say nothing to a person: digests and UUIDs."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from echoless.core.document import say
+from echoless.core.document import Extent, say
 from echoless.core.errors import UsageError
 from echoless.core.garbage_collection import uncollected
 from echoless.core.model import Json, Memory
@@ -272,7 +272,7 @@ class Report:
             memories: By id. Without any, texts and reasons that quote them are not shown.
             rules: The store's own rules of merging, where it has some.
         """
-        extent = report_blocks.Extent(
+        extent = Extent(
             top=rendering.NOTEBOOK_GROUPS,
             members=rendering.NOTEBOOK_MEMBERS,
             pairs=3 if memories else 0,

@@ -16,6 +16,7 @@ from echoless.core.connected_pairs import connected, oldest_first
 from echoless.core.document import (
     Block,
     Box,
+    Extent,
     Figures,
     Gap,
     Heading,
@@ -23,6 +24,7 @@ from echoless.core.document import (
     Table,
     TextPair,
     count,
+    more,
     names,
     number,
     percent,
@@ -38,11 +40,9 @@ from echoless.execution.actions import Rewrite
 from echoless.execution.plan import gains
 from echoless.execution.plan_blocks import (
     LEGEND,
-    Repeat,
     ShownMember,
     evidence_line,
     group_blocks,
-    more,
     off_blocks,
     quote,
     skipped_blocks,
@@ -52,20 +52,13 @@ from echoless.stores.base import Store
 from echoless.workflows.audit.between import Between, SharedGroup, SharedPair, Whereabouts
 from echoless.workflows.audit.namespace_report import ReportedGroup, ReportedPair, Share
 from echoless.workflows.audit.report import Report
-from echoless.workflows.audit.report_charts import chart_blocks
 from echoless.workflows.pairs.threshold_comparison import ThresholdComparison
 
 _MARKER: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s+")
 """What a list item begins with."""
 
-_MOST_PARTS: Final = 12
-"""Namespaces or months that are all listed; of more, those with redundant copies."""
-
 _FEWEST_PARTS: Final = 2
 """Namespaces or months of which a table says more than the sum."""
-
-_MOST_CHARTED: Final = 60
-"""The same where a table is a chart."""
 
 HELD: Final[Mapping[str, tuple[str, str]]] = {
     "update": ("Out of date", "the second memory has the newer value of the same thing"),
@@ -76,35 +69,6 @@ HELD: Final[Mapping[str, tuple[str, str]]] = {
     "near": ("Same topic, other facts", "they are close, and nothing need be done"),
 }
 """Titles and meanings of the pairs that stay apart, by verdict."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Extent:
-    """How much of a report is shown.
-
-    Attributes:
-        top: Largest groups.
-        members: Members of each of these groups.
-        pairs: Pairs of each kind that look alike and stay apart.
-        explain: Whether the rule and the similarity of each verdict are shown.
-        charts: Whether all figures are shown.
-        words: Whether reasons, which quote words of memories, are shown.
-        repeat: How a reader sees more; None where there is no way.
-    """
-
-    top: int
-    members: int
-    pairs: int
-    explain: bool = False
-    charts: bool = False
-    words: bool = True
-    repeat: Repeat | None = None
-
-    def more(self, shown: int, whole: int, option: str, *, level: int = 0) -> Iterator[Block]:
-        """Yields how many are not shown, if any, and how to see all of them."""
-        if shown < whole:
-            line = self.repeat and self.repeat(option, whole)
-            yield more(whole - shown, line, level=level)
 
 
 def stored_audit_blocks(store: Store, report: Report, extent: Extent) -> Iterator[Block]:
@@ -203,12 +167,9 @@ def _summary(report: Report) -> Iterator[Block]:
 
 
 def _parts(report: Report, extent: Extent) -> Iterator[Block]:
-    """Yields the share of redundant copies by namespace and by month, and the other figures."""
-    most = _MOST_CHARTED if extent.charts else _MOST_PARTS
-    yield from _shares("By namespace", "namespace", report.by_namespace, most)
-    yield from _shares("Growth by month of creation", "month", report.by_month, most)
-    if extent.charts:
-        yield from chart_blocks(report)
+    """Yields the share of redundant copies by namespace and by month."""
+    yield from _shares("By namespace", "namespace", report.by_namespace, extent.parts)
+    yield from _shares("Growth by month of creation", "month", report.by_month, extent.parts)
 
 
 def _shares(title: str, column: str, shares: Mapping[str, Share], most: int) -> Iterator[Block]:

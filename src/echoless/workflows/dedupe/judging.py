@@ -131,9 +131,7 @@ class Judging:
     def ask(self, some: PairSignals) -> list[Judged]:
         """Returns the verdicts on some more pairs, by ids."""
         self._rounds.begin()
-        judged = judge_all(
-            self.judge, self._read, some, self._apart, self._rounds, self._tally, self.cache
-        )
+        judged = judge_all(self.judge, self._read, some, self._apart, self._rounds, self.cache)
         judged = judged if self._compared is None else self._compared.settle(judged)
         return self._in_place(judged)
 

@@ -73,7 +73,7 @@ def _instrument(countdown: _Countdown) -> None:
 
     sqlite3.connect = counted  # type: ignore[assignment]
     if find_spec("apsw") is not None:
-        import apsw  # noqa: PLC0415 - what stores with extensions write with
+        import apsw
 
         def traced(*_: object) -> bool:
             countdown.step()
@@ -81,7 +81,7 @@ def _instrument(countdown: _Countdown) -> None:
 
         apsw.connection_hooks.append(lambda db: db.set_exec_trace(traced))
     if "psycopg" in sys.modules:
-        import psycopg  # noqa: PLC0415 - only where the work goes on to use it
+        import psycopg
 
         wait = _counted_call(psycopg.Connection.wait, countdown)
         psycopg.Connection.wait = wait  # type: ignore[method-assign, assignment]

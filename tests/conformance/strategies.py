@@ -5,10 +5,10 @@ from __future__ import annotations
 import struct
 from dataclasses import replace
 
+from benchmarks.fuzz.texts import TEXTS
 from hypothesis import strategies as st
 
 from echoless.core.model import Json, Link, Memory, Provenance, Vector
-from echoless.testing.hostile import TEXTS
 
 _TEXT = st.text(
     alphabet=st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40
