@@ -9,7 +9,7 @@ and a number may only fall (`benchmarks.budgets`). What counts:
 - questions asked: of the pair model, not those it answered in an earlier run;
 - modules: of echoless, imported;
 - patterns: regular expressions that echoless compiled;
-- bytes: of data files of echoless, of the store and of caches, each time one is opened by Python.
+- file bytes: sizes of data files of echoless, of the store and of caches, each time one is opened by Python.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ ADVICE: Final[Mapping[str, str]] = {
     "questions asked": "Ask the pair model only where its answer can change something.",
     "modules": "Import a module where it is used, by `lazy_module`.",
     "patterns": "Declare the expression by `lazy_pattern`, or do without it.",
-    "bytes": "Read a file once, or only a part of it.",
+    "file bytes": "Read a file once, or only a part of it.",
 }
 """What is counted, and what to do where it is too much."""
 
@@ -114,7 +114,7 @@ class _Counts:
         path = os.fspath(arguments[0])
         if str(path).startswith(self._folders) and not str(path).endswith((".py", ".pyc")):
             with suppress(OSError):  # it is about to be made
-                self.counts["bytes"] += Path(str(path)).stat().st_size
+                self.counts["file bytes"] += Path(str(path)).stat().st_size
 
 
 def _asked_by_echoless() -> int:

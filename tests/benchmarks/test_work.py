@@ -26,7 +26,7 @@ def test_a_count_is_the_same_each_time_and_grows_with_the_work(tmp_path: Path) -
     assert first == again
     assert first.keys() == work.ADVICE.keys()
     assert first["modules"] > first["patterns"] > 0
-    for name in ("memories made", "pairs judged", "bytes"):
+    for name in ("memories made", "pairs judged", "file bytes"):
         assert 0 < first[name] < more[name], name
 
 
