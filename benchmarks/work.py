@@ -9,7 +9,8 @@ and a number may only fall (`benchmarks.budgets`). What counts:
 - questions asked: of the pair model, not those it answered in an earlier run;
 - modules: of echoless, imported;
 - patterns: regular expressions that echoless compiled;
-- file bytes: sizes of data files of echoless, of the store and of caches, each time one is opened by Python.
+- file bytes: sizes of data files of echoless, of the store and of caches, each time Python opens
+  one.
 """
 
 from __future__ import annotations
