@@ -11,7 +11,6 @@ from click.testing import Result
 from echoless.cli import render
 from echoless.core.model import Memory, Pair
 from echoless.core.run_notes import Tally
-from echoless.matching.batch.serialisation import packed
 from echoless.matching.batch.verdict_cache import CachedVerdicts, open_verdicts
 from echoless.matching.rule_judge import RuleJudge
 from echoless.stores import open_store
@@ -338,7 +337,7 @@ def test_purge_deletes_the_caches_that_quote_texts_and_no_other_file(
     cache = open_verdicts()
     assert cache is not None
     judge = RuleJudge()
-    CachedVerdicts(judge, cache, Tally()).keep([pair], [packed(judge.judge(pair))])
+    CachedVerdicts(judge, cache, Tally()).keep([pair], [judge.judge(pair)])
     foreign = place / "own" / "pages.sqlite3"
     foreign.write_bytes(b"another program's")
     echoless("dedup", database, "--no-semantic", "--apply", "--action", "merge")
