@@ -21,6 +21,7 @@ from echoless.stores import open_store
 from echoless.stores.base import Store
 from echoless.workflows.dedupe.pipeline import find, plan
 
+ROOT = str(Path(__file__).parents[2])
 CHOICES = Choices(encoder="none")
 
 FACTS = (
@@ -96,7 +97,7 @@ def deadly_encoder(folder: Path) -> Iterator[Choices]:
     (folder / "deadly.py").write_text(DEADLY, "utf-8")
     (info / "METADATA").write_text("Name: deadly\nVersion: 1\n")
     (info / "entry_points.txt").write_text("[echoless.encoders]\ndeadly = deadly:Deadly\n")
-    path = os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH"))))
+    path = os.pathsep.join(filter(None, (str(folder), ROOT, os.environ.get("PYTHONPATH"))))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", path)
         patch.setattr(sys, "path", [str(folder), *sys.path])

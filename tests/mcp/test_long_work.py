@@ -19,6 +19,8 @@ from tests.mcp.clients import (
     write_notes,
 )
 
+ROOT = str(Path(__file__).parents[2])
+
 # ------------------------------------------------------------------ long work
 
 
@@ -89,7 +91,7 @@ class Gate:
     @property
     def path(self) -> str:
         """Where a server finds the encoder, beside what this process was told."""
-        return os.pathsep.join(filter(None, (str(self.folder), os.environ.get("PYTHONPATH"))))
+        return os.pathsep.join(filter(None, (str(self.folder), ROOT, os.environ.get("PYTHONPATH"))))
 
     @property
     def calls(self) -> int:
