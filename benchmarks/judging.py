@@ -177,13 +177,12 @@ class _TimedScorer(PairScorer):
         self,
         pairs: Sequence[Texts],
         tally: Tally,
-        progress: Callable[[int, int], None] = lambda _done, _all: None,
         *,
         threads: int = 1,
         keep: bool = True,
     ) -> list[Scores | None]:
         start = time.process_time()
-        scores = super().score(pairs, tally, progress, threads=threads, keep=keep)
+        scores = super().score(pairs, tally, threads=threads, keep=keep)
         self.took += time.process_time() - start
         self.pairs += len(pairs)
         network = open_network()

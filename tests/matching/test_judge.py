@@ -257,6 +257,15 @@ def test_without_a_budget_all_are_asked_about_whatever_the_answers_tell() -> Non
     assert scorer.asked == 400
 
 
+@pytest.mark.parametrize("most", [None, 4000])
+def test_the_progress_is_told_again_and_again_while_pairs_are_asked_about(most: int | None) -> None:
+    pairs, steps = reworded(400), []
+    scorer = Flat({p.a.content for p in pairs})
+    judge = LearnedJudge(RuleJudge(), scorer, Tally(), questions=Questions(most))
+    judge.settle(pairs, judge.rules.judge_all(pairs), lambda *step: steps.append(step))
+    assert steps == [(0, 400), (100, 400), (200, 400), (300, 400), (400, 400)]
+
+
 def test_a_likelier_pair_that_comes_later_is_asked_about_all_the_same() -> None:
     pairs = reworded(600)
     scorer, questions = Flat(frozenset()), Questions(4000)

@@ -83,7 +83,8 @@ Of 9,200 such pairs that the model was asked about, 62 proved to be a conflict (
 TOLD: Final = (Duplicate, Subsumes, Update, Contradiction, Unsure)
 """Verdicts of which a person hears; the others are what stands without a question."""
 BLOCK: Final = 100
-"""Questions of one kind about one namespace between two looks at what they told."""
+"""Questions of one kind about one namespace between two looks at what they told, and two signs of
+progress, at which a call can be cancelled."""
 LAST: Final = 200
 """Questions of one kind about one namespace that are looked back on."""
 FEW: Final = 2
@@ -162,7 +163,8 @@ class Questions:
             questions: The likeliest first.
         """
         if self._most is None:
-            yield list(questions)
+            for start in range(0, len(questions), BLOCK):
+                yield list(questions[start : start + BLOCK])
             return
         waiting: dict[_Share, list[_Question]] = {}
         for question in questions:

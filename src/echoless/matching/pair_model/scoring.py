@@ -16,12 +16,10 @@ from echoless.matching.pair_model.network import PairNetwork, runtime
 
 _FORM: Final = struct.Struct("<3f")
 _AT_ONCE: Final = 64
-"""Pairs scored between two signs of progress."""
+"""Pairs scored before their scores are kept: what an interrupted run need not ask again."""
 
 _STEP: Final = 1024
 """Logits are rounded to whole parts of this: floats of another processor differ far below it."""
-
-Progress = Callable[[int, int], None]
 
 
 class Scores(NamedTuple):
@@ -91,7 +89,6 @@ class PairScorer:
         self,
         pairs: Sequence[tuple[str, str]],
         tally: Tally,
-        progress: Progress = lambda _done, _all: None,
         *,
         threads: int = 1,
         keep: bool = True,
@@ -104,7 +101,6 @@ class PairScorer:
         Args:
             pairs: Of texts.
             tally: Takes what is wrong with the cache.
-            progress: Told (pairs done, pairs in all).
             threads: Pairs scored at the same time.
             keep: Whether the scores are remembered, where there is a cache.
 
@@ -121,13 +117,11 @@ class PairScorer:
         left = [pair for pair in wanted if pair not in scored]
         with ThreadPoolExecutor(max(1, threads)) as pool:
             for start in range(0, len(left), _AT_ONCE):
-                progress(len(scored), len(wanted))
                 some = left[start : start + _AT_ONCE]
                 made = list(pool.map(self._scored, some))
                 scored.update(zip(some, made, strict=True))
                 if keep:
                     self._keep(some, made, keys, tally)
-        progress(len(wanted), len(wanted))
         return [
             scores.turned if scores is not None and a > b else scores
             for (a, b), scores in zip(pairs, (scored[pair] for pair in ordered), strict=True)

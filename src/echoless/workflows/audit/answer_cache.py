@@ -75,19 +75,20 @@ class AnswerCache:
             choices: Flags of the command.
         """
         self._file = PageFile(cache_folder() / FILE_NAME)
-        self._paths = _files_of(address)
-        self._state = _state(self._paths)
+        self._paths: Sequence[Path] = ()
+        self._state: tuple[str, Sequence[str]] | None = None
         self._name = b""
         self.tally = Tally()
         self._known: set[bytes] = set()
-        installed = _installed()
-        if self._state is None or not installed:
-            return
         try:
             chosen = layered(choices)
         except EcholessError:  # told where the settings are used
             return
-        if chosen.cache is not False:
+        if chosen.cache is False or not (installed := _installed()):
+            return
+        self._paths = _files_of(address)
+        self._state = _state(self._paths)
+        if self._state is not None:
             variables = sorted(each for each in os.environ.items() if each[0][:9] == "ECHOLESS_")
             parts = (edition("audit"), address, chosen, own_digest(), installed, variables)
             self._name = repr((*parts, self._state[0])).encode("utf-8", "surrogatepass")
