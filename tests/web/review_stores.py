@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from echoless import Memory, open_store
 from echoless.blocking.candidates import MAX_LENGTH
 from echoless.web.store_queue import StoreQueue
+
+T = TypeVar("T")
 
 ROOMS: Final = (
     *("kitchen", "cellar", "attic", "garage", "balcony", "hallway", "bathroom", "studio"),
@@ -111,3 +115,9 @@ def store_thread() -> Iterator[StoreQueue]:
     finally:
         calls.close()
         thread.join()
+
+
+def ask(calls: StoreQueue, work: Callable[[], T]) -> T:
+    """Runs some work in the thread of the store and blocks until it is done."""
+    with ThreadPoolExecutor(1) as thread:  # this one may have a loop of its own, of a browser
+        return thread.submit(asyncio.run, calls.call(work)).result()

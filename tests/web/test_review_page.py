@@ -22,7 +22,7 @@ from echoless.web.review_query import ListQuery
 from echoless.web.review_view import card
 from echoless.web.store_queue import StoreQueue
 from echoless.workflows.review.session import ReviewSession, open_review
-from tests.web.review_stores import memory, store_thread, write_sqlite
+from tests.web.review_stores import ask, memory, store_thread, write_sqlite
 from tests.workflows.review.notes import LEXICAL, NEWER_PORT, write_notes
 
 ROOMS = (
@@ -99,12 +99,12 @@ def reviewed(url: str, *, follow_redirects: bool = True) -> Iterator[Review]:
     """A review of a store, served without a socket within the block."""
     settings = resolve(Choices(encoder="none"))
     with store_thread() as calls:
-        store = calls.ask(lambda: open_store(url))
-        session = calls.ask(lambda: open_review(store, settings))
+        store = ask(calls, lambda: open_store(url))
+        session = ask(calls, lambda: open_review(store, settings))
         app = review_app(session, calls)
         client = TestClient(app, "http://127.0.0.1:1", follow_redirects=follow_redirects)
         yield Review(client, calls, session)
-        calls.ask(store.close)
+        ask(calls, store.close)
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +122,7 @@ def opened(url: str) -> Iterator[Review]:
 def review(opened: Review) -> Iterator[Review]:
     """The review without answers and without pairs kept apart."""
     yield opened
-    opened.calls.ask(lambda: [*map(opened.session.take_back, [*opened.session.answers])])
+    ask(opened.calls, lambda: [*map(opened.session.take_back, [*opened.session.answers])])
 
 
 # ------------------------------------------------------------------ what is shown
@@ -519,7 +519,7 @@ def test_a_plan_that_nobody_saw_is_not_applied(own: Review) -> None:
     page = _finished(own, own.post("/apply", digest=digest))
     assert "Answers changed" in page
     assert digest not in page
-    assert own.calls.ask(own.session.store.ledger.marks) == {}
+    assert ask(own.calls, own.session.store.ledger.marks) == {}
 
 
 def test_looking_again_shows_what_was_added_meanwhile_and_knows_the_answers(own: Review) -> None:

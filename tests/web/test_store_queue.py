@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import threading
 
 import pytest
 
 from echoless.core.errors import UsageError
 from echoless.web.store_queue import Busy, Ended, StoreQueue, Work
-from tests.web.review_stores import store_thread
+from tests.web.review_stores import ask, store_thread
 
 
 def test_all_work_runs_in_one_thread_that_is_not_the_caller_s() -> None:
@@ -17,7 +18,7 @@ def test_all_work_runs_in_one_thread_that_is_not_the_caller_s() -> None:
         return set(await asyncio.gather(*(calls.call(threading.get_ident) for _ in range(20))))
 
     with store_thread() as calls:
-        threads = asyncio.run(asked(calls)) | {calls.ask(threading.get_ident)}
+        threads = asyncio.run(asked(calls)) | {ask(calls, threading.get_ident)}
     assert len(threads) == 1
     assert threading.get_ident() not in threads
 
@@ -28,8 +29,8 @@ def test_an_error_of_the_work_is_the_caller_s_and_the_next_call_is_served() -> N
 
     with store_thread() as calls:
         with pytest.raises(UsageError, match="no"):
-            calls.ask(fails)
-        assert calls.ask(lambda: 7) == 7
+            ask(calls, fails)
+        assert ask(calls, lambda: 7) == 7
 
 
 def test_the_event_loop_is_free_while_work_runs() -> None:
@@ -60,7 +61,7 @@ def test_long_work_shows_how_far_it_is_and_refuses_other_work_meanwhile() -> Non
         assert (job.state, job.stage, job.done, job.whole) == ("running", "writing", 3, 12)
         assert calls.running is job
         with pytest.raises(Busy, match="Applying the plan is under way") as problem:
-            calls.ask(lambda: 1)
+            ask(calls, lambda: 1)
         assert problem.value.job is job
         with pytest.raises(Busy):
             calls.begin("Another", work)
@@ -68,7 +69,7 @@ def test_long_work_shows_how_far_it_is_and_refuses_other_work_meanwhile() -> Non
         while calls.running:
             pass
         assert (job.state, job.result, job.problem) == ("done", "applied", None)
-        assert calls.ask(lambda: 1) == 1
+        assert ask(calls, lambda: 1) == 1
 
 
 def test_long_work_that_fails_says_why() -> None:
@@ -125,7 +126,7 @@ def test_calls_that_wait_at_the_end_are_refused_and_later_ones_too() -> None:
     asyncio.run(story())
     thread.join(20)
     with pytest.raises(Ended):
-        calls.ask(lambda: 3)
+        ask(calls, lambda: 3)
 
 
 def test_a_call_that_comes_while_the_queue_ends_is_answered(
@@ -167,4 +168,27 @@ def test_an_interruption_fails_the_call_it_hit_and_reaches_the_thread() -> None:
     assert stopped == ["yes"]
     assert job.state == "failed"
     with pytest.raises(Ended):
-        calls.ask(lambda: 1)
+        ask(calls, lambda: 1)
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="Windows has no such signals")
+def test_a_signal_that_came_while_the_thread_fell_asleep_ends_the_queue() -> None:
+    calls, ended = StoreQueue(), threading.Event()
+    in_time: list[bool] = []
+
+    def send() -> None:
+        ask(calls, lambda: None)
+        signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)  # wakes this thread alone
+        in_time.append(ended.wait(20))
+        calls.close()
+
+    before = signal.signal(signal.SIGUSR1, lambda *_: calls.close())
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        calls.serve()
+    finally:
+        ended.set()
+        sender.join()
+        signal.signal(signal.SIGUSR1, before)
+    assert in_time == [True]

@@ -20,6 +20,7 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, TypeVar
 
@@ -132,26 +133,28 @@ class _Call:
 
 _STOP: Final = None
 
+_AWAKE_SECONDS: Final = 0.5
+"""Seconds until a thread that waits runs the handlers of signals that did not wake it."""
+
 
 class StoreQueue:
-    """Queue of calls for the thread that uses the store; may be used from any thread."""
+    """Queue of calls for the thread that uses the store; may be used from any thread.
+
+    Attributes:
+        job: The latest long work, or None before the first.
+    """
 
     def __init__(self) -> None:
         """Starts empty."""
         self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
         self._ending = False  # no event: its lock and a signal in the same thread would block
         self._starting = threading.Lock()
-        self._job: Work | None = None
-
-    @property
-    def job(self) -> Work | None:
-        """Returns the latest long work, or None before the first."""
-        return self._job
+        self.job: Work | None = None
 
     @property
     def running(self) -> Work | None:
         """Returns the long work that is under way, or None."""
-        job = self._job
+        job = self.job
         return job if job is not None and job.state == "running" else None
 
     # ------------------------------------------------------------------ for those who ask
@@ -165,14 +168,11 @@ class StoreQueue:
             Busy: Long work is under way.
             Ended: The store is being closed.
         """
-        return await asyncio.wrap_future(self._put(work))
-
-    def ask(self, work: Callable[[], T]) -> T:
-        """Runs some work in the thread of the store and blocks until it is done; errors as above.
-
-        Not for the thread of the store itself, nor for an event loop.
-        """
-        return self._put(work).result()
+        future: Future[T] = Future()
+        with self._starting:
+            self._check()
+            self._calls.put(_Call(work, future))  # type: ignore[arg-type]
+        return await asyncio.wrap_future(future)
 
     def begin(self, title: str, work: Callable[[Work], object], *, writes: bool = True) -> Work:
         """Starts long work in the thread of the store.
@@ -194,17 +194,9 @@ class StoreQueue:
             job = Work(title, writes)
             over: Future[object] = Future()
             over.add_done_callback(job.settle)
-            self._job = job
+            self.job = job
             self._calls.put(_Call(lambda: work(job), over))
         return job
-
-    def _put(self, work: Callable[[], T]) -> Future[T]:
-        """Adds a call to the queue and returns its future."""
-        future: Future[T] = Future()
-        with self._starting:
-            self._check()
-            self._calls.put(_Call(work, future))  # type: ignore[arg-type]
-        return future
 
     def _check(self) -> None:
         """Checks that a call would be run soon; errors as for `call`."""
@@ -223,13 +215,23 @@ class StoreQueue:
         of the thread fails the call it hit and goes on to the caller.
         """
         try:
-            while (call := self._calls.get()) is not _STOP and not self._ending:
+            while (call := self._next()) is not _STOP and not self._ending:
                 call.run()
             if call is not _STOP:
                 call.refuse()
         finally:
             self._ending = True
             self._refuse_waiting()
+
+    def _next(self) -> _Call | None:
+        """Waits for the next call, awake at times.
+
+        A signal that comes while the thread falls asleep, or that the system gives to another
+        thread, does not wake it: its handler runs only once this thread runs again.
+        """
+        while True:
+            with suppress(queue.Empty):
+                return self._calls.get(timeout=_AWAKE_SECONDS)
 
     def close(self) -> None:
         """Ends `serve` after the call that is running; may be called twice, and by a signal.
@@ -238,8 +240,8 @@ class StoreQueue:
         brought to its end.
         """
         self._ending = True
-        if self._job is not None:
-            self._job.ending = True
+        if self.job is not None:
+            self.job.ending = True
         self._calls.put(_STOP)
 
     def _refuse_waiting(self) -> None:
