@@ -352,7 +352,8 @@ class LearnedJudge:
         supported = agreed or max(scores.a_holds_b, scores.b_holds_a) >= _LEAST_HELD
         if conflict < DOUBTED and supported and not barred and same >= self.merge_from(pair):
             return with_status(pair, _merged(verdict, evidence, scores))
-        if conflict >= self.alarm_from(pair, verdict) and conflict > same:
+        low = conflict <= same or conflict < min(self.decision.alarm, NEWER_VALUE)  # reads no text
+        if not low and conflict >= self.alarm_from(pair, verdict):
             sure, changed = conflict >= SURE_OF_CONFLICT, tells_change(pair)
             if verdict.evidence.rule in FIRM and not (changed and sure):
                 return replace(verdict, evidence=evidence)  # two names, or a slip of the pen
