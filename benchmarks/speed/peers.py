@@ -103,7 +103,7 @@ def _at(size: int, options: argparse.Namespace) -> Iterator[Line]:
     wanted = options.only.split(",") if options.only else [*_encoders(), *PEERS]
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "in.jsonl"
-        source.write_text(_records(truth), "utf-8")
+        source.write_text(records(truth.texts), "utf-8")
         own: Line | None = None
         for name in wanted:
             if name in PEERS:
@@ -122,10 +122,10 @@ def _encoders() -> list[str]:
     return [f"echoless {name}" for name in ("use", "fast", "none") if name in {*known, "none"}]
 
 
-def _records(truth: Truth) -> str:
+def records(texts: Sequence[str]) -> str:
     """A store of JSON Lines, a memory a minute."""
     start = time.mktime((2026, 1, 1, 0, 0, 0, 0, 0, 0))
-    moments = (time.gmtime(start + 60 * place) for place in range(len(truth.texts)))
+    moments = (time.gmtime(start + 60 * place) for place in range(len(texts)))
     return "".join(
         json.dumps(
             {
@@ -136,7 +136,7 @@ def _records(truth: Truth) -> str:
             ensure_ascii=False,
         )
         + "\n"
-        for place, (text, moment) in enumerate(zip(truth.texts, moments, strict=True))
+        for place, (text, moment) in enumerate(zip(texts, moments, strict=True))
     )
 
 
