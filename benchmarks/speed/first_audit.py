@@ -2,6 +2,7 @@
 
     python -m benchmarks.speed first_audit --python PEERS/bin/python --weights WEIGHTS
     --sizes 10000,100000   memories
+    --namespaces 1000      adds a store of so many namespaces (users, projects) of 200 memories
     --rounds 5             runs of each method, in turns; one beyond 20,000 memories
     --only NAME,…          some of the methods, as in the table
     --data DIR             the folder with `real_notes`; without it the planted store lacks them
@@ -32,6 +33,7 @@ from importlib.metadata import distributions
 from pathlib import Path
 from typing import Final
 
+from benchmarks.data import stream
 from benchmarks.measure import Cost, compiled_in, echoless, run
 from benchmarks.speed.peer_truth import build, never_seen, real_notes
 from benchmarks.speed.peers import PEERS, ROOT, records
@@ -39,6 +41,8 @@ from benchmarks.speed.side_by_side import Line, numbers, store, table
 
 OWN: Final = ("none", "fast", "use")
 BASE: Final = "SemHash"
+IN_ONE: Final = 200
+"""Memories of a namespace."""
 LARGE: Final = 20_000
 """Memories beyond which each method runs once."""
 SEED: Final = 7
@@ -51,19 +55,22 @@ def main(argv: Sequence[str]) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--sizes", default="10000")
+    parser.add_argument("--namespaces", type=int, default=0)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default=",".join([*OWN, BASE, "MiniLM + FAISS"]))
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--weights", type=Path)
+    parser.add_argument("--store", default="first_audit", help="results/speed_NAME")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     options = parser.parse_args(argv)
     lines = [line for size in numbers(options.sizes) for line in _of_size(size, options)]
+    lines += _of_namespaces(options.namespaces, options) if options.namespaces else []
     shown = [*argv]
     for place in ("--python", "--weights", "--data"):
         if place in shown:
             shown[shown.index(place) + 1] = place[2:].upper()
     command = shlex.join(["python", "-m", "benchmarks.speed", "first_audit", *shown])
-    store("first_audit", "First audits, and those after", command, lines, lambda: _body(lines))
+    store(options.store, "First audits, and those after", command, lines, lambda: _body(lines))
     print(_body(lines))
 
 
@@ -80,6 +87,19 @@ def _of_size(size: int, options: argparse.Namespace) -> Iterator[Line]:
             path.write_text(records(some), "utf-8")
             for line in _in_turns(path, options, compiled, 1 if size > LARGE else options.rounds):
                 yield {"n": size, "store": name, **line}
+
+
+def _of_namespaces(count: int, options: argparse.Namespace) -> Iterator[Line]:
+    """A store of many users, of which only echoless reads who owns what."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "namespaces.jsonl"
+        with path.open("w", encoding="utf-8") as file:
+            for user in range(count):
+                for memory in stream(IN_ONE, seed=user):
+                    record = {"id": f"{user}-{memory.id}", "content": memory.content}
+                    file.write(json.dumps({**record, "namespace": f"user-{user}"}) + "\n")
+        for line in _in_turns(path, options, compiled_in(Path(folder) / "kernels"), 1):
+            yield {"n": count * IN_ONE, "store": f"{count:,} namespaces", **line}
 
 
 def _in_turns(
