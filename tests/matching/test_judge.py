@@ -279,6 +279,21 @@ def test_a_likelier_pair_that_comes_later_is_asked_about_all_the_same() -> None:
     assert scorer.asked == before + 1
 
 
+def test_what_unlikely_pairs_told_does_not_end_a_later_round_of_likelier_ones() -> None:
+    pairs = reworded(600)
+    scorer, questions = Flat(frozenset()), Questions(4000)
+    judge = LearnedJudge(RuleJudge(), scorer, Tally(), questions=questions)
+    judge.judge_all(pairs)
+    before = scorer.asked
+    named = [each.a.content.split()[1] for each in pairs[:150]]
+    likely = [
+        pair(f"The {a} backup runs at night on hosts.", f"The {a} backup runs on hosts at night.")
+        for a in named
+    ]
+    judge.judge_all(likely)
+    assert scorer.asked == before + len(likely)
+
+
 def test_a_copy_in_other_case_and_spaces_is_merged_without_a_question() -> None:
     scorer = Flat(frozenset())
     judge = LearnedJudge(RuleJudge(), scorer, Tally())

@@ -18,6 +18,7 @@ anything else ........................................... Sibling, Related or Di
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
@@ -149,7 +150,8 @@ class Questions:
                 count together. A few more are such that the rules forbid to merge, see `CONFLICTS`
                 and `OTHER_VALUES`. None for any number, and for all that are left.
         """
-        self._most = most
+        self._most = sys.maxsize if most is None else most
+        self._ends = most is not None
         self._shares: dict[tuple[str | None, int], _Share] = {}
         self.left_out: Counter[str] = Counter()
 
@@ -162,13 +164,11 @@ class Questions:
             pairs: All pairs that are judged.
             questions: The likeliest first.
         """
-        if self._most is None:
-            for start in range(0, len(questions), BLOCK):
-                yield list(questions[start : start + BLOCK])
-            return
         waiting: dict[_Share, list[_Question]] = {}
         for question in questions:
             waiting.setdefault(self._share(pairs[question.place], question), []).append(question)
+        for share in waiting:
+            share.last.clear()  # of an earlier round, whose last questions were less likely
         while waiting:
             block: list[_Question] = []
             for share, some in list(waiting.items()):
@@ -183,13 +183,13 @@ class Questions:
 
     def learn(self, pair: Pair, question: _Question, verdict: Verdict) -> None:
         """Takes what came of a question."""
-        if self._most is not None:
+        if self._ends:
             self._share(pair, question).learn(question, isinstance(verdict, TOLD))
 
     def _share(self, pair: Pair, question: _Question) -> _Share:
         # by namespace, so that a verdict never hangs on what else is in the store or the run
         own = pair.a.namespace if pair.a.namespace == pair.b.namespace else None
-        new = _Share((self._most or 0) // question.part)
+        new = _Share(self._most // question.part)
         return self._shares.setdefault((own, question.part), new)
 
 
@@ -198,7 +198,7 @@ class _Share:
 
     def __init__(self, left: int) -> None:
         self._left = left
-        self._last: deque[bool] = deque(maxlen=LAST)
+        self.last: deque[bool] = deque(maxlen=LAST)
         self._least = 0.0
 
     def next_of(self, waiting: list[_Question]) -> tuple[list[_Question], list[_Question]]:
@@ -209,8 +209,8 @@ class _Share:
 
     def learn(self, question: _Question, useful: bool) -> None:
         """Takes whether a question told anything."""
-        self._last.append(useful)
-        if len(self._last) == LAST and sum(self._last) < FEW:
+        self.last.append(useful)
+        if len(self.last) == LAST and sum(self.last) < FEW:
             self._least = max(self._least, question.hope)
 
 
