@@ -91,7 +91,7 @@ LAST: Final = 200
 FEW: Final = 2
 """Verdicts in `TOLD` among the `LAST` from which the next pairs are asked about, inclusive. Below
 it fewer than 5 of the next 500 would tell anything. Of 10,000 sentences of changelogs 3,500
-questions became 1,500: the same copies, and 9 of 118 updates and unsure pairs less (ADR 0038)."""
+questions became 2,100: the same copies, and 1 of 118 updates and unsure pairs less (ADR 0038)."""
 _LEAST_HELD: Final = -1.0
 """Logit below which the model finds neither text in the other; only the rules merge then."""
 DOUBTED: Final = 0.3
