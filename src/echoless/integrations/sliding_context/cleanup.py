@@ -28,10 +28,11 @@ from echoless.models.llm.retrying_model import GovernedModel
 from echoless.stores.lancedb.layout import CONTEXT_TABLE, LanceUrl
 from echoless.stores.lancedb.rows import in_order
 from echoless.stores.lancedb.store import LanceStore
+from echoless.stores.memory_list import MemoryList
 from echoless.workflows.consolidation.fact_check import all_sentences
 from echoless.workflows.consolidation.llm_rewrite import GIVE_UP, Proposed, Refused, propose_merge
 from echoless.workflows.dedupe.findings import Findings
-from echoless.workflows.dedupe.pipeline import find, groups_among, plan_groups
+from echoless.workflows.dedupe.pipeline import find, plan_groups
 from echoless.workflows.dedupe.secret_masking import learn_held
 from echoless.workflows.pairs.threshold_comparison import compare_with_judge
 
@@ -375,7 +376,11 @@ def group_similar(
     """
     settings = cleanup_settings(threshold, across_sessions=across_sessions, guards=guards)
     by_id = {entry.id: entry for entry in entries}
-    groups = groups_among(entries, settings, tally)
+    with MemoryList(entries) as store:
+        findings = find(store, settings)
+    if tally is not None:
+        tally.join(findings.tally)
+    groups = findings.groups
     return [members_of(group, by_id) for group in in_turn(groups, by_id)]
 
 
