@@ -34,7 +34,6 @@ from echoless.workflows.consolidation.llm_rewrite import GIVE_UP, Proposed, Refu
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan_groups
 from echoless.workflows.dedupe.secret_masking import learn_held
-from echoless.workflows.pairs.threshold_comparison import compare_with_judge
 
 BY_RULE: Final = "echoless, all sentences"
 
@@ -188,8 +187,6 @@ def _preview(job: _Job, groups: Sequence[Group]) -> Cleanup:
     for number, group in enumerate(groups, 1):
         _announce(job, number, group)
         job.say(f"  [DRY RUN] Would merge {len(group.members) + 1} entries.")
-    for line in compare_with_judge(job.findings).lines():
-        job.warn(line)
     count = len(job.entries)
     left = count - sum(len(group.members) for group in groups)
     job.say(
