@@ -94,6 +94,7 @@ if TYPE_CHECKING:
     from echoless.workflows.item_lists import DistinctItems as DistinctItems
     from echoless.workflows.item_lists import FoldedItem as FoldedItem
     from echoless.workflows.item_lists import HeldPair as HeldPair
+    from echoless.workflows.item_lists import ReasonedVerdict as ReasonedVerdict
     from echoless.workflows.item_lists import Survivor as Survivor
     from echoless.workflows.item_lists import distinct as distinct
     from echoless.workflows.item_lists import judge as judge
@@ -159,6 +160,7 @@ _HOMES: Final = {
         "DistinctItems",
         "FoldedItem",
         "HeldPair",
+        "ReasonedVerdict",
         "Survivor",
         "distinct",
         "judge",

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from echoless.workflows.audit.between import Between
     from echoless.workflows.audit.earlier_audit import EarlierAnswer
     from echoless.workflows.audit.report import Report
-    from echoless.workflows.dedupe import pipeline, secret_masking
+    from echoless.workflows.dedupe import secret_masking
 else:  # an answer that is known needs none of them
     answer_texts = lazy_module("echoless.workflows.answer_texts")
     audit_comparison = lazy_module("echoless.workflows.audit.audit_comparison")
@@ -68,7 +68,6 @@ else:  # an answer that is known needs none of them
     github = lazy_module("echoless.cli.annotations")
     html_report = lazy_module("echoless.web.report")
     incremental = lazy_module("echoless.workflows.audit.incremental")
-    pipeline = lazy_module("echoless.workflows.dedupe.pipeline")
     report_blocks = lazy_module("echoless.workflows.audit.report_blocks")
     reports = lazy_module("echoless.workflows.audit.report")
     secret_masking = lazy_module("echoless.workflows.dedupe.secret_masking")
@@ -433,10 +432,7 @@ def _audited(
     with open_store(store) as opened:
         settings = settings_for(opened, choices)
         with Bar(quiet=form.as_json) as bar:
-            if settings.profile.judge == "full":
-                report = incremental.audit_file(opened, settings, cache, progress=bar)
-            else:
-                report = reports.audit(pipeline.find(opened, settings, progress=bar))
+            report = incremental.audit_file(opened, settings, cache, progress=bar)
             wider = _across(opened, settings, bar, asked=scope.across)
         if wider is not None:
             OUTPUT.learn(wider.texts)

@@ -6,15 +6,13 @@ The same calls are answered line by line for programs in other languages (`answe
 
 from __future__ import annotations
 
-import json
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import lru_cache
-from typing import Final, Generic, TypeVar, overload
+from typing import Final, Generic, TypeVar
 
-from echoless.core.errors import EcholessError, InputError
+from echoless.core.errors import BadRecord, EcholessError, InputError
 from echoless.core.model import (
     Json,
     JsonObject,
@@ -25,6 +23,7 @@ from echoless.core.model import (
     flipped,
     verdict_name,
 )
+from echoless.core.run_notes import Tally
 from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.core.verdict_sentences import sentence
@@ -32,41 +31,63 @@ from echoless.models.encoders.base import NO_VECTOR
 from echoless.stores.jsonl_record import KEYS
 from echoless.stores.memory_list import MemoryList
 from echoless.workflows.dedupe.pipeline import find
-from echoless.workflows.pairs.judge_pairs import Question, Ruling, judge_pairs
+from echoless.workflows.pairs.judge_pairs import Question, json_object, judge_pairs
 
 T = TypeVar("T")
 
 ENCODER: Final = "fast"
-"""Encoder of lists. Of 38 pairs in other words among 500 texts it finds 14, `use` 15 and `none` 0;
-20 texts take it a half of the time of `use`, which also keeps itself in the cache folder."""
+"""Encoder of lists. Of 38 pairs in other words among 500 texts it finds 16, `use` 17 and `none` 0;
+20 texts take it half the time of `use`, which also keeps itself in the cache folder
+(`benchmarks/results/speed_distinct.md`)."""
 TEXT: Final = "content"
-"""Field of the text by default."""
+"""Key or attribute of the text by default."""
 
-_MOST_NAMED: Final = 6
+_NAMED: Final = 6
 """Keys of a mapping that a message names."""
 _NEEDED: Final = {"distinct": ("items",), "judge": ("a", "b")}
 """What a request must hold, by its call."""
 _EXPECTED: Final = '{"call": "distinct", "items": […]} or {"call": "judge", "a": …, "b": …}'
 
 
-@dataclass(frozen=True, slots=True)
-class FoldedItem(Generic[T]):
-    """An item that stands behind another one.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasonedVerdict:
+    """A verdict with its reason.
+
+    Attributes:
+        verdict: With its evidence.
+        reason: What the two are to each other, as a clause of plain English.
+    """
+
+    verdict: Verdict
+    reason: str
+
+    def to_json(self, **places: int) -> dict[str, Json]:
+        """Returns it as in the answers to requests, see `docs/cli.md`, behind some places."""
+        return {
+            **places,
+            "verdict": verdict_name(self.verdict),
+            "superset": self.verdict.superset if isinstance(self.verdict, Subsumes) else None,
+            "newer": self.verdict.newer if isinstance(self.verdict, Update) else None,
+            "similarity": self.verdict.evidence.similarity,
+            "chance": self.verdict.evidence.chance,
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldedItem(ReasonedVerdict, Generic[T]):
+    """An item that stands behind another one, which is side a of the verdict.
 
     Attributes:
         item: As it was given.
         place: In the list, from 0.
-        verdict: On the one that stays (side a) and this one (side b).
-        reason: What the two are to each other, as a clause of plain English.
     """
 
     item: T
     place: int
-    verdict: Verdict
-    reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Survivor(Generic[T]):
     """An item that stays.
 
@@ -81,23 +102,19 @@ class Survivor(Generic[T]):
     folded: tuple[FoldedItem[T], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class HeldPair(Generic[T]):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldPair(ReasonedVerdict, Generic[T]):
     """Two items that are not folded and are worth a look: another value, a newer one, a doubt.
 
     Attributes:
         a: The earlier item of the list.
         b: The later one.
         places: Of both.
-        verdict: `Update`, `Contradiction`, `Sibling` or `Unsure`.
-        reason: What the two are to each other, as a clause of plain English.
     """
 
     a: T
     b: T
     places: tuple[int, int]
-    verdict: Verdict
-    reason: str
 
     @property
     def newer(self) -> T | None:
@@ -107,9 +124,8 @@ class HeldPair(Generic[T]):
         return self.a if self.verdict.newer == "a" else self.b
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DistinctItems(Sequence[T]):
-    """The items to keep, in the order of the list; a sequence of the caller's own objects.
+class DistinctItems(list[T]):
+    """The items to keep, in the order of the list: the caller's own objects.
 
     Attributes:
         survivors: The same with what is folded behind each.
@@ -120,57 +136,28 @@ class DistinctItems(Sequence[T]):
         unjudged: Pairs beyond the budget, of thousands of items on one topic.
     """
 
-    survivors: tuple[Survivor[T], ...]
-    held: tuple[HeldPair[T], ...]
-    skipped: Mapping[str, tuple[int, ...]]
-    notes: tuple[str, ...]
-    unjudged: int
-
-    def __len__(self) -> int:
-        return len(self.survivors)
-
-    @overload
-    def __getitem__(self, place: int) -> T: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[T]: ...
-    def __getitem__(self, place: int | slice) -> T | list[T]:
-        if isinstance(place, slice):
-            return [each.item for each in self.survivors[place]]
-        return self.survivors[place].item
+    def __init__(
+        self, survivors: Iterable[Survivor[T]], held: Iterable[HeldPair[T]], tally: Tally, left: int
+    ) -> None:
+        """Takes what a run found, what it tallied, and the number of pairs it left out."""
+        self.survivors, self.held, self.unjudged = tuple(survivors), tuple(held), left
+        super().__init__(each.item for each in self.survivors)
+        self.skipped = {why: [*map(int, ids)] for why, ids in tally.skipped.items()}
+        self.skipped.pop(NO_VECTOR, None)  # where words alone were asked for
+        self.notes = tally.notes
 
     def to_json(self) -> dict[str, Json]:
-        """Returns places, verdicts and reasons, without the items; see `docs/lists.md`."""
+        """Returns places, verdicts and reasons, without the items; see `docs/cli.md`."""
         return {
             "keep": [
-                {
-                    "place": each.place,
-                    "folded": [
-                        {"place": item.place} | _verdict_json(item.verdict, item.reason)
-                        for item in each.folded
-                    ],
-                }
+                {"place": each.place, "folded": [f.to_json(place=f.place) for f in each.folded]}
                 for each in self.survivors
             ],
-            "held": [
-                {"a": each.places[0], "b": each.places[1]}
-                | _verdict_json(each.verdict, each.reason)
-                for each in self.held
-            ],
-            "skipped": {reason: list(places) for reason, places in self.skipped.items()},
-            "notes": list(self.notes),
+            "held": [each.to_json(a=each.places[0], b=each.places[1]) for each in self.held],
+            "skipped": self.skipped,
+            "notes": self.notes,
             "unjudged": self.unjudged,
         }
-
-
-def _verdict_json(verdict: Verdict, reason: str) -> dict[str, Json]:
-    return {
-        "verdict": verdict_name(verdict),
-        "superset": verdict.superset if isinstance(verdict, Subsumes) else None,
-        "newer": verdict.newer if isinstance(verdict, Update) else None,
-        "similarity": verdict.evidence.similarity,
-        "chance": verdict.evidence.chance,
-        "reason": reason,
-    }
 
 
 def distinct(items: Iterable[T], *, text: str = TEXT, encoder: str = ENCODER) -> DistinctItems[T]:
@@ -191,44 +178,30 @@ def distinct(items: Iterable[T], *, text: str = TEXT, encoder: str = ENCODER) ->
         UsageError: The encoder is unknown.
     """
     if isinstance(items, str | bytes | Mapping):
-        raise InputError(
-            f"Expected a list of items, not one {type(items).__name__}. Write distinct([…])."
-        )
+        kind = type(items).__name__
+        raise InputError(f"Expected a list of items, not one {kind}. Write distinct([…]).")
     listed = list(items)
     with MemoryList(_memories(listed, text)) as store:
         findings = find(store, _settings(encoder))
-    folded: dict[int, list[FoldedItem[T]]] = defaultdict(list)
-    behind: set[int] = set()
+    folded: dict[int, list[FoldedItem[T]]] = {at: [] for at in range(len(listed))}
     for group in findings.groups:
-        for place, judged in sorted((int(m.id), m.judged) for m in group.members if m.judged):
-            behind.add(place)
-            verdict = judged.verdict if judged.a == group.survivor else flipped(judged.verdict)
+        for pair in (member.judged for member in group.members if member.judged):
+            stays_first = pair.a == group.survivor
+            verdict = pair.verdict if stays_first else flipped(pair.verdict)
             reason = sentence(verdict, "the one that stays", "this one")
-            folded[int(group.survivor)].append(FoldedItem(listed[place], place, verdict, reason))
-    return DistinctItems(
-        survivors=tuple(
-            Survivor(item, place, tuple(folded[place]))
-            for place, item in enumerate(listed)
-            if place not in behind
-        ),
-        held=tuple(
-            HeldPair(
-                listed[int(each.a)],
-                listed[int(each.b)],
-                (int(each.a), int(each.b)),
-                each.verdict,
-                sentence(each.verdict),
-            )
-            for each in findings.held
-        ),
-        skipped={
-            reason: tuple(map(int, ids))
-            for reason, ids in findings.tally.skipped.items()
-            if reason != NO_VECTOR  # words alone were asked for
-        },
-        notes=findings.tally.notes,
-        unjudged=findings.left_out + findings.unasked,
+            place = int(pair.b if stays_first else pair.a)
+            made = FoldedItem(item=listed[place], place=place, verdict=verdict, reason=reason)
+            folded[int(group.survivor)].append(made)
+            del folded[place]
+    survivors = (
+        Survivor(item=listed[at], place=at, folded=tuple(sorted(some, key=lambda f: f.place)))
+        for at, some in folded.items()
     )
+    held = (
+        HeldPair(a=listed[a], b=listed[b], places=(a, b), verdict=verdict, reason=sentence(verdict))
+        for a, b, verdict in ((int(j.a), int(j.b), j.verdict) for j in findings.held)
+    )
+    return DistinctItems(survivors, held, findings.tally, findings.left_out + findings.unasked)
 
 
 def judge(a: object, b: object, *, text: str = TEXT, encoder: str = ENCODER) -> Verdict:
@@ -244,22 +217,18 @@ def judge(a: object, b: object, *, text: str = TEXT, encoder: str = ENCODER) -> 
         InputError: One has no text.
         UsageError: The encoder is unknown.
     """
-    return _ruling(a, b, text, encoder).verdict
-
-
-def _ruling(a: object, b: object, text: str, encoder: str) -> Ruling:
     question = Question("", _memory(a, "a", text, "a"), _memory(b, "b", text, "b"))
     (ruling,) = judge_pairs([question], _settings(encoder))
-    return ruling
-
-
-def _memories(items: Sequence[object], text: str) -> list[Memory]:
-    return [_memory(item, f"items[{at}]", text, f"{at:09}") for at, item in enumerate(items)]
+    return ruling.verdict
 
 
 @lru_cache(maxsize=8)
 def _settings(encoder: str) -> Settings:
     return resolve(Choices(encoder=encoder, cache=False))
+
+
+def _memories(items: Sequence[object], text: str) -> list[Memory]:
+    return [_memory(item, f"items[{at}]", text, f"{at:09}") for at, item in enumerate(items)]
 
 
 def _memory(item: object, where: str, text: str, id_: str) -> Memory:
@@ -281,7 +250,14 @@ def _memory(item: object, where: str, text: str, id_: str) -> Memory:
     fields = item if isinstance(item, Mapping) else {text: getattr(item, text, None)}
     content = fields.get(text)
     if not isinstance(content, str):
-        raise InputError(f"{where} {_lack(item, text, content)}")
+        kind = type(item if content is None else content).__name__
+        keys = ", ".join(repr(key) for key in [*fields][:_NAMED]) or "nothing"
+        lack = f"is a {kind} without {text!r}"
+        if content is not None:
+            lack = f"has no text: its {text!r} is a {kind}"
+        elif isinstance(item, Mapping):
+            lack = f"has no {text!r}, only {keys}"
+        raise InputError(f"{where} {lack}. Name the key or attribute of its text with text=….")
     created, updated = (_time(fields, name) for name in ("created_at", "updated_at"))
     return Memory(id=id_, content=content, created_at=created, updated_at=updated)
 
@@ -292,19 +268,6 @@ def _time(fields: Mapping[str, object], name: str) -> str | None:
     if isinstance(value, date):
         return value.isoformat()
     return str(value) if isinstance(value, str | int | float) else None
-
-
-def _lack(item: object, text: str, content: object) -> str:
-    """Returns what is wrong with an item without a text, and what would help."""
-    if content is not None:
-        return f"has no text: its {text!r} is a {type(content).__name__}."
-    if isinstance(item, Mapping):
-        names = ", ".join(repr(key) for key in list(item)[:_MOST_NAMED]) or "nothing"
-        return f"has no {text!r}, only {names}. Name the field of its text with text=…"
-    return (
-        f"is a {type(item).__name__} without {text!r}. Expected a text, a mapping or an object "
-        "with a text."
-    )
 
 
 # ------------------------------------------------------------------ requests of other programs
@@ -322,53 +285,38 @@ def answer(line: bytes, encoder: str = ENCODER) -> dict[str, Json]:
     """
     id_: Json = None
     try:
-        request = _request(line)
+        request = json_object(line)
         id_ = request.get("id")
-        return {"id": id_} | _answered(request, encoder)
+        return {"id": id_} | _answered({"text": TEXT, "encoder": encoder, **request})
+    except BadRecord as problem:
+        return {"id": id_, "error": f"The line is no request: {problem}. Expected {_EXPECTED}."}
     except EcholessError as problem:
         return {"id": id_, "error": str(problem)}
 
 
-def _request(line: bytes) -> JsonObject:
-    """Reads the JSON object of a line.
-
-    Raises:
-        InputError: It holds none.
-    """
-    try:
-        request = json.loads(line)
-    except (RecursionError, ValueError) as problem:
-        raise InputError(f"The line is no JSON: {problem}.") from problem
-    if not isinstance(request, dict):
-        raise InputError(f"The line holds no JSON object. Expected {_EXPECTED}.")
-    return request
-
-
-def _answered(request: JsonObject, encoder: str) -> dict[str, Json]:
+def _answered(request: JsonObject) -> dict[str, Json]:
     """Carries out one request.
 
     Raises:
         InputError: It asks for nothing, or lacks something.
     """
-    call = request.get("call")
+    call, text, encoder = request.get("call"), request["text"], request["encoder"]
     needed = _NEEDED.get(call if isinstance(call, str) else "")
     if needed is None:
         raise InputError(f"There is no call {call!r}. Expected {_EXPECTED}.")
-    missing = [name for name in needed if name not in request]
-    unknown = sorted(request.keys() - {*needed, "id", "call", "text", "encoder"})
-    if missing or unknown:
-        what = f"lacks {missing[0]!r}" if missing else f"has the unknown {unknown[0]!r}"
-        raise InputError(f"The call {call!r} {what}. Expected {_EXPECTED}.")
-    text, named = request.get("text", TEXT), request.get("encoder", encoder)
-    if not isinstance(text, str) or not isinstance(named, str):
+    for name in [*needed, *sorted(request)]:
+        if name not in request or name not in {*needed, "id", "call", "text", "encoder"}:
+            what = "has the unknown" if name in request else "lacks"
+            raise InputError(f"The call {call!r} {what} {name!r}. Expected {_EXPECTED}.")
+    if not isinstance(text, str) or not isinstance(encoder, str):
         raise InputError("'text' and 'encoder' are texts.")
-    if call == "judge":
-        ruling = _ruling(request["a"], request["b"], text, named)
-        learn((ruling.question.a, ruling.question.b))
-        return _verdict_json(ruling.verdict, sentence(ruling.verdict))
-    items = request["items"]
+    items = request["items"] if call == "distinct" else [request["a"], request["b"]]
     if not isinstance(items, list):
         raise InputError("'items' is no list.")
-    answered = distinct(items, text=text, encoder=named).to_json()
+    if call == "distinct":
+        said = distinct(items, text=text, encoder=encoder).to_json()
+    else:
+        verdict = judge(*items, text=text, encoder=encoder)
+        said = ReasonedVerdict(verdict=verdict, reason=sentence(verdict)).to_json()
     learn(_memories(items, text))  # reasons quote single words
-    return answered
+    return said

@@ -15,7 +15,6 @@ from echoless.core.errors import ModelError, StoreError
 from echoless.core.groups import Group
 from echoless.core.model import Memory, fingerprint
 from echoless.core.profiles import SLIDING_CONTEXT, Profile
-from echoless.core.run_notes import Tally
 from echoless.core.settings import Settings
 from echoless.execution.actions import Rewrite
 from echoless.execution.executor import Run, apply
@@ -354,7 +353,6 @@ def group_similar(
     *,
     across_sessions: bool = False,
     guards: bool = False,
-    tally: Tally | None = None,
 ) -> list[list[Memory]]:
     """Returns groups of similar entries, each group begun by its oldest.
 
@@ -366,7 +364,6 @@ def group_similar(
         threshold: Above 0 and below 1, strict.
         across_sessions: Whether session type and channel are ignored.
         guards: Whether pairs are held whose figures or denials differ.
-        tally: Takes entries that cannot be compared.
 
     Returns:
         Groups of at least two, oldest entry first, by their oldest entry.
@@ -374,10 +371,7 @@ def group_similar(
     settings = cleanup_settings(threshold, across_sessions=across_sessions, guards=guards)
     by_id = {entry.id: entry for entry in entries}
     with MemoryList(entries) as store:
-        findings = find(store, settings)
-    if tally is not None:
-        tally.join(findings.tally)
-    groups = findings.groups
+        groups = find(store, settings).groups
     return [members_of(group, by_id) for group in in_turn(groups, by_id)]
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from echoless.blocking.candidates import unfit
-from echoless.blocking.detectors import DetectorOptions, open_detector
+from echoless.blocking.detectors import DetectorOptions, lexical, open_detector
 from echoless.blocking.detectors.semantic import similarities
 from echoless.core.errors import BadRecord, InputError
 from echoless.core.model import (
@@ -30,11 +30,11 @@ from echoless.core.model import (
     merges,
     verdict_name,
 )
-from echoless.core.optional import lazy_module
 from echoless.core.profiles import SAFE, Profile
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.core.text import is_blank
+from echoless.matching.base import Judge
 from echoless.matching.explanation import Explanation, Reading, explain
 from echoless.matching.runner import (
     open_consultation,
@@ -42,16 +42,10 @@ from echoless.matching.runner import (
     settled_by_passages,
     verdicts_on,
 )
+from echoless.matching.verifiers.consultation import Consultation
 from echoless.models.encoders.registry import open_vectoriser
+from echoless.models.encoders.vectorizer import MemoryVectoriser
 from echoless.stores import jsonl_record as records
-
-if TYPE_CHECKING:
-    from echoless.blocking.detectors import lexical
-    from echoless.matching.base import Judge
-    from echoless.matching.verifiers.consultation import Consultation
-    from echoless.models.encoders.vectorizer import MemoryVectoriser
-else:
-    lexical = lazy_module("echoless.blocking.detectors.lexical")
 
 BATCH: Final = 256
 """Pairs judged, and texts encoded, together."""
@@ -110,16 +104,6 @@ class Ruling:
             f"{line}; not merged: {self.barred}" if merges(self.verdict) and self.barred else line
         )
 
-    @property
-    def superset(self) -> Side | None:
-        """Returns the side that says more, of `subsumes`."""
-        return self.verdict.superset if isinstance(self.verdict, Subsumes) else None
-
-    @property
-    def newer(self) -> Side | None:
-        """Returns the side that holds now, of `update`."""
-        return self.verdict.newer if isinstance(self.verdict, Update) else None
-
     def to_json(self) -> dict[str, Json]:
         """Returns the ruling as in `judge --json`; see `docs/cli.md`."""
         difference = self.verdict.evidence.difference
@@ -131,8 +115,8 @@ class Ruling:
             "chance": self.verdict.evidence.chance,
             "difference": difference.value if difference else None,
             "evidence": self.evidence,
-            "superset": self.superset,
-            "newer": self.newer,
+            "superset": self.verdict.superset if isinstance(self.verdict, Subsumes) else None,
+            "newer": self.verdict.newer if isinstance(self.verdict, Update) else None,
         }
 
 
@@ -188,21 +172,18 @@ def judge_pairs(
 def _batches(questions: Iterable[Question], size: int) -> Iterator[list[Question]]:
     """Yields batches; what was read before an error comes before the error."""
     waiting: list[Question] = []
-    reading = iter(questions)
-    while True:
-        try:
-            question = next(reading, None)
-        except InputError:
-            if waiting:
-                yield waiting
-            raise
-        if question is not None:
+    try:
+        for question in questions:
             waiting.append(question)
-        if waiting and (question is None or len(waiting) == size):
+            if len(waiting) == size:
+                yield waiting
+                waiting = []
+    except InputError:
+        if waiting:
             yield waiting
-            waiting = []
-        if question is None:
-            return
+        raise
+    if waiting:
+        yield waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,13 +281,8 @@ class _PairJudge:
         if self.vectoriser is None:
             return [None] * len(questions)
         if self.vectoriser.encoder is None:
-            stored: list[float | None] = []
-            for q in questions:
-                if q.a.vectors and q.b.vectors:
-                    stored += _closest(self.vectoriser, [q.a, q.b], [(0, 1)], self.tally)
-                else:
-                    stored.append(None)
-            return stored
+            alone = (([q.a, q.b], [(0, 1)]) for q in questions)
+            return [each for two in alone for each in _closest(self.vectoriser, *two, self.tally)]
         texts = sorted({text for q in questions for text in (q.a.content, q.b.content)})
         places = {text: place for place, text in enumerate(texts)}
         # stored vectors stay out: whether they are comparable would hang on the rest of the batch
@@ -366,11 +342,11 @@ def read_questions(
             skip(error)
 
 
-def _question(line: bytes, number: int) -> Question:
-    """Reads one line.
+def json_object(line: bytes) -> JsonObject:
+    """Reads a line that is a JSON object.
 
     Raises:
-        BadRecord: It holds no pair; the message is a clause.
+        BadRecord: It is none; the message is a clause.
     """
     try:
         data = json.loads(line.decode("utf-8"))
@@ -382,6 +358,16 @@ def _question(line: bytes, number: int) -> Question:
         raise BadRecord(f"it cannot be read ({problem})") from problem
     if not isinstance(data, dict):
         raise BadRecord("it is not a JSON object")
+    return data
+
+
+def _question(line: bytes, number: int) -> Question:
+    """Reads one line.
+
+    Raises:
+        BadRecord: It holds no pair; the message is a clause.
+    """
+    data = json_object(line)
     given = number if data.get("id") is None else data["id"]
     if isinstance(given, bool) or not isinstance(given, str | int):
         raise BadRecord('its "id" is neither text nor whole number')
