@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from echoless.cli import annotations as github
     from echoless.cli import discovery
     from echoless.web import report as html_report
-    from echoless.workflows import answer_texts
     from echoless.workflows.audit import (
         audit_comparison,
         between,
@@ -59,7 +58,6 @@ if TYPE_CHECKING:
     from echoless.workflows.audit.report import Report
     from echoless.workflows.dedupe import secret_masking
 else:  # an answer that is known needs none of them
-    answer_texts = lazy_module("echoless.workflows.answer_texts")
     audit_comparison = lazy_module("echoless.workflows.audit.audit_comparison")
     between = lazy_module("echoless.workflows.audit.between")
     discovery = lazy_module("echoless.cli.discovery")
@@ -449,7 +447,7 @@ def _audited(
             if earlier is not None:
                 data["compared"] = compared.to_json() if compared else None
             if form.texts:
-                data["texts"] = answer_texts.answer_texts(data, opened.get)
+                data["texts"] = secret_masking.answer_texts(data, opened.get)
         else:
             blocks = _blocks(opened, report, wider, form, store)
             if earlier is not None and compared is not None:

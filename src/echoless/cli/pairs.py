@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -236,9 +236,9 @@ def judge_command(
     if pairs is None:
         raise UsageError("Name a file of pairs, or - for standard input.")
     tally, bad = Tally(), _BadLines()
-    with _opened(pairs) as lines:
+    with ExitStack() as stack:
         name = "standard input" if pairs == "-" else pairs
-        asked = read_questions(lines, name, skip=bad.skip if skip_bad else None)
+        asked = read_questions(_opened(pairs, stack), name, skip=bad.skip if skip_bad else None)
         settings = resolve(layered(choices.over(asking)))
         rulings = judge_pairs(asked, settings, tally=tally, batch=batch)
         if as_json:
@@ -263,22 +263,16 @@ def _serve(encoder: str) -> None:
             click.echo(render.json_line(item_lists.answer(line, encoder)))
 
 
-@contextmanager
-def _opened(pairs: str) -> Iterator[BinaryIO]:
-    """Opens a file of pairs, or standard input for `-`.
+def _opened(pairs: str, stack: ExitStack) -> BinaryIO:
+    """Opens a file of pairs until a stack is left, or standard input for `-`.
 
     Raises:
         InputError: The file cannot be opened.
     """
-    if pairs == "-":
-        yield sys.stdin.buffer
-        return
-    with ExitStack() as stack:
-        try:
-            file = stack.enter_context(open_file(Path(pairs)))
-        except (StoreError, ValueError) as problem:
-            raise InputError(f"{pairs!r} cannot be read: {problem} Check the path.") from problem
-        yield file
+    try:
+        return sys.stdin.buffer if pairs == "-" else stack.enter_context(open_file(Path(pairs)))
+    except (StoreError, ValueError) as problem:
+        raise InputError(f"{pairs!r} cannot be read: {problem} Check the path.") from problem
 
 
 class _BadLines:

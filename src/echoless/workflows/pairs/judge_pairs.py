@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from echoless.blocking.candidates import unfit
-from echoless.blocking.detectors import DetectorOptions, lexical, open_detector
+from echoless.blocking.candidates import options_for, unfit
+from echoless.blocking.detectors import lexical, open_detector
 from echoless.blocking.detectors.semantic import similarities
 from echoless.core.errors import BadRecord, InputError
 from echoless.core.model import (
@@ -266,13 +266,8 @@ class _PairJudge:
         alone = [replace(question.a, id="a"), replace(question.b, id="b")]
         signals: dict[str, float] = {}
         for use in self.profile.detectors:
-            options = DetectorOptions(
-                threshold=use.threshold,
-                inclusive=use.inclusive,
-                settings=use.settings,
-                vectoriser=self.vectoriser,
-            )
-            for candidate in open_detector(use.name, options).detect(alone, Tally()):
+            detector = open_detector(use.name, options_for(use, self.vectoriser))
+            for candidate in detector.detect(alone, Tally()):
                 signals[use.name] = candidate.similarity
         return signals
 
@@ -299,15 +294,13 @@ def _closest(
 ) -> list[float | None]:
     """Returns the highest cosine any model gives each pair of positions."""
     scratch = Tally()
-    best: list[float | None] = [None] * len(pairs)
-    for matrix in vectoriser.matrices(memories, scratch):
-        for place, cosine in enumerate(similarities(matrix, pairs)):
-            known = best[place]
-            if cosine is not None and (known is None or cosine > known):
-                best[place] = cosine
+    measured = [similarities(each, pairs) for each in vectoriser.matrices(memories, scratch)]
     for sentence in scratch.notes:
         tally.note(sentence)
-    return best
+    return [
+        max((cosine for each in measured if (cosine := each[at]) is not None), default=None)
+        for at in range(len(pairs))
+    ]
 
 
 # ------------------------------------------------------------------ pairs of a file
@@ -419,16 +412,14 @@ def _side(data: JsonObject, side: Side, id_: str) -> Memory:
 # ------------------------------------------------------------------ one pair in full
 
 
-def explain_memories(
-    a: Memory, b: Memory, *, settings: Settings | None = None, tally: Tally | None = None
-) -> Explanation:
+def explain_memories(a: Memory, b: Memory, *, settings: Settings, tally: Tally) -> Explanation:
     """Explains what the judge says of two memories; reads and writes no store.
 
     Args:
         a: One memory.
         b: The other.
-        settings: Names encoder and cache; the defaults if left out. Without an encoder values and
-            wording decide, as in a run.
+        settings: Names encoder and cache. Without an encoder values and wording decide, as in a
+            run.
         tally: Takes what was fallen back on.
 
     Raises:
@@ -437,8 +428,9 @@ def explain_memories(
         DamagedPackage: The weights of the pair model are not as they were shipped.
         InputError: The user's calibration of the encoder cannot be read.
     """
-    chosen, tally = settings or resolve(Choices()), Tally() if tally is None else tally
-    vectors = open_vectoriser(chosen.encoder, cache=chosen.cache, tally=tally, prefer_stored=False)
+    vectors = open_vectoriser(
+        settings.encoder, cache=settings.cache, tally=tally, prefer_stored=False
+    )
     pair = Pair(a, b, {"lexical": 0.0})
     judge = open_judge(SAFE, vectors, tally)
     explanation = explain(judge, pair)
