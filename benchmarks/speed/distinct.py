@@ -127,9 +127,7 @@ def _measured(
     return {
         "version": said["version"],
         "first_s": round(said["first_s"], 2),
-        **{
-            of: round(median(each[of] for each in said["lists"]), 1) for of in ("cpu_ms", "wall_ms")
-        },
+        **{of: round(median(each[of] for each in said["lists"]), 2) for of in TIMES},
         "lists": len(parts),
         "reworded": [sum(made.same[of][at] for of in written) for at in (0, 1)],
         "planted": list(made.same[PLANTED]),

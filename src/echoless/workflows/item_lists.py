@@ -36,14 +36,12 @@ from echoless.workflows.pairs.judge_pairs import Question, json_object, judge_pa
 T = TypeVar("T")
 
 ENCODER: Final = "fast"
-"""Encoder of lists. Of 38 pairs in other words among 500 texts it finds 16, `use` 17 and `none` 0;
-20 texts take it half the time of `use`, which also keeps itself in the cache folder
+"""Encoder of lists. Of 38 pairs in other words in lists of 20 it finds 16, `use` 17, `none` 0. It
+takes half the time of `use`, which also keeps itself unpacked in the cache folder
 (`benchmarks/results/speed_distinct.md`)."""
 TEXT: Final = "content"
 """Key or attribute of the text by default."""
 
-_NAMED: Final = 6
-"""Keys of a mapping that a message names."""
 _NEEDED: Final = {"distinct": ("items",), "judge": ("a", "b")}
 """What a request must hold, by its call."""
 _EXPECTED: Final = '{"call": "distinct", "items": […]} or {"call": "judge", "a": …, "b": …}'
@@ -178,8 +176,7 @@ def distinct(items: Iterable[T], *, text: str = TEXT, encoder: str = ENCODER) ->
         UsageError: The encoder is unknown.
     """
     if isinstance(items, str | bytes | Mapping):
-        kind = type(items).__name__
-        raise InputError(f"Expected a list of items, not one {kind}. Write distinct([…]).")
+        raise InputError(f"Expected a list of items, not one {type(items).__name__}.")
     listed = list(items)
     with MemoryList(_memories(listed, text)) as store:
         findings = find(store, _settings(encoder))
@@ -251,12 +248,11 @@ def _memory(item: object, where: str, text: str, id_: str) -> Memory:
     content = fields.get(text)
     if not isinstance(content, str):
         kind = type(item if content is None else content).__name__
-        keys = ", ".join(repr(key) for key in [*fields][:_NAMED]) or "nothing"
         lack = f"is a {kind} without {text!r}"
         if content is not None:
             lack = f"has no text: its {text!r} is a {kind}"
         elif isinstance(item, Mapping):
-            lack = f"has no {text!r}, only {keys}"
+            lack = f"has no {text!r}, only {', '.join(map(repr, [*fields][:6])) or 'nothing'}"
         raise InputError(f"{where} {lack}. Name the key or attribute of its text with text=….")
     created, updated = (_time(fields, name) for name in ("created_at", "updated_at"))
     return Memory(id=id_, content=content, created_at=created, updated_at=updated)
