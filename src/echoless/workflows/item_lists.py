@@ -253,7 +253,7 @@ def _memory(item: object, where: str, text: str, id_: str) -> Memory:
             lack = f"has no text: its {text!r} is a {kind}"
         elif isinstance(item, Mapping):
             lack = f"has no {text!r}, only {', '.join(map(repr, [*fields][:6])) or 'nothing'}"
-        raise InputError(f"{where} {lack}. Name the key or attribute of its text with text=….")
+        raise InputError(f"{where} {lack}. Name the key or attribute of its text with `text`.")
     created, updated = (_time(fields, name) for name in ("created_at", "updated_at"))
     return Memory(id=id_, content=content, created_at=created, updated_at=updated)
 
