@@ -16,8 +16,7 @@ from typing import Final
 from benchmarks.measure import keep
 from echoless import Memory
 from echoless.core.settings import Choices, Settings, resolve
-from echoless.workflows.pairs.judge_pairs import judge_pairs
-from echoless.workflows.pairs.pairs_file import Question
+from echoless.workflows.pairs.judge_pairs import Question, judge_pairs
 
 LENGTH: Final = 20_000
 PIECES: Final = (

@@ -91,6 +91,13 @@ if TYPE_CHECKING:
     from echoless.workflows.discovery.search import Discovery as Discovery
     from echoless.workflows.discovery.search import ListedStore as ListedStore
     from echoless.workflows.discovery.search import discover as discover
+    from echoless.workflows.item_lists import DistinctItems as DistinctItems
+    from echoless.workflows.item_lists import FoldedItem as FoldedItem
+    from echoless.workflows.item_lists import HeldPair as HeldPair
+    from echoless.workflows.item_lists import ReasonedVerdict as ReasonedVerdict
+    from echoless.workflows.item_lists import Survivor as Survivor
+    from echoless.workflows.item_lists import distinct as distinct
+    from echoless.workflows.item_lists import judge as judge
     from echoless.workflows.retrieval.search import Answer as Answer
     from echoless.workflows.retrieval.search import Hit as Hit
     from echoless.workflows.retrieval.search import search as search
@@ -149,6 +156,15 @@ _HOMES: Final = {
     ),
     "core.versions": ("__version__",),
     "workflows.discovery.search": ("Discovery", "ListedStore", "discover"),
+    "workflows.item_lists": (
+        "DistinctItems",
+        "FoldedItem",
+        "HeldPair",
+        "ReasonedVerdict",
+        "Survivor",
+        "distinct",
+        "judge",
+    ),
     "workflows.retrieval.search": ("Answer", "Hit", "search", "similar"),
     "core.settings": ("Choices", "Settings", "layered", "resolve"),
     "stores": ("Scope", "Store", "open_store"),

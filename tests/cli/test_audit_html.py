@@ -82,14 +82,10 @@ def test_options_say_how_much_is_shown_and_else_it_is_more_than_on_a_terminal(
     assert "2 more: </bdi><code>--top 12</code>" in part
 
 
-def test_namespaces_and_the_second_look_are_part_of_the_page(
-    echoless: Call, notes: str, place: Path
-) -> None:
+def test_namespaces_are_part_of_the_page(echoless: Call, notes: str, place: Path) -> None:
     said = echoless("audit", notes, "--no-semantic", "--across", "--html", "across.html")
     assert said.exit_code == 0, said.output
     assert "Said in several namespaces" in (place / "across.html").read_text("utf-8")
-    said = echoless("audit", notes, "--profile", "llm-memory", "--html", "second.html")
-    assert said.exit_code == 0, said.output
 
 
 def test_without_jinja_the_line_to_install_it_is_named(

@@ -175,3 +175,57 @@ def test_nothing_is_written(echoless: Call, pairs: str, place: Path) -> None:
     before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
     assert echoless("judge", pairs, "--encoder", "none").exit_code == 0
     assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
+
+
+# ------------------------------------------------------------------ requests, line by line
+
+
+def test_a_served_program_gets_each_answer_until_it_ends_its_input(place: Path) -> None:
+    program = "from echoless.cli.main import run; run()"
+    words = ("judge", "--serve", "--encoder", "none")
+    with subprocess.Popen(
+        [sys.executable, "-c", program, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        for line in ('{"id": 1, "call": "distinct", "items": ["A.", "A."]}', "{", ""):
+            child.stdin.write(f"{line}\n".encode())
+            child.stdin.flush()
+            if line:
+                assert {"keep", "error"} & json.loads(child.stdout.readline()).keys()
+        child.stdin.close()
+        assert child.stdout.read() == b""
+    assert child.returncode == 0
+    assert list(place.iterdir()) == []
+
+
+def test_secrets_are_masked_in_the_reasons_of_a_served_answer(echoless: Call) -> None:
+    text = "The staging database listens on port 5432, password: "
+    request = {"call": "judge", "a": text + "hX9kq2Lm7z", "b": text + "Zp4rT8wQ1v"}
+    said = echoless("judge", "--serve", "--encoder", "none", stdin=jsonl(request, request)).stdout
+    assert "hX9kq2Lm7z" not in said
+    assert [json.loads(line)["masked"] for line in said.splitlines()] == [2, 2]
+
+
+def test_every_key_of_a_served_answer_is_documented(echoless: Call) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
+    section = page.partition("### `judge --serve`")[2].partition("\n### ")[0]
+    texts = [each["a"] for each in PAIRS[:2]] * 2
+    said = echoless("judge", "--serve", stdin=jsonl({"call": "distinct", "items": texts})).stdout
+    answer = json.loads(said)
+    for key in (*answer, *answer["keep"][0]["folded"][0]):
+        assert f"`{key}`" in section
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((), "Name a file of pairs, or - for standard input"),
+        (("p.jsonl", "--serve"), "takes no file and only --encoder"),
+        (("--serve", "--profile", "safe"), "takes no file and only --encoder"),
+    ],
+)
+def test_a_wrong_way_of_serving_is_told(echoless: Call, words: tuple[str, ...], says: str) -> None:
+    result = echoless("judge", *words)
+    assert result.exit_code == 2
+    assert says in result.stderr

@@ -234,25 +234,3 @@ def test_a_memory_cannot_steer_the_terminal(
         assert "\x1b" not in said
         assert "\u202e" not in said
         assert "\\u001b[2J" in said
-
-
-def test_a_profile_that_trusts_a_similarity_gets_a_second_look(
-    echoless: Call, tmp_path: Path
-) -> None:
-    lines = [
-        "The nightly export of the ledger runs on worker Anton.",
-        "The nightly export of the ledger runs on worker Berta.",
-        "Lunch is at noon on Fridays, in the small kitchen.",
-        "Lunch is at noon on Fridays, in the small kitchen!",
-    ]
-    told = [json.dumps({"id": f"n-{n}", "content": text}) for n, text in enumerate(lines)]
-    (tmp_path / "notes.jsonl").write_text("\n".join(told) + "\n", "utf-8")
-    place = str(tmp_path / "notes.jsonl")
-    found = json.loads(echoless("audit", place, "--profile", "wt-memory", "--json").stdout)
-    assert found["second_look"]["merges"] == 2
-    assert found["second_look"]["held"] == 1
-    assert found["second_look"]["examples"][0]["a"] == "n-0"
-    said = echoless("audit", place, "--profile", "wt-memory").stdout
-    assert "the full judge would hold back 1" in " ".join(said.split())
-    plain = json.loads(echoless("audit", place, "--no-semantic", "--json").stdout)
-    assert plain["second_look"] is None

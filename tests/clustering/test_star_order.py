@@ -11,8 +11,9 @@ from echoless.clustering.grouping import Bonds, gather
 from echoless.core.model import Duplicate, Evidence, Judged
 from echoless.core.settings import Choices, resolve
 from echoless.stores.jsonl import JsonlStore
+from echoless.stores.memory_list import MemoryList
 from echoless.testing.stores import fill, simple
-from echoless.workflows.dedupe.pipeline import find, groups_among
+from echoless.workflows.dedupe.pipeline import find
 
 SAME = Duplicate(Evidence("by-hand", "exact", 0.9))
 
@@ -39,7 +40,7 @@ def test_a_protected_memory_is_never_hidden_by_a_centre() -> None:
 
 def test_groups_among_memories_without_a_store() -> None:
     memories = [simple(1, "The same."), simple(2, "The same."), simple(3, "Another.")]
-    (group,) = groups_among(memories, resolve(Choices(semantic=False)))
+    (group,) = find(MemoryList(memories), resolve(Choices(semantic=False))).groups
     assert {group.survivor, *(m.id for m in group.members)} == {"m-1", "m-2"}
 
 

@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from echoless import open_store, undo
+from echoless import Memory, Vector, open_store, undo
 from echoless.cli.main import main
 from echoless.integrations.llm_memory import memory_deduplicate, memory_similar
 from echoless.integrations.llm_memory.tool_arguments import detect, resolve
 from echoless.stores.llm_memory import vectors
 from echoless.stores.llm_memory.vectors import ShadowReader
+from echoless.testing.stores import fill as fill_store
 from tests.integrations.llm_memory_files import (
     C80,
     C85,
@@ -738,3 +739,19 @@ def test_the_namespace_is_that_of_the_remote(tmp_path: Path, url: str, name: str
     named = {"LLM_MEMORY_DEFAULT_NAMESPACE": "Env"}
     assert resolve(None, folder=folder, environment=named).name == "env"
     assert resolve("Arg", folder=folder, environment=named).name == "arg"
+
+
+def test_what_the_rules_call_another_value_is_held_unless_guards_are_off(tmp_path: Path) -> None:
+    path = tmp_path / "llm_memory.db"
+    vector = Vector("llm-memory", b"\0\0\x80?" + b"\0\0\0\0" * 383)
+    worker = "The nightly export of the ledger runs on worker"
+    fill_store(
+        f"llm-memory:///{path}",
+        [
+            Memory(id=f"m-{n}", content=f"{worker} {name}.", namespace="proj", vectors=(vector,))
+            for n, name in enumerate(("Anton", "Berta"))
+        ],
+    )
+    words = ("deduplicate", "--namespace", "proj", "--db-path", str(path))
+    assert command(*words)[1]["total_duplicates"] == 0
+    assert command(*words, "--no-guards")[1]["total_duplicates"] == 1

@@ -782,21 +782,6 @@ def test_json_of_a_dry_run_and_of_its_execution_agree(
     assert dry["done"] is None
 
 
-def test_the_report_says_what_the_full_judge_would_hold_back(
-    recall: Recall, dedup: Callable[..., str]
-) -> None:
-    recall.breadcrumb("The staging database listens on port 5432 only.", FIRST)
-    recall.breadcrumb("The production database listens on port 5432 only.", COS_97)
-    recall.breadcrumb(L1)
-    recall.breadcrumb(L1)
-    report = dedup("--no-guards")
-    assert "would mark 2" in line_of(report)
-    assert (
-        "Second look: the bare threshold would merge 2 pair(s); the full judge would hold back 1"
-    ) in report
-    assert "breadcrumbs#1 ↔ breadcrumbs#2" in report
-
-
 def test_a_large_messy_database_is_as_before_after_undo(
     recall: Recall, dedup: Callable[..., str], echoless: Call
 ) -> None:

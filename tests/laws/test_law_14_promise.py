@@ -13,7 +13,7 @@ from echoless.core.model import IN_FORCE, JsonObject, Promise
 from echoless.core.settings import Choices, resolve
 from echoless.ingest.outcomes import Admitted, AlreadyKnown
 from echoless.stores import Store
-from echoless.workflows.dedupe.pipeline import groups_among
+from echoless.stores.memory_list import MemoryList
 from tests.laws.worlds import KINDS, picture, quick, safe, world
 
 TEXTS = (
@@ -115,8 +115,8 @@ def test_groups_keep_the_promise_in_whatever_order_memories_come(
     ]
     promises = {memory.id: memory.promise for memory in given_}
     for grouping in ("star", "clique", "transitive", "closest"):
-        groups = groups_among(given_, safe(grouping=grouping))
-        assert groups == groups_among(given_[::-1], safe(grouping=grouping))
+        groups = find(MemoryList(given_), safe(grouping=grouping)).groups
+        assert groups == find(MemoryList(given_[::-1]), safe(grouping=grouping)).groups
         for group in groups:
             for member in group.members:
                 assert promises[group.survivor].covers(promises[member.id])

@@ -183,7 +183,7 @@ def candidates(
             done = done if finished is None else finished
             tell(f"looking ({name})", done, len(partitions))
 
-        detector = open_detector(use.name, _options(use, vectoriser, pulse, count, joins))
+        detector = open_detector(use.name, options_for(use, vectoriser, pulse, count, joins))
         search.look(use, detector, partitions, pulse)
         pulse(len(partitions))
     return Found(search.signals(), search.left_out, search.notes, search.taken_over, search.renewed)
@@ -205,14 +205,14 @@ def beside(
     """
     search = pair_budget.Beside(memories, centres)
     for use in settings.profile.detectors:
-        search.look(use.name, open_detector(use.name, _options(use, vectoriser, no_pulse)))
+        search.look(use.name, open_detector(use.name, options_for(use, vectoriser)))
     return search.signals()
 
 
-def _options(
+def options_for(
     use: DetectorUse,
     vectoriser: Vectoriser | None,
-    pulse: Callable[[], None],
+    pulse: Callable[[], None] = no_pulse,
     memories: int = 0,
     joins: Joins | None = None,
 ) -> DetectorOptions:

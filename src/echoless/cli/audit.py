@@ -33,7 +33,6 @@ from echoless.core.garbage_collection import uncollected
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Json
 from echoless.core.optional import lazy_module
-from echoless.core.profiles import WITHOUT_SECOND_LOOK
 from echoless.core.rendering import markdown, reason
 from echoless.core.run_notes import Progress
 from echoless.core.settings import Choices, Settings
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from echoless.cli import annotations as github
     from echoless.cli import discovery
     from echoless.web import report as html_report
-    from echoless.workflows import answer_texts
     from echoless.workflows.audit import (
         audit_comparison,
         between,
@@ -58,11 +56,8 @@ if TYPE_CHECKING:
     from echoless.workflows.audit.between import Between
     from echoless.workflows.audit.earlier_audit import EarlierAnswer
     from echoless.workflows.audit.report import Report
-    from echoless.workflows.dedupe import pipeline, secret_masking
-    from echoless.workflows.pairs import threshold_comparison
-    from echoless.workflows.pairs.threshold_comparison import ThresholdComparison
+    from echoless.workflows.dedupe import secret_masking
 else:  # an answer that is known needs none of them
-    answer_texts = lazy_module("echoless.workflows.answer_texts")
     audit_comparison = lazy_module("echoless.workflows.audit.audit_comparison")
     between = lazy_module("echoless.workflows.audit.between")
     discovery = lazy_module("echoless.cli.discovery")
@@ -71,11 +66,9 @@ else:  # an answer that is known needs none of them
     github = lazy_module("echoless.cli.annotations")
     html_report = lazy_module("echoless.web.report")
     incremental = lazy_module("echoless.workflows.audit.incremental")
-    pipeline = lazy_module("echoless.workflows.dedupe.pipeline")
     report_blocks = lazy_module("echoless.workflows.audit.report_blocks")
     reports = lazy_module("echoless.workflows.audit.report")
     secret_masking = lazy_module("echoless.workflows.dedupe.secret_masking")
-    threshold_comparison = lazy_module("echoless.workflows.pairs.threshold_comparison")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -368,9 +361,6 @@ def audit_command(*, scope: _Scope, choices: Choices, limits: FailureLimits, for
     Of several stores each gets a report of its own; nothing is compared between them, unless --all
     asks for it: then all get one report. A store that cannot be read is reported, the others go on,
     and its exit code is kept.
-
-    Where the profile trusts a similarity, as those of other programs do, the report ends with a
-    second look: which of these pairs the judge that reads the texts would hold back.
     """
     form = replace(form, extent=replace(form.extent, repeat=with_option))
     form.check()
@@ -439,35 +429,27 @@ def _audited(
     """Audits one store and returns the results to print."""
     with open_store(store) as opened:
         settings = settings_for(opened, choices)
-        second: ThresholdComparison | None = None
         with Bar(quiet=form.as_json) as bar:
-            if settings.profile.judge == "full":
-                report = incremental.audit_file(opened, settings, cache, progress=bar)
-            else:
-                findings = pipeline.find(opened, settings, progress=bar)
-                report = reports.audit(findings)
-                if settings.profile.name not in WITHOUT_SECOND_LOOK:
-                    encoder = choices.encoder or "auto"
-                    second = threshold_comparison.compare_with_judge(findings, encoder=encoder)
+            report = incremental.audit_file(opened, settings, cache, progress=bar)
             wider = _across(opened, settings, bar, asked=scope.across)
         if wider is not None:
             OUTPUT.learn(wider.texts)
         compared = compared_with(earlier, report, alone=len(scope.stores) == 1)
         page = ""
         if form.html_file is not None:
-            more = html_report.Additions(between=wider, second=second, name=store)
+            more = html_report.Additions(between=wider, name=store)
             extent = form.extent_of(html_report.EXTENT)
             page = html_report.report_page(opened, report, extent, more)
         data: dict[str, Json] = {}
         blocks: Sequence[Block] = ()
         if form.as_json:
-            data = _answer(opened, report, wider, second)
+            data = _answer(opened, report, wider)
             if earlier is not None:
                 data["compared"] = compared.to_json() if compared else None
             if form.texts:
-                data["texts"] = answer_texts.answer_texts(data, opened.get)
+                data["texts"] = secret_masking.answer_texts(data, opened.get)
         else:
-            blocks = _blocks(opened, report, wider, second, form, store)
+            blocks = _blocks(opened, report, wider, form, store)
             if earlier is not None and compared is not None:
                 blocks = [*audit_comparison.compared_blocks(compared, str(earlier.path)), *blocks]
         warnings = tuple(github.annotation_lines(opened, store, report)) if form.github else ()
@@ -475,13 +457,10 @@ def _audited(
     return _Audited(report, compared, data, blocks, warnings, page, lasting)
 
 
-def _answer(
-    store: Store, report: Report, wider: Between | None, second: ThresholdComparison | None
-) -> dict[str, Json]:
+def _answer(store: Store, report: Report, wider: Between | None) -> dict[str, Json]:
     """Returns the report as JSON."""
     data = reports.report_json(report)
     data |= {"across": wider.to_json()} if wider else {}
-    data["second_look"] = second.to_json() if second else None
     secret_masking.learn_answer(store, data)
     return data
 
@@ -490,7 +469,6 @@ def _blocks(
     store: Store,
     report: Report,
     wider: Between | None,
-    second: ThresholdComparison | None,
     form: _Form,
     name: str,
 ) -> Sequence[Block]:
@@ -499,15 +477,13 @@ def _blocks(
         return [*report_blocks.answer_blocks(report), say(f"The report is in {form.html_file}.")]
     title = Heading(f"Audit of {without_password(name)}")
     if form.format is None and not form.extent.explain:
-        screen = first_screen.first_screen(store, report, form.extent, name, wider)
-        return [title, *screen, *report_blocks.second_look_blocks(second)]
+        return [title, *first_screen.first_screen(store, report, form.extent, name, wider)]
     whole = replace(_REPORT, explain=form.extent.explain, repeat=form.extent.repeat)
     extent = _SUMMARY if form.github else form.extent_of(whole)
     return [
         title,
         *report_blocks.stored_audit_blocks(store, report, extent),
         *(report_blocks.between_blocks(wider, extent, what="namespaces") if wider else ()),
-        *report_blocks.second_look_blocks(second),
     ]
 
 

@@ -54,10 +54,10 @@ from echoless.execution.plan_blocks import plan_blocks
 from echoless.stores import Store, open_store
 from echoless.stores.files import write_new
 from echoless.stores.hidden_records import seen_elsewhere
-from echoless.workflows.answer_texts import answer_texts
 from echoless.workflows.audit.report import findings_json, share_limit
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan
+from echoless.workflows.dedupe.secret_masking import answer_texts
 
 if TYPE_CHECKING:
     from echoless.cli import jobs, terminal_review

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -26,18 +27,27 @@ from echoless.cli.options import (
 from echoless.core.commands import command_line
 from echoless.core.destination import without_password
 from echoless.core.document import Block, Gap, Heading, count, flat, quoted, say, strong
-from echoless.core.errors import InputError, StoreError
+from echoless.core.errors import InputError, StoreError, UsageError
+from echoless.core.masking import OUTPUT
 from echoless.core.model import Memory, Subsumes, Verdict, merges, verdict_name
 from echoless.core.run_notes import Tally
 from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, layered, resolve
 from echoless.core.verdict_sentences import sentence
 from echoless.execution.plan_blocks import evidence_line
+from echoless.matching.explanation import Explanation
 from echoless.stores import open_store
 from echoless.stores.base import in_contexts
 from echoless.stores.files import open_file
-from echoless.workflows.pairs.explain import Explanation, explain_memories, explanation_json
-from echoless.workflows.pairs.judge_pairs import BATCH, Ruling, judge_pairs, read_questions
+from echoless.workflows import item_lists
+from echoless.workflows.pairs.judge_pairs import (
+    BATCH,
+    Ruling,
+    explain_memories,
+    explanation_json,
+    judge_pairs,
+    read_questions,
+)
 
 _MOST = 6
 """Most words shown; `--json` has all."""
@@ -164,9 +174,10 @@ _TEXT: Final = 200
         "echoless judge pairs.jsonl",
         "echoless judge pairs.jsonl --json > verdicts.jsonl",
         "echoless judge - --json --batch 1",
+        "echoless judge --serve",
     ),
 )
-@click.argument("pairs", metavar="PAIRS.jsonl")
+@click.argument("pairs", metavar="PAIRS.jsonl", required=False)
 @setting_option(
     "profile",
     explained="Way of deduplicating, safe by default. `echoless profiles` explains them.",
@@ -192,15 +203,21 @@ _TEXT: Final = 200
     is_flag=True,
     help="Print one JSON object a line (see docs/cli.md) and nothing else.",
 )
+@click.option(
+    "--serve",
+    is_flag=True,
+    help="Answer requests of a program, a JSON object a line, until standard input ends.",
+)
 @gathered("choices", Choices, "profile", "encoder", "cache", "verifier")
 def judge_command(
     *,
-    pairs: str,
+    pairs: str | None,
     choices: Choices,
     asking: Choices,
     batch: int,
     skip_bad: bool,
     as_json: bool,
+    serve: bool,
 ) -> None:
     """Say what the two texts of each pair are to each other. Reads only.
 
@@ -208,11 +225,20 @@ def judge_command(
     number of the line). Each side is a text, or a memory as a JSON Lines store holds it; - reads
     standard input. Answers come in the order of the lines, as they are judged. A line that holds no
     pair ends the command with exit code 3, after the answers to the lines before it.
+
+    With --serve other programs judge pairs and fold lists (see docs/lists.md); without caches.
     """
+    if serve:
+        if pairs is not None or replace(choices, encoder=None, cache=None) != Choices():
+            raise UsageError("--serve reads standard input and takes no file and only --encoder.")
+        _serve(choices.encoder or item_lists.ENCODER)
+        return
+    if pairs is None:
+        raise UsageError("Name a file of pairs, or - for standard input.")
     tally, bad = Tally(), _BadLines()
-    with _opened(pairs) as lines:
+    with ExitStack() as stack:
         name = "standard input" if pairs == "-" else pairs
-        asked = read_questions(lines, name, skip=bad.skip if skip_bad else None)
+        asked = read_questions(_opened(pairs, stack), name, skip=bad.skip if skip_bad else None)
         settings = resolve(layered(choices.over(asking)))
         rulings = judge_pairs(asked, settings, tally=tally, batch=batch)
         if as_json:
@@ -229,22 +255,24 @@ def judge_command(
         render.note(note)
 
 
-@contextmanager
-def _opened(pairs: str) -> Iterator[BinaryIO]:
-    """Opens a file of pairs, or standard input for `-`.
+def _serve(encoder: str) -> None:
+    """Answers each line of standard input by a line, until it ends."""
+    for line in sys.stdin.buffer:
+        if line.strip():
+            OUTPUT.begin(shown=OUTPUT.shown)
+            click.echo(render.json_line(item_lists.answer(line, encoder)))
+
+
+def _opened(pairs: str, stack: ExitStack) -> BinaryIO:
+    """Opens a file of pairs until a stack is left, or standard input for `-`.
 
     Raises:
         InputError: The file cannot be opened.
     """
-    if pairs == "-":
-        yield sys.stdin.buffer
-        return
-    with ExitStack() as stack:
-        try:
-            file = stack.enter_context(open_file(Path(pairs)))
-        except (StoreError, ValueError) as problem:
-            raise InputError(f"{pairs!r} cannot be read: {problem} Check the path.") from problem
-        yield file
+    try:
+        return sys.stdin.buffer if pairs == "-" else stack.enter_context(open_file(Path(pairs)))
+    except (StoreError, ValueError) as problem:
+        raise InputError(f"{pairs!r} cannot be read: {problem} Check the path.") from problem
 
 
 class _BadLines:

@@ -38,7 +38,7 @@ _QUOTING: Final = frozenset(
         *("evidence", "difference", "differences", "shared", "only_a", "only_b", "against"),
         *("values", "words"),
         *("would_change", "why", "reason", "changed", "conflicts", "held", "note", "notes"),
-        *("says", "advice", "would_hold", "second_look"),
+        *("says", "advice", "would_hold"),
     }
 )
 """Keys of JSON under which stand words of texts, out of their sentence."""

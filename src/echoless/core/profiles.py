@@ -242,10 +242,6 @@ APART_WHEN_UNDONE: Final = frozenset(
 """Profiles whose programs are not offered again what was undone; Recall has its own table."""
 
 
-WITHOUT_SECOND_LOOK: Final = frozenset({ENTITY_NAMES.name})
-"""Profiles without a full judge in whose audit none looks again: no similarity decides there."""
-
-
 def profile_named(name: str) -> Profile:
     """Returns the profile of a name.
 

@@ -31,7 +31,7 @@ from echoless.workflows.audit.incremental import audit_store
 from echoless.workflows.audit.report import report_json
 from echoless.workflows.dedupe.secret_masking import learn_answer, learn_run
 from echoless.workflows.owner_tools import SHARED, SimilarRequest, owner_tools
-from echoless.workflows.pairs.explain import explain_memories, explanation_json
+from echoless.workflows.pairs.judge_pairs import explain_memories, explanation_json
 from echoless.workflows.retrieval.neighbours import (
     ASKED,
     NeighbourQuery,

@@ -11,7 +11,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -44,8 +44,9 @@ class Tokenizer:
         self._of_word = lru_cache(maxsize=_WORDS_KEPT)(self._cut)
 
     @classmethod
+    @cache
     def read(cls, path: Path) -> Tokenizer:
-        """Reads a JSON list of pieces and their log probabilities."""
+        """Reads a JSON list of pieces and their log probabilities; a file is read once."""
         return cls(
             [(str(piece), float(score)) for piece, score in json.loads(path.read_text("utf-8"))]
         )

@@ -28,10 +28,8 @@ from echoless.workflows.audit.between import Between
 from echoless.workflows.audit.report import Report
 from echoless.workflows.audit.report_blocks import (
     between_blocks,
-    second_look_blocks,
     stored_audit_blocks,
 )
-from echoless.workflows.pairs.threshold_comparison import ThresholdComparison
 
 if TYPE_CHECKING:
     import markupsafe
@@ -62,13 +60,11 @@ class Additions:
 
     Attributes:
         between: What is said in several namespaces; None where nobody asked.
-        second: What the full judge would hold back; None where it judged in the first place.
         made: When the report was made, ISO 8601; now if empty.
         name: The store as a person typed it; its URL if empty.
     """
 
     between: Between | None = None
-    second: ThresholdComparison | None = None
     made: str = ""
     name: str = ""
 
@@ -127,7 +123,6 @@ def report_page(
     blocks = (
         *stored_audit_blocks(store, report, chosen),
         *(() if between is None else between_blocks(between, chosen, what="namespaces")),
-        *second_look_blocks(additions.second),
         *_next_steps(report, name),
     )
     return render(

@@ -106,7 +106,6 @@ def test_audit_for_a_person_line_by_line(wt: Call, four: Path) -> None:
     ]
     assert lines[9].startswith("  [3x] The stop hook fires on every Stop event")
     assert lines[10:13] == ["", "Run `wt-memory dedup --dry-run` to preview cleanup.", ""]
-    assert lines[13].startswith("Second look: the bare threshold would merge 3 pair(s)")
 
 
 def test_a_dry_run_says_what_would_go_and_changes_no_note(answer: Answer, four: Path) -> None:

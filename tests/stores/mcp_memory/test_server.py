@@ -130,7 +130,6 @@ def test_entities_that_are_one_are_one_node_for_the_server_until_undone(
     data, url = memory.read_bytes(), f"mcp-memory:///{memory}#entities"
     assert "2 redundant" not in (audited := echoless("audit", url).stdout)
     assert "auth-service" in audited
-    assert "Second look" not in audited
     echoless("dedup", url, "--apply")
     graph = server.call("read_graph")
     assert [each["name"] for each in graph["entities"]] == ["Ann", "Auth Service"]

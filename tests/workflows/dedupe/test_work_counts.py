@@ -18,7 +18,8 @@ from echoless.core.model import Memory
 from echoless.core.profiles import DetectorUse
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, Settings, resolve
-from echoless.workflows.dedupe.pipeline import groups_among
+from echoless.stores.memory_list import MemoryList
+from echoless.workflows.dedupe.pipeline import find
 
 SETTINGS = resolve(Choices(encoder="none"))
 
@@ -60,5 +61,5 @@ def test_a_class_of_copies_in_other_dressing_makes_candidates_as_it_has_members(
 def test_a_class_of_thousands_of_identical_texts_makes_no_candidate_and_one_group() -> None:
     same = [Memory(id=f"m-{at:05d}", content="The port is 8443.") for at in range(5_000)]
     assert len(proposed(same)) == 0
-    (group,) = groups_among(same, SETTINGS)
+    (group,) = find(MemoryList(same), SETTINGS).groups
     assert len(group.members) == 4_999

@@ -13,24 +13,23 @@ from typing import Any, Final
 import click
 
 from echoless.cli import render
-from echoless.cli.integrations.program import ending, second_look_lines, takes
+from echoless.cli.integrations.program import ending, takes
 from echoless.cli.options import Function, encoder_option, examples, gathered, json_option, writing
 from echoless.cli.outcome import run_blocks, run_json, say_notes
 from echoless.core.document import Block, say, strong
 from echoless.core.errors import EcholessError, InputError, UsageError
 from echoless.core.masking import OUTPUT
-from echoless.core.model import Json, Pair
+from echoless.core.model import Json
 from echoless.execution.executor import Run, apply
 from echoless.execution.plan import Plan
 from echoless.integrations.ego_mcp import (
-    ConsolidationStats,
     consolidation_text,
     keep_both,
     remember_text,
     run,
     save_with_auto_link,
 )
-from echoless.integrations.ego_mcp.consolidation import PRIVATE, plan_merge
+from echoless.integrations.ego_mcp.consolidation import plan_merge
 from echoless.integrations.flags import Flag
 from echoless.models.encoders.registry import open_encoder
 from echoless.models.llm import Embed
@@ -223,29 +222,11 @@ def consolidate_command(*, url: str, options: dict[str, Any], as_json: bool) -> 
     """
     with _opened(url) as place:
         stats = run(place, **options)
-        second = second_look_lines(_pairs(place, stats))
     _note_skipped(stats.skipped)
-    for line in second:
-        render.note(line)
     if as_json:
         render.show_json(stats.to_dict())
     else:
         click.echo(OUTPUT.text(consolidation_text(stats)))
-
-
-def _pairs(store: Store, stats: ConsolidationStats) -> list[Pair]:
-    """Returns the candidates as pairs of memories, without private ones."""
-    ids = {i for each in stats.merge_candidates for i in (each.memory_a_id, each.memory_b_id)}
-    memories = store.get(ids)
-    return [
-        Pair(
-            memories[each.memory_a_id],
-            memories[each.memory_b_id],
-            {"semantic": min(1.0, max(0.0, 1.0 - each.distance))},
-        )
-        for each in stats.merge_candidates
-        if memories[each.memory_a_id].namespace != PRIVATE
-    ]
 
 
 # ------------------------------------------------------------------ merge

@@ -57,10 +57,6 @@ _DEDUPLICATE_FLAGS: Final = (
         "Keep apart texts that differ in a number, a negation, a name or another value; or trust "
         "the cosine alone, as the original does.",
     ),
-    Flag(
-        "second_look",
-        "Also tell what the bare threshold would merge and the full judge would hold back.",
-    ),
     _DB_PATH,
 )
 

@@ -1,18 +1,14 @@
-"""What the commands of all programs share: flags from a table, exit codes, the second look."""
+"""What the commands of all programs share: flags from a table, and exit codes."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import ParamSpec, TypeVar
 
 from echoless.cli.options import Function, gathered
 from echoless.core.errors import EcholessError, MissingExtra, UsageError
-from echoless.core.model import Pair
-from echoless.core.settings import Choices, layered
 from echoless.integrations.flags import Flag, with_flags
-from echoless.workflows.dedupe.findings import Findings
-from echoless.workflows.pairs.threshold_comparison import compare_with_judge, look_at
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -56,17 +52,3 @@ def ending(system: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
         return ended
 
     return decorated
-
-
-def chosen_encoder() -> str:
-    """Returns the encoder of the judge, from the environment or `echoless.toml`."""
-    return layered(Choices()).encoder or "auto"
-
-
-def second_look_lines(proposed: Findings | Iterable[Pair]) -> list[str]:
-    """Returns lines on the merges that the full judge would hold back; none without merges."""
-    if isinstance(proposed, Findings):
-        comparison = compare_with_judge(proposed, encoder=chosen_encoder())
-    else:
-        comparison = look_at(proposed, encoder=chosen_encoder())
-    return list(comparison.lines()) if comparison.merges else []

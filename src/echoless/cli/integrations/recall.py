@@ -10,7 +10,7 @@ from typing import Any, Final
 import click
 
 from echoless.cli import render
-from echoless.cli.integrations.program import chosen_encoder, takes
+from echoless.cli.integrations.program import takes
 from echoless.cli.options import examples, writing
 from echoless.core.errors import EcholessError, UsageError
 from echoless.core.rendering import reason
@@ -28,7 +28,6 @@ from echoless.integrations.recall.deduplication import (
 )
 from echoless.stores.recall import RecallStore
 from echoless.workflows.dedupe.secret_masking import learn_held
-from echoless.workflows.pairs.threshold_comparison import compare_with_judge
 
 
 @click.group("recall")
@@ -144,16 +143,15 @@ def dedup_command(
 def _dedup(store: RecallStore, options: DedupOptions, *, as_json: bool) -> int:
     """Finds duplicates, marks them if asked, and prints the report."""
     result = plan_dedup(store, options)
-    second = compare_with_judge(result.findings, encoder=chosen_encoder())
     done = None
     if options.execute:
         with writing(str(store.path)):
             done = execute(store, result.plan)
     learn_held(result.findings)
     if as_json:
-        render.show_json(report_json(result, second, done))
+        render.show_json(report_json(result, done))
     else:
-        for line in lines(result, second, done):
+        for line in lines(result, done):
             click.echo(reason(line))
     for sentence in done.refused if done else ():
         render.note(sentence)

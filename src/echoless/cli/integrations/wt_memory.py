@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 from echoless.cli import render
-from echoless.cli.integrations.program import second_look_lines, takes
+from echoless.cli.integrations.program import takes
 from echoless.cli.options import Function, examples, gathered, with_options, writing
 from echoless.cli.progress import Bar
 from echoless.core.commands import command_line
@@ -197,9 +197,6 @@ def _report(job: DedupJob) -> None:
         lines.append("")
         lines += [f"{n} {_REMARKS[name]}" for name, n in remarks.items() if name in _REMARKS]
         lines += _returned(job)
-    second = second_look_lines(job.findings)
-    if second:
-        lines += ["", *second]
     click.echo(_visible_lines(lines))
 
 

@@ -27,7 +27,6 @@ from echoless.stores.llm_memory.vectors import CANNOT, CannotLoad, can_write
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan_groups
 from echoless.workflows.owner_tools import SHARED, STRATEGIES, OwnerRefusal
-from echoless.workflows.pairs.threshold_comparison import compare_with_judge
 from echoless.workflows.tool_answers import Answer, groups_answer, held_pairs, merged_answer
 
 if TYPE_CHECKING:  # it brings in numpy
@@ -62,7 +61,6 @@ class Arguments:
     use_lsh: bool = True
     merge_metadata: bool = True
     guards: bool = True
-    second_look: bool = False
 
     def __post_init__(self) -> None:
         for each in fields(self)[1:]:
@@ -123,8 +121,6 @@ def preview(
     groups = _ranked(findings, arguments.order)
     answer = groups_answer(arguments.namespace.name, groups)
     answer["algorithm"] = "brute_force" if tables is None else "lsh"
-    if arguments.second_look:
-        answer["second_look"] = compare_with_judge(findings).to_json()
     answer |= _remarks(findings, tables, skipped=len(alive) - len(fit))
     untouched = () if arguments.merge_metadata else ("tags", "metadata")
     plan = plan_groups(findings, groups, action="delete", untouched=untouched)

@@ -167,7 +167,6 @@ def memory_deduplicate(
     merge_metadata: bool = True,
     *,
     guards: bool = True,
-    second_look: bool = False,
     db_path: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Answer:
@@ -182,8 +181,6 @@ def memory_deduplicate(
         use_lsh: Compare a thousand memories and more by random hyperplanes.
         merge_metadata: False leaves tags and metadata of the survivor unchanged.
         guards: False merges also texts that differ in a number or a negation.
-        second_look: Also tell what the bare threshold would merge and the judge that reads the
-            texts would hold back, under `second_look`.
         db_path: The file; see `tool_arguments.open_file`.
         progress: Told how far each stage is: stage, done, whole; the last stage is `writing`.
 
@@ -201,7 +198,6 @@ def memory_deduplicate(
             use_lsh=use_lsh,
             merge_metadata=merge_metadata,
             guards=guards,
-            second_look=second_look,
         )
         deduplicate.refuse_impossible_merge(arguments)
         with open_file(db_path) as store:

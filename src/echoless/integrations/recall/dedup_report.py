@@ -14,7 +14,6 @@ from echoless.integrations.recall.deduplication import (
     DedupResult,
     TableCounts,
 )
-from echoless.workflows.pairs.threshold_comparison import ThresholdComparison
 
 _FIRST: Final = 3
 NO_PROJECT: Final = "-"
@@ -25,9 +24,7 @@ _WHY_RETAINED: Final = {
 """Kinds of the reasons of `RecallStore.retained`, by the table at their beginning."""
 
 
-def lines(
-    planned: DedupPlan, second: ThresholdComparison, done: DedupResult | None
-) -> Iterator[str]:
+def lines(planned: DedupPlan, done: DedupResult | None) -> Iterator[str]:
     """Yields the lines of the report."""
     if not planned.options.execute:
         yield "[DRY RUN — no changes written]"
@@ -43,7 +40,6 @@ def lines(
         yield from _table(table, planned)
     yield ""
     yield from _comparison(planned)
-    yield from second.lines()
     yield ""
     yield from _outcome(planned, done)
 
@@ -136,9 +132,7 @@ def _outcome(planned: DedupPlan, done: DedupResult | None) -> Iterator[str]:
         yield f"Marked {done.marked} duplicate(s). Records remain intact and recoverable."
 
 
-def report_json(
-    planned: DedupPlan, second: ThresholdComparison, done: DedupResult | None
-) -> dict[str, Json]:
+def report_json(planned: DedupPlan, done: DedupResult | None) -> dict[str, Json]:
     """Returns the plan as JSON, with its options, findings and outcome."""
     options = planned.options
     mode = "dry-run" if not options.execute else "delete" if options.delete else "mark"
@@ -170,7 +164,6 @@ def report_json(
                 for a, b, project, similarity in planned.cross_table.closest
             ],
         },
-        "second_look": second.to_json(),
         "plan": planned.plan.to_json(),
         "kept": [{"id": id_, "reason": why} for id_, why in planned.spared],
         "done": None

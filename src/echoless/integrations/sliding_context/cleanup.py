@@ -15,7 +15,6 @@ from echoless.core.errors import ModelError, StoreError
 from echoless.core.groups import Group
 from echoless.core.model import Memory, fingerprint
 from echoless.core.profiles import SLIDING_CONTEXT, Profile
-from echoless.core.run_notes import Tally
 from echoless.core.settings import Settings
 from echoless.execution.actions import Rewrite
 from echoless.execution.executor import Run, apply
@@ -28,12 +27,12 @@ from echoless.models.llm.retrying_model import GovernedModel
 from echoless.stores.lancedb.layout import CONTEXT_TABLE, LanceUrl
 from echoless.stores.lancedb.rows import in_order
 from echoless.stores.lancedb.store import LanceStore
+from echoless.stores.memory_list import MemoryList
 from echoless.workflows.consolidation.fact_check import all_sentences
 from echoless.workflows.consolidation.llm_rewrite import GIVE_UP, Proposed, Refused, propose_merge
 from echoless.workflows.dedupe.findings import Findings
-from echoless.workflows.dedupe.pipeline import find, groups_among, plan_groups
+from echoless.workflows.dedupe.pipeline import find, plan_groups
 from echoless.workflows.dedupe.secret_masking import learn_held
-from echoless.workflows.pairs.threshold_comparison import compare_with_judge
 
 BY_RULE: Final = "echoless, all sentences"
 
@@ -187,8 +186,6 @@ def _preview(job: _Job, groups: Sequence[Group]) -> Cleanup:
     for number, group in enumerate(groups, 1):
         _announce(job, number, group)
         job.say(f"  [DRY RUN] Would merge {len(group.members) + 1} entries.")
-    for line in compare_with_judge(job.findings).lines():
-        job.warn(line)
     count = len(job.entries)
     left = count - sum(len(group.members) for group in groups)
     job.say(
@@ -356,7 +353,6 @@ def group_similar(
     *,
     across_sessions: bool = False,
     guards: bool = False,
-    tally: Tally | None = None,
 ) -> list[list[Memory]]:
     """Returns groups of similar entries, each group begun by its oldest.
 
@@ -368,14 +364,14 @@ def group_similar(
         threshold: Above 0 and below 1, strict.
         across_sessions: Whether session type and channel are ignored.
         guards: Whether pairs are held whose figures or denials differ.
-        tally: Takes entries that cannot be compared.
 
     Returns:
         Groups of at least two, oldest entry first, by their oldest entry.
     """
     settings = cleanup_settings(threshold, across_sessions=across_sessions, guards=guards)
     by_id = {entry.id: entry for entry in entries}
-    groups = groups_among(entries, settings, tally)
+    with MemoryList(entries) as store:
+        groups = find(store, settings).groups
     return [members_of(group, by_id) for group in in_turn(groups, by_id)]
 
 

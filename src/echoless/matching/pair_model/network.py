@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -39,6 +39,8 @@ LONGEST_TEXT: Final = 4_000
 """Characters of a text; a longer one cannot fit and is not cut into tokens."""
 _KNOWN: Final = 500_000
 """Characters of the texts whose tokens are remembered: some 5 MB of tokens."""
+_PAIRS: Final = 4_096
+"""Pairs whose logits are remembered, some 5 MB: the memories that an agent recalls come again."""
 WEIGHTS: Final = Path(__file__).parent / "weights"
 _LEARNED: Final = ("matching/pair_model/weights/manifest.json", "matching/decision.json")
 """Files of echoless that were fitted to data and on which a verdict depends."""
@@ -165,6 +167,7 @@ class PairNetwork:
         with np.load(folder / "embeddings.npz") as arrays:
             self._small: dict[str, NDArray[np.float32]] = {k: arrays[k] for k in arrays.files}
         self.manifest = manifest
+        self._last = lru_cache(maxsize=_PAIRS)(self._run)
 
     def tokens(self, text: str) -> tuple[int, ...] | None:
         """Returns the token numbers of a text's sentence; None where it is too long."""
@@ -178,6 +181,9 @@ class PairNetwork:
 
     def logits(self, a: Sequence[int], b: Sequence[int]) -> tuple[float, float, float]:
         """Returns the logits of a holds b, b holds a, and conflict, for token numbers that fit."""
+        return self._last(tuple(a), tuple(b))
+
+    def _run(self, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[float, float, float]:
         tokens = [self.manifest.start, *a, self.manifest.end, *b, self.manifest.end]
         first, second = len(a) + 1, len(a) + 2 + len(b)
         sides = np.zeros(len(tokens), dtype=np.intp)

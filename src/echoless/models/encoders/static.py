@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -75,10 +75,11 @@ class StaticEncoder:
         Raises:
             DamagedPackage: A file of the table is missing or is another one.
         """
-        table, scales = self._table
+        table, scales = _table(_PACKAGE / FOLDER, tuple(sorted(self._manifest.items())))
         if not texts:
             return np.empty((0, 2 * table.shape[1]), dtype=np.float32)
-        cuts = [self._tokenizer.encode(text) or (UNKNOWN,) for text in texts]
+        tokenizer = Tokenizer.read(_PACKAGE / PIECES)
+        cuts = [tokenizer.encode(text) or (UNKNOWN,) for text in texts]
         lengths = np.array([len(each) for each in cuts])
         flat, places = np.unique(np.concatenate(cuts), return_inverse=True)
         halves = table[flat]
@@ -98,21 +99,28 @@ class StaticEncoder:
         """Returns the SHA-256 of each file."""
         return {str(k): str(v) for k, v in shipped_json(f"{FOLDER}/manifest.json")["files"].items()}
 
-    @cached_property
-    def _table(self) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-        """Returns the table, two numbers in each byte of a piece, and the scales of the numbers."""
-        folder = _PACKAGE / FOLDER
-        own = {"pieces.json": _PACKAGE / PIECES}
-        files = {own.get(name, folder / name): digest for name, digest in self._manifest.items()}
-        changed = first_changed(files)
-        if changed is not None:
-            raise _damaged(folder, changed)
-        scales = np.load(folder / "scales.npy").astype(np.float32)
-        return np.load(folder / "table.npy"), scales
 
-    @cached_property
-    def _tokenizer(self) -> Tokenizer:
-        return Tokenizer.read(_PACKAGE / PIECES)
+@cache
+def _table(
+    folder: Path, manifest: tuple[tuple[str, str], ...]
+) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+    """Returns the table, two numbers in each byte of a piece, and the scales of the numbers.
+
+    Read once in a process, in which there may be an encoder for each of many short lists.
+
+    Args:
+        folder: Of the table.
+        manifest: SHA-256 of each file.
+
+    Raises:
+        DamagedPackage: A file is missing or is another one.
+    """
+    own = {"pieces.json": _PACKAGE / PIECES}
+    changed = first_changed({own.get(name, folder / name): digest for name, digest in manifest})
+    if changed is not None:
+        raise _damaged(folder, changed)
+    scales = np.load(folder / "scales.npy").astype(np.float32)
+    return np.load(folder / "table.npy"), scales
 
 
 def _damaged(folder: Path, what: str) -> DamagedPackage:

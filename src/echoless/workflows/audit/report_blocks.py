@@ -52,7 +52,6 @@ from echoless.stores.base import Store
 from echoless.workflows.audit.between import Between, SharedGroup, SharedPair, Whereabouts
 from echoless.workflows.audit.namespace_report import ReportedGroup, ReportedPair, Share
 from echoless.workflows.audit.report import Report
-from echoless.workflows.pairs.threshold_comparison import ThresholdComparison
 
 _MARKER: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s+")
 """What a list item begins with."""
@@ -117,16 +116,6 @@ def audit_blocks(
     yield from _series(report, memories, extent)
     yield from _parts(report, extent)
     yield from skipped_blocks(report.tally)
-
-
-def second_look_blocks(second: ThresholdComparison | None) -> Iterator[Block]:
-    """Yields what the full judge would hold back; nothing where it judged in the first place."""
-    if second is None or not second.merges:
-        return
-    yield Heading("Second look")
-    for line in (second.summary, *second.example_lines()):
-        yield say(line)
-    yield Gap()
 
 
 # ------------------------------------------------------------------ figures

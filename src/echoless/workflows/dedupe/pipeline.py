@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -29,7 +29,7 @@ from echoless.clustering.grouping import joined_by_thirds
 from echoless.clustering.survivor import Standing
 from echoless.core.garbage_collection import uncollected
 from echoless.core.groups import Group
-from echoless.core.model import Judged, Memory, Pair, verdict_name
+from echoless.core.model import Memory, verdict_name
 from echoless.core.optional import lazy_module
 from echoless.core.passages import is_long
 from echoless.core.profiles import ActionKind
@@ -43,7 +43,6 @@ from echoless.matching.runner import (
     consult,
     open_consultation,
     open_judge,
-    settled_by_passages,
 )
 from echoless.models.encoders.memory_mapped import Spill
 from echoless.stores.base import (
@@ -418,33 +417,3 @@ def plan_groups(
             rewrites=rewrites,
             untouched=untouched,
         )
-
-
-def groups_among(
-    memories: Iterable[Memory], settings: Settings, tally: Tally | None = None
-) -> tuple[Group, ...]:
-    """Returns groups among memories that lie in no store; reads and writes nothing.
-
-    Args:
-        memories: Each id once.
-        settings: As for `find`; scope and verifier do not count.
-        tally: Takes what was skipped.
-
-    Returns:
-        Groups, largest first.
-    """
-    tell, tally = (lambda _stage, _done, _all: None), tally or Tally()
-    by_id = {m.id: m for m in sorted(memories, key=lambda m: m.id)}
-    profile = settings.profile
-    copies = fold(eligible(by_id, {}, tally, profile), profile, set(), set(), tally)
-    vectors = open_vectors(settings, tally, tell)
-    proposed = candidates(by_id, copies, settings, tally, tell, vectors).signals
-    stage = judging.Judging(by_id, frozenset(), settings, vectors, tally, tell)
-    signals = stage.budgeted(proposed)
-    judged = stage.ask(signals)
-    pairs = [Pair(by_id[each.a], by_id[each.b], signals[each.a, each.b]) for each in judged]
-    verdicts = settled_by_passages(stage.judge, profile, pairs, [each.verdict for each in judged])
-    judged = [Judged(p.a.id, p.b.id, v) for p, v in zip(pairs, verdicts, strict=True)]
-    pinned = {id_: PINNED for id_, memory in by_id.items() if memory.pinned}
-    given = GroupingInput(by_id, copies, set(), set(), pinned)
-    return make_groups(judged, given, settings, tally)[0]

@@ -1,11 +1,15 @@
-"""Registers secrets of memories for masking, before reasons quote single words of their texts."""
+"""Looks up the memories that an answer names by their ids: their secrets to mask, and their texts.
+
+Secrets are registered before reasons quote single words of texts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from echoless.core.masking import OUTPUT
+from echoless.core.model import Json, JsonObject, Memory
 from echoless.core.secret_masking import learn
 from echoless.stores.base import Store
 from echoless.workflows.dedupe.findings import Findings
@@ -68,3 +72,25 @@ def ids_in(
         case list() | tuple():
             for each in answer:
                 yield from ids_in(each, naming, named=named)
+
+
+def named_ids(answer: JsonObject) -> set[str]:
+    """Returns every id that an answer of `audit` or `dedup` names, skipped memories included."""
+    skipped = answer.get("skipped_ids")
+    ids = set(ids_in(answer, NAMING | {"members", "newest"}))
+    if isinstance(skipped, Mapping):
+        ids.update(ids_in(list(skipped.values()), named=True))
+    return ids - {""}
+
+
+def answer_texts(
+    answer: JsonObject, get: Callable[[set[str]], Mapping[str, Memory]]
+) -> dict[str, Json]:
+    """Returns the texts of an answer as in `--json --texts`, by id.
+
+    Args:
+        answer: The answer to print.
+        get: Returns memories by id; those that are gone are left out.
+    """
+    memories = get(named_ids(answer))
+    return {id_: memories[id_].content for id_ in sorted(memories)}

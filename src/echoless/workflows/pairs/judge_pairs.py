@@ -1,4 +1,4 @@
-"""Judges pairs of texts without a store, for the command `echoless judge`.
+"""Judges pairs of texts without a store, and explains one in full.
 
 Each pair is ruled on by itself: the ruling depends on the two memories and the settings, not on the
 pairs around it, the size of a batch or the order (a verifier's questions are counted over a run).
@@ -6,18 +6,20 @@ pairs around it, the size of a batch or the order (a verifier's questions are co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from echoless.blocking.candidates import unfit
-from echoless.blocking.detectors import DetectorOptions, open_detector
+from echoless.blocking.candidates import options_for, unfit
+from echoless.blocking.detectors import lexical, open_detector
 from echoless.blocking.detectors.semantic import similarities
-from echoless.core.errors import InputError
+from echoless.core.errors import BadRecord, InputError
 from echoless.core.model import (
     Distinct,
     Evidence,
     Json,
+    JsonObject,
     Memory,
     Pair,
     Side,
@@ -28,29 +30,49 @@ from echoless.core.model import (
     merges,
     verdict_name,
 )
-from echoless.core.optional import lazy_module
-from echoless.core.profiles import Profile
+from echoless.core.profiles import SAFE, Profile
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, Settings, resolve
-from echoless.matching.runner import open_consultation, open_judge, verdicts_on
+from echoless.core.text import is_blank
+from echoless.matching.base import Judge
+from echoless.matching.explanation import Explanation, Reading, explain
+from echoless.matching.runner import (
+    open_consultation,
+    open_judge,
+    settled_by_passages,
+    verdicts_on,
+)
+from echoless.matching.verifiers.consultation import Consultation
 from echoless.models.encoders.registry import open_vectoriser
-from echoless.workflows.pairs.pairs_file import Question, read_questions
-
-if TYPE_CHECKING:
-    from echoless.blocking.detectors import lexical
-    from echoless.matching.base import Judge
-    from echoless.matching.verifiers.consultation import Consultation
-    from echoless.models.encoders.vectorizer import MemoryVectoriser
-else:
-    lexical = lazy_module("echoless.blocking.detectors.lexical")
-
-__all__ = ["Question", "Ruling", "judge_pairs", "read_questions"]
+from echoless.models.encoders.vectorizer import MemoryVectoriser
+from echoless.stores import jsonl_record as records
 
 BATCH: Final = 256
 """Pairs judged, and texts encoded, together."""
 
+EXPECTED: Final = (
+    'one JSON object with "a" and "b", each a text or a memory object, such as '
+    '{"id": "p-1", "a": "…", "b": "…"}'
+)
+_BOM: Final = b"\xef\xbb\xbf"
+
 WORDS_ONLY: Final = "no vector, compared by words only"
 NOT_COMPARED: Final = "not-compared"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Two memories that are to be judged.
+
+    Attributes:
+        id: Any text; need not be unique.
+        a: One memory.
+        b: The other.
+    """
+
+    id: str
+    a: Memory
+    b: Memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,16 +104,6 @@ class Ruling:
             f"{line}; not merged: {self.barred}" if merges(self.verdict) and self.barred else line
         )
 
-    @property
-    def superset(self) -> Side | None:
-        """Returns the side that says more, of `subsumes`."""
-        return self.verdict.superset if isinstance(self.verdict, Subsumes) else None
-
-    @property
-    def newer(self) -> Side | None:
-        """Returns the side that holds now, of `update`."""
-        return self.verdict.newer if isinstance(self.verdict, Update) else None
-
     def to_json(self) -> dict[str, Json]:
         """Returns the ruling as in `judge --json`; see `docs/cli.md`."""
         difference = self.verdict.evidence.difference
@@ -103,8 +115,8 @@ class Ruling:
             "chance": self.verdict.evidence.chance,
             "difference": difference.value if difference else None,
             "evidence": self.evidence,
-            "superset": self.superset,
-            "newer": self.newer,
+            "superset": self.verdict.superset if isinstance(self.verdict, Subsumes) else None,
+            "newer": self.verdict.newer if isinstance(self.verdict, Update) else None,
         }
 
 
@@ -160,21 +172,18 @@ def judge_pairs(
 def _batches(questions: Iterable[Question], size: int) -> Iterator[list[Question]]:
     """Yields batches; what was read before an error comes before the error."""
     waiting: list[Question] = []
-    reading = iter(questions)
-    while True:
-        try:
-            question = next(reading, None)
-        except InputError:
-            if waiting:
-                yield waiting
-            raise
-        if question is not None:
+    try:
+        for question in questions:
             waiting.append(question)
-        if waiting and (question is None or len(waiting) == size):
+            if len(waiting) == size:
+                yield waiting
+                waiting = []
+    except InputError:
+        if waiting:
             yield waiting
-            waiting = []
-        if question is None:
-            return
+        raise
+    if waiting:
+        yield waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,13 +266,8 @@ class _PairJudge:
         alone = [replace(question.a, id="a"), replace(question.b, id="b")]
         signals: dict[str, float] = {}
         for use in self.profile.detectors:
-            options = DetectorOptions(
-                threshold=use.threshold,
-                inclusive=use.inclusive,
-                settings=use.settings,
-                vectoriser=self.vectoriser,
-            )
-            for candidate in open_detector(use.name, options).detect(alone, Tally()):
+            detector = open_detector(use.name, options_for(use, self.vectoriser))
+            for candidate in detector.detect(alone, Tally()):
                 signals[use.name] = candidate.similarity
         return signals
 
@@ -272,13 +276,8 @@ class _PairJudge:
         if self.vectoriser is None:
             return [None] * len(questions)
         if self.vectoriser.encoder is None:
-            stored: list[float | None] = []
-            for q in questions:
-                if q.a.vectors and q.b.vectors:
-                    stored += _closest(self.vectoriser, [q.a, q.b], [(0, 1)], self.tally)
-                else:
-                    stored.append(None)
-            return stored
+            alone = (([q.a, q.b], [(0, 1)]) for q in questions)
+            return [each for two in alone for each in _closest(self.vectoriser, *two, self.tally)]
         texts = sorted({text for q in questions for text in (q.a.content, q.b.content)})
         places = {text: place for place, text in enumerate(texts)}
         # stored vectors stay out: whether they are comparable would hang on the rest of the batch
@@ -295,12 +294,184 @@ def _closest(
 ) -> list[float | None]:
     """Returns the highest cosine any model gives each pair of positions."""
     scratch = Tally()
-    best: list[float | None] = [None] * len(pairs)
-    for matrix in vectoriser.matrices(memories, scratch):
-        for place, cosine in enumerate(similarities(matrix, pairs)):
-            known = best[place]
-            if cosine is not None and (known is None or cosine > known):
-                best[place] = cosine
+    measured = [similarities(each, pairs) for each in vectoriser.matrices(memories, scratch)]
     for sentence in scratch.notes:
         tally.note(sentence)
-    return best
+    return [
+        max((cosine for each in measured if (cosine := each[at]) is not None), default=None)
+        for at in range(len(pairs))
+    ]
+
+
+# ------------------------------------------------------------------ pairs of a file
+
+
+def read_questions(
+    lines: Iterable[bytes], source: str, *, skip: Callable[[InputError], None] | None = None
+) -> Iterator[Question]:
+    """Yields questions from JSON Lines; each line is read and checked when it is asked for.
+
+    Args:
+        lines: Raw lines, UTF-8. Empty ones are passed over.
+        source: Name of the file in messages.
+        skip: Told about each bad line, which is then passed over.
+
+    Raises:
+        BadRecord: A line holds no pair, and there is no `skip`; the message names the line.
+    """
+    for number, line in enumerate(lines, 1):
+        raw = line.removeprefix(_BOM) if number == 1 else line
+        if not raw.strip():
+            continue
+        try:
+            yield _question(raw, number)
+        except BadRecord as problem:
+            error = BadRecord(
+                f"Line {number} of {source} is no pair: {problem}. Expected {EXPECTED}. "
+                "Mend or remove the line; --skip-bad passes over such lines."
+            )
+            if skip is None:
+                raise error from problem
+            skip(error)
+
+
+def json_object(line: bytes) -> JsonObject:
+    """Reads a line that is a JSON object.
+
+    Raises:
+        BadRecord: It is none; the message is a clause.
+    """
+    try:
+        data = json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError as problem:
+        raise BadRecord(f"it is not valid UTF-8 (byte {problem.start + 1})") from problem
+    except json.JSONDecodeError as problem:
+        raise BadRecord(f"it is not JSON ({problem.msg} at column {problem.colno})") from problem
+    except (RecursionError, ValueError) as problem:
+        raise BadRecord(f"it cannot be read ({problem})") from problem
+    if not isinstance(data, dict):
+        raise BadRecord("it is not a JSON object")
+    return data
+
+
+def _question(line: bytes, number: int) -> Question:
+    """Reads one line.
+
+    Raises:
+        BadRecord: It holds no pair; the message is a clause.
+    """
+    data = json_object(line)
+    given = number if data.get("id") is None else data["id"]
+    if isinstance(given, bool) or not isinstance(given, str | int):
+        raise BadRecord('its "id" is neither text nor whole number')
+    id_ = str(given)
+    a, b = _side(data, "a", id_), _side(data, "b", id_)
+    if isinstance(data["a"], str):  # a bare text has no scope of its own: it takes the other's
+        a = replace(a, namespace=b.namespace)
+    elif isinstance(data["b"], str):
+        b = replace(b, namespace=a.namespace)
+    return Question(id_, a, b)
+
+
+def _side(data: JsonObject, side: Side, id_: str) -> Memory:
+    """Reads the memory of one side.
+
+    Args:
+        data: The whole line.
+        side: The key.
+        id_: Of the question.
+
+    Raises:
+        BadRecord: There is none, or it has no text; the message is a clause.
+    """
+    value = data.get(side)
+    if value is None:
+        raise BadRecord(f'"{side}" is missing')
+    memory_id = f"{id_}/{side}"
+    if isinstance(value, str):
+        memory = Memory(id=memory_id, content=value)
+    elif isinstance(value, dict):
+        text, own = records.text_of(value), value.get("id")
+        if text is None:
+            raise BadRecord(
+                f'"{side}" has no text: none of "content", "text" and "memory" is a string'
+            )
+        try:
+            memory = records.from_object(
+                value, own if isinstance(own, str) and own else memory_id, text
+            )
+        except BadRecord as problem:
+            raise BadRecord(f'in "{side}": {problem}') from problem
+    else:
+        raise BadRecord(f'"{side}" is neither a text nor a memory object')
+    if is_blank(memory.content):
+        raise BadRecord(f'the text of "{side}" is blank')
+    return memory
+
+
+# ------------------------------------------------------------------ one pair in full
+
+
+def explain_memories(a: Memory, b: Memory, *, settings: Settings, tally: Tally) -> Explanation:
+    """Explains what the judge says of two memories; reads and writes no store.
+
+    Args:
+        a: One memory.
+        b: The other.
+        settings: Names encoder and cache. Without an encoder values and wording decide, as in a
+            run.
+        tally: Takes what was fallen back on.
+
+    Raises:
+        UsageError: The encoder is unknown.
+        MissingExtra: Its library is not installed.
+        DamagedPackage: The weights of the pair model are not as they were shipped.
+        InputError: The user's calibration of the encoder cannot be read.
+    """
+    vectors = open_vectoriser(
+        settings.encoder, cache=settings.cache, tally=tally, prefer_stored=False
+    )
+    pair = Pair(a, b, {"lexical": 0.0})
+    judge = open_judge(SAFE, vectors, tally)
+    explanation = explain(judge, pair)
+    (verdict,) = settled_by_passages(judge, SAFE, [pair], [explanation.verdict])
+    return replace(explanation, verdict=verdict)
+
+
+def explanation_json(explanation: Explanation) -> dict[str, Json]:
+    """Returns the documented answer of `explain --json`."""
+    reading = explanation.reading
+    return {
+        "verdict": verdict_name(explanation.verdict),
+        "merge": merges(explanation.verdict),
+        "evidence": explanation.verdict.evidence.line(),
+        "shared": list(explanation.shared),
+        "only_a": list(explanation.only_a),
+        "only_b": list(explanation.only_b),
+        "values": [
+            {"kind": v.kind.value, "relation": v.relation.value, "a": list(v.a), "b": list(v.b)}
+            for v in explanation.values
+        ],
+        "against": [
+            {"rule": rule, "kind": d.kind.value, "a": list(d.a), "b": list(d.b)}
+            for rule, d in explanation.against
+        ],
+        "model": None if reading is None else reading_json(reading),
+        "would_change": list(explanation.would_change),
+    }
+
+
+def reading_json(reading: Reading) -> dict[str, Json]:
+    """Returns the probabilities of the pair model, as in `explain --json`."""
+    return {
+        "a_holds_b": round(reading.a_holds_b, 4),
+        "b_holds_a": round(reading.b_holds_a, 4),
+        "conflict": round(reading.conflict, 4),
+        "same": round(reading.same, 4),
+        "merge_from": reading.merge,
+        "conflict_from": reading.alarm,
+        "words": [
+            {"side": left.side, "word": left.word, "same": round(left.same, 4)}
+            for left in reading.words
+        ],
+    }

@@ -27,8 +27,7 @@ from echoless.workflows.consolidation.llm_rewrite import Proposal, Proposed, Ref
 from echoless.workflows.consolidation.rewrite import NewVectors, rewrite_of
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import plan_groups
-from echoless.workflows.pairs.judge_pairs import judge_pairs
-from echoless.workflows.pairs.pairs_file import Question
+from echoless.workflows.pairs.judge_pairs import Question, judge_pairs
 from echoless.workflows.review.pairs import Consolidation
 
 Asked = Callable[[int, int], None]
