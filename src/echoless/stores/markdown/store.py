@@ -36,7 +36,7 @@ from echoless.stores.markdown.presets import (
     preset_of_folder,
 )
 from echoless.stores.markdown.state import State
-from echoless.stores.markdown.store_files import Session, import_remarks
+from echoless.stores.markdown.store_files import Session, budget_remarks, import_remarks
 from echoless.stores.markdown.topics import FileMemories
 from echoless.stores.markdown.tree import LARGEST, Tree, has_notes, listing_of
 from echoless.stores.markdown.unit_memory import UnitReading
@@ -243,7 +243,7 @@ class MarkdownStore(StoreKind, BesideSidecar):
         if isinstance(self._memories, FileMemories):
             said += self._memories.remarks()
         else:
-            said += import_remarks(self._session)
+            said += import_remarks(self._session) + budget_remarks(self._session)
         said += [
             f"{each} leads out of {self._root}; it is not followed." for each in listing.outside
         ]
@@ -482,8 +482,8 @@ def _new_file(preset: Preset, path: Path) -> str:
     """Returns where new bullets go: the usual file, or the first of the folder where it lacks."""
     if path.is_file() or kind_of(path / preset.new_file) == "file":
         return preset.new_file
-    names = (name for name in listing_of(path).paths if "/" not in name and preset.reads(name))
-    return next(names, preset.new_file)
+    names = [name for name in listing_of(path).paths if "/" not in name and preset.reads(name)]
+    return min(names, key=lambda name: (name.startswith("."), name), default=preset.new_file)
 
 
 def _preset(location: MarkdownUrl, path: Path) -> Preset:

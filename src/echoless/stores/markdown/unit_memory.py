@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from echoless.core.model import IN_FORCE, STEP, UNDER, Memory, Promise
@@ -21,10 +22,11 @@ from echoless.stores.markdown.document import (
     MarkdownUnit,
     content_of,
     is_blank,
+    is_day,
     mark_of,
     split_lines,
 )
-from echoless.stores.markdown.presets import Preset, ScopeBy, date_of, is_day
+from echoless.stores.markdown.presets import Preset, ScopeBy, date_of, is_markdown
 
 _CATEGORY: Final = re.compile(r"\[([^\[\]()\n]{2,40})\](?!\()\s+")
 """One sign in the brackets is the state of a task."""
@@ -148,7 +150,7 @@ class UnitReading:
         day = (memory.created_at or "")[:10]
         daily = not self.preset.by_file and not self.single and date_of(f"{day}.md")
         path, headings = self.place(memory.namespace, day if daily else None)
-        if not self.single and self.preset.by_file and not path.endswith((".md", ".mdc")):
+        if not self.single and self.preset.by_file and not is_markdown(Path(path)):
             path, headings = self.new_file, (path, *headings)
         return Memory(
             id=memory.id,

@@ -220,7 +220,7 @@ class UnitMemories:
         for placed in sorted(units, key=lambda each: -each.unit.start):
             start, end = virtual.around(placed.unit)
             text = "".join(virtual.lines[start:end])
-            commented = in_comments and "-->" not in text
+            commented = in_comments and "-->" not in text and not virtual.has_entries
             slot = replace(
                 self._slot(virtual, placed, start, end),
                 where="comment" if commented else "archive",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import Final
 
@@ -20,6 +21,7 @@ from echoless.stores.markdown.document import (
     read_entries,
     split_lines,
 )
+from echoless.stores.markdown.presets import ENTRY_FILES, Preset
 from echoless.stores.markdown.state import (
     FileState,
     HiddenSlot,
@@ -29,8 +31,6 @@ from echoless.stores.markdown.state import (
     moved_along,
 )
 
-ENTRY_FILES: Final = frozenset({"MEMORY.md", "USER.md"})
-"""Files of Hermes whose entries have a line between them."""
 _DIGITS: Final = 12
 
 
@@ -52,15 +52,17 @@ class PlacedUnit:
 class VirtualFile:
     """Visible lines of a file, and the slots of its hidden lines."""
 
-    def __init__(self, path: str, text: str, state: FileState | None) -> None:
+    def __init__(self, path: str, text: str, state: FileState | None, preset: Preset) -> None:
         """Reads a text.
 
         Args:
             path: Of the file, relative to the folder.
             text: Its text.
             state: Recorded state of the file.
+            preset: Of the store.
         """
         self.path = path
+        self._preset = preset
         self._mark = "\ufeff" if text.startswith("\ufeff") else ""
         self.lines = split_lines(text.removeprefix("\ufeff"))
         self.state = moved_along(state or FileState(), self.lines)
@@ -99,14 +101,16 @@ class VirtualFile:
     def document(self) -> Document:
         """Returns the units of the visible text."""
         if self._document is None:
-            self._document = read_entries(self.lines) if self._has_entries else read(self.lines)
+            dated = not self._preset.by_file
+            entries = read_entries if self.has_entries else partial(read, dated=dated)
+            self._document = entries(self.lines)
         return self._document
 
     @property
-    def _has_entries(self) -> bool:
+    def has_entries(self) -> bool:
         """Returns whether the file holds entries with a line between them, or held some."""
-        if self.path not in ENTRY_FILES:
-            return False
+        if self._preset.grain == "entry" or self.path not in ENTRY_FILES:
+            return self._preset.grain == "entry"
         cut = (line for slot in self.state.slots for line in split_lines(slot.before + slot.after))
         return any(map(is_divider, chain(self.lines, cut)))
 
@@ -243,7 +247,7 @@ class VirtualFile:
         below = end
         while below < len(self.lines) and is_blank(self.lines[below]):
             below += 1
-        if self._has_entries:
+        if self.has_entries:
             above = True
             if below < len(self.lines):
                 below += 1  # the line between two entries goes with the one above it
@@ -389,7 +393,7 @@ class VirtualFile:
         The lines above begin with a blank one where the section is there already.
         """
         document = self.document
-        if self._has_entries:
+        if self.has_entries:
             return len(self.lines), [DIVIDER + self.end], ""
         units = [unit for unit in document.units if unit.headings == headings]
         if units:
