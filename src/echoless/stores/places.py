@@ -129,7 +129,8 @@ class StorePlace:
     def files(self) -> str:
         """Returns the regular expression of the paths of its files below the base."""
         path = re.escape(self.path).replace(r"\*", "[^/]*")
-        return rf"{path}(?:/.*{re.escape(self.suffix)})?"
+        inside = "" if self.path.endswith(self.suffix) else rf"(?:/.*{re.escape(self.suffix)})?"
+        return path + inside
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -143,12 +143,13 @@ class VirtualFile:
     def _numbered(self) -> Iterator[tuple[str, MarkdownUnit]]:
         """Yields the units with the ids their texts give: path, digest, and number of the copy."""
         taken = {slot.natural for slot in self.state.slots}
+        numbers: dict[str, int] = {}
         for unit in self.document.units:
             first = f"{self.path}#{content_key(normalise(unit.content))[:_DIGITS]}"
-            number, natural = 1, first
-            while natural in taken:
+            number = numbers.get(first, 0) + 1
+            while (natural := f"{first}-{number}" if number > 1 else first) in taken:
                 number += 1
-                natural = f"{first}-{number}"
+            numbers[first] = number
             taken.add(natural)
             yield natural, unit
 
@@ -360,7 +361,8 @@ class VirtualFile:
         if heading and at and not is_blank(self.lines[at - 1]):
             above = [self.end, *above]
         new, starts = [*above], []
-        for chunk in chunks:
+        for number, chunk in enumerate(chunks):
+            new += [DIVIDER + self.end] * (self.has_entries and number > 0)
             starts.append(at + len(new))
             first, *rest = chunk
             new.append(mark + first + self.end)
@@ -394,7 +396,7 @@ class VirtualFile:
         """
         document = self.document
         if self.has_entries:
-            return len(self.lines), [DIVIDER + self.end], ""
+            return len(self.lines), [DIVIDER + self.end] * bool(document.units), ""
         units = [unit for unit in document.units if unit.headings == headings]
         if units:
             last = units[-1]
