@@ -353,6 +353,25 @@ def test_a_new_rule_goes_into_a_file_with_a_suffix(tmp_path: Path) -> None:
         store.put([Memory(id="m", content=RULE, namespace=".nowhere")])
 
 
+@pytest.mark.parametrize("folder", [".serena/memories", ".kiro/steering", ".hermes/memories"])
+def test_a_run_on_a_folder_that_was_read_as_notes_is_undone_to_the_byte(
+    tmp_path: Path, folder: str
+) -> None:
+    text = f"- {RULE}\n- {OTHER}\n- {RULE.lower()}\n"
+    if "hermes" in folder:
+        text = SIGN.join([RULE, OTHER, RULE.lower()])
+    path = write(tmp_path / folder / "MEMORY.md", text)
+    with open_store(f"markdown:///{path.parent}?preset=notes") as store:
+        run = apply(store, plan(find(store, settings=resolve(Choices(encoder="none")))))
+    assert path.read_text() != text
+    with open_store(path.parent) as store:
+        assert check(store).sound
+        assert undo(store, run.id).exact
+    assert path.read_text() == text
+    with open_store(path.parent) as store:
+        assert check(store).sound
+
+
 # ------------------------------------------------------------------ what is made from the table
 
 

@@ -69,6 +69,7 @@ class MarkdownStore(StoreKind, BesideSidecar):
         self._hiding = location.hide
         self._tree = Tree(self._root, preset, only)
         self._reading = UnitReading(preset, scope, single, _new_file(preset, path))
+        self._of_files = self._reading.is_of_files
         self._record = commit.record_of(path)
         self._staging = False
         self._named: dict[str, str] = {}
@@ -199,8 +200,10 @@ class MarkdownStore(StoreKind, BesideSidecar):
         if changed or self._side is None or written != self._state_text:
             self._side = None  # until all was read
             self._session = Session(self._tree, state, self._reading, self._hiding)
-            of_files = self._reading.is_of_files
-            self._side = FileMemories(self._session) if of_files else UnitMemories(self._session)
+            # bullets that were hidden when the files were read as notes come back as bullets
+            self._of_files = self._of_files and state.marks().keys() <= state.moved.keys()
+            kind = FileMemories if self._of_files else UnitMemories
+            self._side = kind(self._session)
             self._state_text = written
 
     def _fresh(self) -> None:
@@ -237,7 +240,7 @@ class MarkdownStore(StoreKind, BesideSidecar):
             "heading": " What different headings say is reported, never hidden (?scope=file does).",
             "file": " What different files say is reported, never hidden (?scope=folder does).",
         }
-        one = self._reading.is_of_files or (self._tree.only and self._reading.scope == "file")
+        one = self._of_files or (self._tree.only and self._reading.scope == "file")
         scope = "" if one else scopes.get(self._reading.scope, "")
         said = [f"Read as {self.preset.name}: {self.preset.says}.{scope}"]
         if isinstance(self._memories, FileMemories):
