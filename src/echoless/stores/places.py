@@ -27,9 +27,6 @@ else:
 
 Root = Literal["home", "data", "config", "temporary", "system"]
 
-RECOGNISED: Final = ""
-"""Placeholder for a scheme that depends on the content of the file."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
@@ -94,7 +91,7 @@ class StorePlace:
             the base itself. Without a base the end of a path below any folder has to match.
         source: Where the place is documented.
         base: Where it lies; None for a store of a project.
-        scheme: Kind of the store.
+        scheme: Kind of the store; empty where only the content tells.
         up: Folders from what matches up to the store: 0 for itself, 1 for the folder it lies in.
         certain: Whether the place alone says whose store it is. What lies in an uncertain place
             and is no store of that kind is only counted.

@@ -230,7 +230,7 @@ def test_a_folder_elsewhere_is_known_by_its_signs(tmp_path: Path) -> None:
 
 
 def lines_run(path: Path) -> int:
-    """Counts the lines of the module of one file that a scan runs."""
+    """Counts the lines of one module that hiding half of a file and an undo run."""
     count = 0
 
     def trace(frame: FrameType, event: str, _: object) -> Callable[..., object] | None:
@@ -240,14 +240,20 @@ def lines_run(path: Path) -> int:
 
     before = sys.gettrace()
     sys.settrace(trace)
+    text = path.read_bytes()
     try:
-        contents(path)
+        with open_store(path) as store:
+            ids = [memory.id for memory in store.scan()]
+            half = len(ids) // 2
+            pairs = [*zip(ids[:half], ids[half:], strict=True)]
+            undo(store, apply(store, plan_by_hand(store, pairs, "mark")).id)
     finally:
         sys.settrace(before)
+    assert path.read_bytes() == text
     return count
 
 
-@pytest.mark.parametrize("copies", [1, 400])
+@pytest.mark.parametrize("copies", [2, 400])
 def test_the_work_for_entries_grows_with_their_number_alone(tmp_path: Path, copies: int) -> None:
     small, large = (
         lines_run(

@@ -203,7 +203,7 @@ class UnitReading:
             id=id_,
             content=statement(content) if observed else content,
             namespace=namespace,
-            type=_type(kind, content, observed=observed),
+            type=category_of(content) if observed else kind if kind in OPAQUE else "",
             tags=tags_of(content) if observed else (),
             created_at=None if self.preset.by_file or self.single else date_of(path),
             native={"raw": raw, UNDER: [*above, *([STEP] if kind == "number" else [])]},
@@ -262,12 +262,6 @@ def _lines(raw: str) -> list[str]:
     while lines and is_blank(lines[-1]):
         lines.pop()
     return lines
-
-
-def _type(kind: Kind, content: str, *, observed: bool) -> str:
-    if observed:
-        return category_of(content)
-    return kind if kind in OPAQUE else ""
 
 
 def written(content: str, mark: str, end: str) -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -72,6 +73,9 @@ class VirtualFile:
         self._slots: dict[str, HiddenSlot] | None = None
         self._anchors: dict[int, str] | None = None
         self._last_added = Insert((), "", "")
+        self._origins: list[int] = []  # of lines that are left while some are cut: where they were
+        self._gaps: list[int] = []  # where there are slots then
+        self._new_slots: list[HiddenSlot] = []
         if self.edited:
             self._leave_units()
 
@@ -165,13 +169,12 @@ class VirtualFile:
         self.state.names = {natural: id_ for natural, id_ in named.items() if natural != id_}
         self._forget()
 
-    def _shift(self, at: int, change: int, gone: range = range(0)) -> None:
-        """Moves the anchors from a line on, and drops those of lines that are gone."""
+    def _shift(self, at: int, change: int) -> None:
+        """Moves the anchors from a line on."""
         if self._anchors is not None:
             self._anchors = {
                 start + change if start >= at else start: id_
                 for start, id_ in self._anchors.items()
-                if start not in gone
             }
 
     def anchor(self, start: int, id_: str) -> None:
@@ -222,13 +225,10 @@ class VirtualFile:
                 default.
         """
         self.lines[at:at] = new
-        passed = False
-        moved = []
-        for slot in self.state.slots:
-            passed = passed or slot is before
-            behind = slot.at > at or (slot.at == at and (before is None or passed))
-            moved.append(replace(slot, at=slot.at + len(new)) if behind else slot)
-        self.state.slots = moved
+        slots = self.state.slots
+        first = slots.index(before) if before else bisect_left(slots, at, key=lambda each: each.at)
+        moved = [replace(slot, at=slot.at + len(new)) for slot in slots[first:]]
+        self.state.slots = slots[:first] + moved
         self._shift(at, len(new))
         self._forget()
 
@@ -241,7 +241,7 @@ class VirtualFile:
         """Returns the range of lines to remove with a unit, so that its neighbours stay separated.
 
         Blank lines below go along where there are some above, or nothing; with an entry, the line
-        between it and the next one, or the one before.
+        between it and the next one, or the one before. Called in `cutting()`.
         """
         start, end = unit.start, unit.end
         above = start == front_lines(self.lines) or is_blank(self.lines[start - 1])
@@ -254,54 +254,74 @@ class VirtualFile:
                 below += 1  # the line between two entries goes with the one above it
             elif start and is_divider(self.lines[start - 1]):
                 start -= 1
-        divided = any(start < slot.at < below for slot in self.state.slots)
+        at = bisect_right(self._gaps, self._origins[start])
+        divided = at < len(self._gaps) and self._gaps[at] <= self._origins[below - 1]
         return (start, below) if above and not divided else (unit.start, end)
 
+    @contextmanager
+    def cutting(self) -> Iterator[None]:
+        """Lets lines be cut out, the last ones first; slots and memories move along at the end."""
+        self._origins = [*range(len(self.lines))]
+        self._gaps = sorted(slot.at for slot in self.state.slots)
+        yield
+        slots = sorted([*self.state.slots, *reversed(self._new_slots)], key=lambda slot: slot.at)
+        self.state.slots = [replace(s, at=bisect_left(self._origins, s.at)) for s in slots]
+        if anchors := self._anchors:
+            self._anchors = {n: anchors[at] for n, at in enumerate(self._origins) if at in anchors}
+        self._new_slots.clear()
+        self._forget()
+
     def cut(self, start: int, end: int, slot: HiddenSlot) -> None:
-        """Takes lines out of the file and puts a slot in their place.
+        """Takes lines out of the file and puts a slot in their place; called in `cutting()`.
 
         Args:
             start: Index of the first line.
             end: Index after the last one.
             slot: Its place is set here.
         """
+        for at in range(start, end):
+            (self._anchors or {}).pop(at, None)
         del self.lines[start:end]
-        gone = end - start
-        above = [each for each in self.state.slots if each.at <= start]
-        below = [replace(e, at=max(start, e.at - gone)) for e in self.state.slots if e.at > start]
-        self.state.slots = [*above, replace(slot, at=start), *below]
-        self._shift(end, -gone, range(start, end))
+        del self._origins[start:end]
+        insort(self._gaps, start)
+        self._new_slots.append(replace(slot, at=start))
         self._forget()
 
-    def put_back(self, slot: HiddenSlot, text: str, *, apart: bool = False) -> None:
-        """Puts the lines of a slot back, and drops the slot.
+    def put_back(self, texts: Mapping[str, str], *, apart: bool = False) -> None:
+        """Puts the lines of slots back, and drops the slots.
 
         Args:
-            slot: One of this file.
-            text: Lines of the slot, with the lines that left together with them.
+            texts: Lines of each slot, with those that left together with them, by `natural`.
             apart: Whether to put blank lines between these lines and their neighbours.
         """
-        at = self.state.slots.index(slot)
-        rest = self.state.slots[at + 1 :]
-        new = split_lines(text)
-        place = min(slot.at, len(self.lines))
-        if apart and place < len(self.lines) and not is_blank(self.lines[place]):
-            new = [*new[:-1], new[-1].rstrip("\r\n") + self.end, self.end]
-        above = len(split_lines(slot.before))
-        if apart and place and not is_blank(self.lines[place - 1]):
-            new, above = [self.end, *new], above + 1
-        if place and not self.lines[place - 1].endswith(("\n", "\r")):
-            self._end_line(place - 1)
-        if new and place < len(self.lines) and not new[-1].endswith(("\n", "\r")):
-            new[-1] += self.end
-        self.lines[place:place] = new
-        self.state.slots = [
-            *self.state.slots[:at],
-            *(replace(each, at=each.at + len(new)) for each in rest),
-        ]
-        self._shift(place, len(new))
-        if slot.kind != "line":
-            self.anchor(place + above, slot.id)
+        old, end, done, known = self.lines, self.end, 0, self._anchors or {}
+        slots: list[HiddenSlot] = []
+        anchors: dict[int, str] = {}
+        self.lines = []
+        for slot in [*self.state.slots, None]:
+            place = min(slot.at, len(old)) if slot else len(old)
+            for at in range(done, place):
+                if at in known:
+                    anchors[len(self.lines) + at - done] = known[at]
+            self.lines += old[done:place]
+            done = place
+            if slot is None or slot.natural not in texts:
+                slots += [replace(slot, at=len(self.lines))] if slot else []
+                continue
+            new, above = split_lines(texts[slot.natural]), len(split_lines(slot.before))
+            if apart and place < len(old) and not is_blank(old[place]):
+                new = [*new[:-1], new[-1].rstrip("\r\n") + end, end]
+            if apart and self.lines and not is_blank(self.lines[-1]):
+                new, above = [end, *new], above + 1
+            if self.lines and not self.lines[-1].endswith(("\n", "\r")):
+                self._end_line(len(self.lines) - 1)
+            if new and place < len(old) and not new[-1].endswith(("\n", "\r")):
+                new[-1] += end
+            if slot.kind != "line":
+                anchors[len(self.lines) + above] = slot.id
+            self.lines += new
+        self.state.slots = slots
+        self._anchors = anchors if self._anchors is not None else None
         self._forget()
 
     def _end_line(self, at: int) -> None:

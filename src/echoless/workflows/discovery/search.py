@@ -307,7 +307,7 @@ def _counted(listed: ListedStore, budget: _Budget, *, certain: bool) -> Sequence
     """Returns stores with their kind and the number of their memories, or why none is listed.
 
     Args:
-        listed: With the kind of the table, which may be `RECOGNISED`.
+        listed: With the kind of the table, which may be empty.
         budget: Bytes that may still be opened.
         certain: Whether the place alone says whose store it is.
     """
