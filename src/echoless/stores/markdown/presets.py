@@ -118,8 +118,7 @@ def agents_of(root: Path, path: str, front: str) -> frozenset[str]:
     agents: set[str] = set()
     whole = f"{root.as_posix()}/{path}"
     for each in _LOADED if _LOADED_FILES.fullmatch(whole) else ():
-        fits = re.fullmatch(rf"(.*?/)(?:{each.files})", whole)
-        if fits is None:
+        if not (fits := re.fullmatch(rf"(.*?/)(?:{each.files})", whole)):
             continue
         below = Path(fits.group(1))
         folder = below.relative_to(root).as_posix() if root in below.parents else ""

@@ -36,7 +36,7 @@ from echoless.stores.markdown.presets import (
     preset_of_folder,
 )
 from echoless.stores.markdown.state import State
-from echoless.stores.markdown.store_files import Session, budget_remarks, import_remarks
+from echoless.stores.markdown.store_files import Session, budget_remark, import_remarks
 from echoless.stores.markdown.topics import FileMemories
 from echoless.stores.markdown.tree import LARGEST, Tree, has_notes, listing_of
 from echoless.stores.markdown.unit_memory import UnitReading
@@ -241,12 +241,13 @@ class MarkdownStore(StoreKind, BesideSidecar):
             "file": " What different files say is reported, never hidden (?scope=folder does).",
         }
         one = self._of_files or (self._tree.only and self._reading.scope == "file")
-        scope = "" if one else scopes.get(self._reading.scope, "")
-        said = [f"Read as {self.preset.name}: {self.preset.says}.{scope}"]
+        more = "" if one else scopes.get(self._reading.scope, "")
+        more += budget_remark(self._session)
+        said = [f"Read as {self.preset.name}: {self.preset.says}.{more}"]
         if isinstance(self._memories, FileMemories):
             said += self._memories.remarks()
         else:
-            said += import_remarks(self._session) + budget_remarks(self._session)
+            said += import_remarks(self._session)
         said += [
             f"{each} leads out of {self._root}; it is not followed." for each in listing.outside
         ]

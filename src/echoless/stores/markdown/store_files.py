@@ -267,14 +267,14 @@ def import_remarks(session: Session) -> list[str]:
     ]
 
 
-def budget_remarks(session: Session) -> list[str]:
+def budget_remark(session: Session) -> str:
     """Returns how full each file is of which its program takes so many characters."""
-    said = []
+    said = ""
     for path, most in session.reading.preset.budgets.items():
         if path in session.tree.paths:
-            texts = [unit.content for unit in session.virtual(path).document.units]
+            texts = (unit.content for unit in session.virtual(path).document.units)
             share = 100 * len(f"\n{DIVIDER}\n".join(texts)) / most
-            said.append(f"{path} takes {share:.0f} % of {most:,} characters.")
+            said += f" {path} takes {share:.0f} % of {most:,} characters."
     return said
 
 
