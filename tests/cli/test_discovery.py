@@ -12,8 +12,8 @@ from click.testing import Result
 
 from echoless.core import plugins
 from echoless.core.errors import MissingExtra
+from echoless.stores import places
 from echoless.stores.jsonl import JsonlStore
-from echoless.workflows.discovery import places
 
 Call = Callable[..., Result]
 
@@ -46,7 +46,7 @@ def home(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in os.environ:
         if name.startswith("XDG_") or name in {"CLAUDE_CONFIG_DIR", "CODEX_HOME"}:
             monkeypatch.delenv(name)
-    own = tuple(row for row in places.USER_PLACES if row.base.root in {"home", "data"})
+    own = tuple(row for row in places.USER_PLACES if row.base and row.base.root in {"home", "data"})
     monkeypatch.setattr(places, "USER_PLACES", own)
     group = plugins._group
 

@@ -93,6 +93,23 @@ class TestRules(TestObservations):
         return Memory(id=memory.id, content=memory.content, namespace=name)
 
 
+class TestFolderOfRules(TestRules):
+    """A folder of rules is read like the rules of a project."""
+
+    PRESET, FIRST = "rules", "rules.md"
+
+    def url(self, folder: Path) -> str:
+        return f"markdown:///{folder}/rules?preset={self.PRESET}"
+
+    def kept(self, memory: Memory) -> Memory:
+        name = f"{memory.namespace.partition('/')[0]}.md" if memory.namespace else self.FIRST
+        return Memory(id=memory.id, content=memory.content, namespace=name)
+
+
+class TestLetta(TestFolderOfRules):
+    PRESET, FIRST = "letta", "system/human.md"
+
+
 class TestDailyNotes(StoreConformance):
     """A day is all that a daily note knows of the time, and no scope."""
 
@@ -109,6 +126,32 @@ class TestDailyNotes(StoreConformance):
 
     def listed(self, *ids: str) -> list[str]:
         return sorted(ids)
+
+
+class TestEntries(StoreConformance):
+    """An entry is a text alone, and both files are one scope."""
+
+    PRESET = "hermes"
+
+    def url(self, folder: Path) -> str:
+        return f"markdown:///{folder}/memories?preset={self.PRESET}"
+
+    def kept(self, memory: Memory) -> Memory:
+        return Memory(id=memory.id, content=memory.content)
+
+    def test_scope_narrows_by_namespace_time_and_number(self, tmp_path: Path) -> None:
+        self.fill(tmp_path, self.as_stored(*(simple(n) for n in range(1, 7))))
+        with self.open(tmp_path) as store:
+            assert store.namespaces() == {"": 6}
+            assert [m.id for m in store.scan(Scope(limit=2))] == ["m-1", "m-2"]
+
+
+class TestEntriesOfPi(TestEntries):
+    PRESET = "pi-hermes"
+
+
+class TestMemories(TestEntries):
+    PRESET = "memories"
 
 
 class TestTopicFiles(StoreConformance):
@@ -143,6 +186,13 @@ class TestTopicFiles(StoreConformance):
             ):
                 assert [m.id for m in store.scan(scope)] == expected
                 assert store.count(scope) == len(expected)
+
+
+class TestSerena(TestTopicFiles):
+    """A file a memory, without an index."""
+
+    def url(self, folder: Path) -> str:
+        return f"markdown:///{folder}/memories?preset=serena"
 
 
 def test_fields_that_markdown_cannot_hold_are_refused_by_name(tmp_path: Path) -> None:

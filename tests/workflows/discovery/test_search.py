@@ -10,8 +10,9 @@ import pytest
 
 from echoless import Memory, import_into, open_store
 from echoless.core import plugins
+from echoless.stores import places
 from echoless.stores.jsonl import JsonlStore
-from echoless.workflows.discovery import places, search
+from echoless.workflows.discovery import search
 from echoless.workflows.discovery.search import Discovery, discover, project_of
 
 
@@ -51,7 +52,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in [name for name in os.environ if name.startswith("XDG_")]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(project)
-    own = tuple(row for row in places.USER_PLACES if row.base.root in {"home", "data"})
+    own = tuple(row for row in places.USER_PLACES if row.base and row.base.root in {"home", "data"})
     monkeypatch.setattr(places, "USER_PLACES", own)
     return home
 

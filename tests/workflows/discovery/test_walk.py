@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from echoless.stores.places import PROJECT_PLACES, StorePlace
 from echoless.workflows.discovery import walk
-from echoless.workflows.discovery.places import PROJECT_PLACES, ProjectPlace
 from echoless.workflows.discovery.walk import Passed, extent_of, matches_below
 
 
@@ -164,7 +164,7 @@ def test_whatever_the_tree_all_matches_lie_in_it_in_one_order(
 def test_the_first_row_that_matches_counts(tmp_path: Path) -> None:
     write(tmp_path, "memory.jsonl")
     ((place),) = [each.place for each in matches_below(tmp_path, PROJECT_PLACES, Passed())]
-    assert isinstance(place, ProjectPlace)
+    assert isinstance(place, StorePlace)
     assert place.scheme == "mcp-memory"
 
 

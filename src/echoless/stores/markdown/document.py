@@ -42,6 +42,13 @@ _LISTS: Final[dict[str, Kind]] = {"bullet_list_open": "bullet", "ordered_list_op
 DIVIDER: Final = "\u00a7"
 """Line between the entries of a memory file of Hermes (hermes-agent 0.19, `tools/memory_tool.py`,
 `ENTRY_DELIMITER`), which are plain text of any number of lines."""
+_MONTH: Final = r"(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]*\.?"
+_DAY: Final = re.compile(
+    rf"\d{{4}}-\d\d-\d\d|(?:\w+day,? )?"
+    rf"(?:{_MONTH} \d{{1,2}}\w*,?|\d{{1,2}}\w*\.? {_MONTH},?) \d{{4}}\b"
+)
+_DATE: Final = re.compile(r"([*_])([^*_]+)\1\s*")
+"""A line in italics that may be the date of what follows: so OpenClaw writes its diary."""
 _FENCES: Final = {"---": {"---", "..."}, "+++": {"+++"}, ";;;": {";;;"}}
 """Lines that end a block of metadata, by the line that begins it (gohugo.io, front matter)."""
 _FIELD: Final = re.compile(r"(?:[A-Za-z_][\w-]*|\"[^\"]*\"):(?:\s|$)")
@@ -176,6 +183,11 @@ _BOLD: Final = re.compile(r"(\*\*|__)[^*\n]{1,100}\1:?")
 """A paragraph that stands for a heading."""
 
 
+def is_day(heading: str) -> bool:
+    """Returns whether a heading begins with a day: `2026-04-12`, `April 12, 2026 at 2:00 AM`."""
+    return _DAY.match(heading.strip()) is not None
+
+
 def is_divider(line: str) -> bool:
     """Returns whether a line stands between two entries."""
     return line.rstrip("\r\n") == DIVIDER
@@ -201,8 +213,13 @@ def _parser() -> markdown_it.MarkdownIt:
     return parser
 
 
-def read(lines: Sequence[str]) -> Document:
-    """Divides the lines of a text into units."""
+def read(lines: Sequence[str], *, dated: bool = False) -> Document:
+    """Divides the lines of a text into units.
+
+    Args:
+        lines: Of the text.
+        dated: Whether a line in italics with a day is a heading.
+    """
     front = front_lines(lines)
     body = ["\n"] * front + list(lines[front:])
     if body and not front:
@@ -217,9 +234,11 @@ def read(lines: Sequence[str]) -> Document:
         assert token is not None
         assert token.map is not None
         start, end = token.map
-        if kind is None:
-            level, bold, lead = int(token.tag[1:]), "", ""
-            path = [each for each in path if each[0] < level] + [(level, token.content)]
+        day = _DATE.fullmatch(body[start]) if dated and end == start + 1 else None
+        if kind is None or (day and is_day(day.group(2))):
+            level, text = (7, day.group(2)) if day else (int(token.tag[1:]), token.content)
+            bold = lead = ""
+            path = [each for each in path if each[0] < level] + [(level, text)]
             headings.append(MarkdownHeading(start, end, level, tuple(text for _, text in path)))
             continue
         while end > start and is_blank(body[end - 1]):

@@ -19,6 +19,7 @@ from urllib.parse import unquote
 
 from echoless.core.errors import StoreError
 from echoless.core.model import Json, Memory
+from echoless.core.wording import count
 from echoless.stores.markdown import front_matter
 from echoless.stores.markdown.document import front_blocks, front_lines, split_lines
 from echoless.stores.markdown.front_matter import FrontMatter
@@ -289,26 +290,22 @@ def index_remarks(text: str, files: Sequence[str]) -> list[str]:
     ]
     missing = sorted({each.path for each in listed} - set(files))
     if missing:
-        said.append(f"{INDEX} names {_count(missing, 'missing file')}: {_some(missing)}.")
+        said.append(f"{INDEX} names {count(len(missing), 'missing file')}: {_some(missing)}.")
     unlisted = sorted(set(files) - {each.path for each in listed})
     if unlisted:
-        said.append(f"{INDEX} does not name {_count(unlisted, 'file')}: {_some(unlisted)}.")
+        said.append(f"{INDEX} does not name {count(len(unlisted), 'file')}: {_some(unlisted)}.")
     titles = [each.title for each in listed]
     twice = sorted({title for title in titles if title and titles.count(title) > 1})
     if twice:
-        said.append(f"{INDEX} has {_count(twice, 'title')} more than once: {_some(twice)}.")
+        said.append(f"{INDEX} has {count(len(twice), 'title')} more than once: {_some(twice)}.")
     at = {each.at for each in listed}
     other = [n for n, line in enumerate(lines) if n not in at and line.lstrip()[:2] in {"- ", "* "}]
     if other:
         said.append(
-            f"{_count(other, 'line')} of {INDEX} lead to no file; they are not read as memories. "
-            "?preset=notes reads them, and the files, bullet by bullet."
+            f"{count(len(other), 'line')} of {INDEX} lead to no file; they are not read as "
+            "memories. ?preset=notes reads them, and the files, bullet by bullet."
         )
     return said
-
-
-def _count(items: Sequence[object], name: str) -> str:
-    return f"{len(items):,} {name}{'' if len(items) == 1 else 's'}"
 
 
 def _some(items: Sequence[str]) -> str:

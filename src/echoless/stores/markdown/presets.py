@@ -1,10 +1,6 @@
 """Presets of the Markdown store: which files are read, what is a memory, what its scope is.
 
-Sources of the layouts: Claude Code (code.claude.com/docs/en/memory: `MEMORY.md` is an index of
-which the first 200 lines or 25 KB are loaded, topic files have front matter), AGENTS.md
-(agents.md), Cursor (docs.cursor.com, rules), OpenClaw (docs.openclaw.ai/concepts/memory), Codex
-(developers.openai.com/codex/memories), basic-memory (docs/NOTE-FORMAT.md of its repository),
-Obsidian (help.obsidian.md).
+Presets, places and who loads them are data, each with its source, in `stores/places.toml`.
 
 The location of a Markdown store: `PATH?scope=heading&hide=archive&preset=NAME`.
 """
@@ -12,24 +8,25 @@ The location of a Markdown store: `PATH?scope=heading&hide=archive&preset=NAME`.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 from urllib.parse import unquote
 
 from echoless.core.errors import InputError, StoreError, UsageError
+from echoless.stores import places
 from echoless.stores.files import read_bytes
-from echoless.stores.markdown.document import front_lines, split_lines
+from echoless.stores.markdown.document import front_lines, is_divider, split_lines
 
-Grain = Literal["file", "unit"]
+Grain = Literal["file", "unit", "entry"]
 ScopeBy = Literal["heading", "file", "folder"]
 
 SUFFIXES: Final = (".md", ".mdc", ".markdown")
-RULE_FILES: Final = frozenset({".cursorrules", ".windsurfrules", ".clinerules", ".goosehints"})
-"""Files of Markdown whose names have no suffix."""
 INDEX: Final = "MEMORY.md"
+ENTRY_FILES: Final = frozenset({INDEX, "USER.md"})
+"""Files whose entries may have a line between them, whoever wrote them."""
 ARCHIVE: Final = ".echoless-archive"
 """Folder of what is hidden. Programs that index a folder leave out those that begin with a dot:
 basic-memory (`DEFAULT_IGNORE_PATTERNS` in basic_memory/ignore_utils.py of 0.24.1), Obsidian
@@ -37,16 +34,9 @@ basic-memory (`DEFAULT_IGNORE_PATTERNS` in basic_memory/ignore_utils.py of 0.24.
 EARLIER_ARCHIVE: Final = "archive"
 """Where versions up to 0.2 put it; it goes on being read."""
 ARCHIVES: Final = (ARCHIVE, EARLIER_ARCHIVE)
-SHOWN_FOLDERS: Final = frozenset({".cursor", ".github", ".claude"})
-"""Folders that are read although their names begin with a dot."""
 _SKIPPED: Final = frozenset({"node_modules", "__pycache__"})
 
 _DATED: Final = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})[^/]*\.md$")
-_MONTH: Final = r"(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]*\.?"
-_DAY: Final = re.compile(
-    rf"\d{{4}}-\d\d-\d\d|(?:\w+day,? )?"
-    rf"(?:{_MONTH} \d{{1,2}}\w*,?|\d{{1,2}}\w*\.? {_MONTH},?) \d{{4}}\b"
-)
 _LINKED: Final = re.compile(r"^\s*[-*+]\s+\[[^\]]*\]\([^)]+\.md\)", re.MULTILINE)
 _HEAD_BYTES: Final = 65_536
 
@@ -59,121 +49,54 @@ class Preset:
         name: As in `?preset=NAME`.
         says: What it is for, half a sentence.
         files: Patterns (`re.fullmatch`) of the paths that are read, relative to the folder.
-        grain: Whether a memory is a file, or a bullet or block.
+        grain: Whether a memory is a file, a bullet or block, or an entry between dividers.
         scope: What separates memories that are never compared, unless the URL says otherwise.
         by_file: Whether two files are two scopes, where headings are.
         index: File with a line for each memory file; empty for none.
         observations: Whether bullets are written `- [category] text #tag (context)`.
         new_file: Where a new bullet goes that names no file.
+        rules: Whether it is one of rules that people write for agents.
+        budgets: Characters that the program puts into a file, by its path.
     """
 
     name: str
     says: str
-    files: tuple[str, ...]
+    files: Sequence[str]
     grain: Grain = "unit"
     scope: ScopeBy = "heading"
     by_file: bool = True
     index: str = ""
     observations: bool = False
     new_file: str = "notes.md"
+    rules: bool = False
+    budgets: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def reads(self, path: str) -> bool:
         """Returns whether a file belongs to the store, by its path in the folder."""
         return path != self.index and any(re.fullmatch(each, path) for each in self.files)
 
 
-_ANY: Final = r".*\.(?:md|markdown)"
-_RULES: Final = (
-    r"(?:.*/)?(?:CLAUDE|CLAUDE\.local|AGENTS|AGENTS\.override|GEMINI)\.md",
-    r"(?:.*/)?\.cursor/rules/.*\.mdc",
-    r"\.github/copilot-instructions\.md",
-    r"\.github/instructions/.*\.md",
-    r"\.claude/rules/.*\.md",
-    r"memory-bank/.*\.md",
-)
+_RULES: Final = {name for name, each in places.PRESETS.items() if each.get("rules")}
+RULES: Final = tuple(place for place in places.IN_PROJECTS if place.preset in _RULES)
+"""Rows of rules that people write for agents."""
+_NAMES: Final = {place.path for place in RULES if re.fullmatch(r"\.\w+", place.path)}
+"""Files of Markdown whose names have no suffix."""
+_SHOWN: Final = {place.path.partition("/")[0] for place in RULES if place.path.startswith(".")}
+"""Folders that are read although their names begin with a dot."""
 
-PRESETS: Final[dict[str, Preset]] = {
-    each.name: each
-    for each in (
-        Preset("claude-memory", "memory folder of Claude Code", (_ANY,), "file", index=INDEX),
-        Preset(
-            "agent-rules",
-            "CLAUDE.md, AGENTS.md, GEMINI.md, rules of Cursor and Copilot, memory-bank/",
-            _RULES,
-            scope="file",
-            new_file="AGENTS.md",
-        ),
-        Preset(
-            "cursor-rules",
-            "a folder with rules of Cursor",
-            (r".*\.mdc",),
-            scope="file",
-            new_file="notes.mdc",
-        ),
-        Preset("memory-bank", "a memory bank", (_ANY,), scope="file", new_file="activeContext.md"),
-        Preset(
-            "openclaw",
-            "workspace of OpenClaw: MEMORY.md and daily notes in memory/",
-            (r"MEMORY\.md", r"memory\.md", r"DREAMS\.md", r"memory/.*\.md"),
-            scope="folder",
-            by_file=False,
-            new_file=INDEX,
-        ),
-        Preset(
-            "codex",
-            "memories of Codex: MEMORY.md, memory_summary.md, raw_memories.md",
-            (r"MEMORY\.md", r"memory_summary\.md", r"raw_memories\.md"),
-            scope="file",
-            new_file=INDEX,
-        ),
-        Preset("basic-memory", "notes of basic-memory", (_ANY,), scope="file", observations=True),
-        Preset("obsidian", "vault of Obsidian", (_ANY,), observations=True),
-        Preset("notes", "any other Markdown", (_ANY, r".*\.mdc")),
-    )
+
+def _below(rows: Iterable[places.StorePlace]) -> str:
+    """Returns the regular expression of the files of some rows, below any folder."""
+    return rf"(?:.*/)?(?:{'|'.join(place.files for place in rows)})"
+
+
+PRESETS: Final = {
+    name: Preset(name, **{"files": [_below(RULES)], **fields})
+    for name, fields in places.PRESETS.items()
 }
-
-
-class Loading(NamedTuple):
-    """Files that an agent loads by itself.
-
-    Attributes:
-        agent: Its name.
-        files: Pattern (`re.fullmatch`) of their paths, from the folder on in which it works.
-        always: Whether the agent loads them always, or only if a field in them says so.
-    """
-
-    agent: str
-    files: str
-    always: bool = True
-
-
-LOADED: Final = (
-    Loading("claude", r"(?:\.claude/)?CLAUDE\.md|\.claude/rules/.*\.md"),
-    Loading(
-        "claude", r"CLAUDE\.local\.md|\.claude/(?:agents|commands|skills)/.*\.md", always=False
-    ),
-    Loading("agents.md", r"AGENTS\.md"),
-    Loading("agents.md", r"AGENTS\.override\.md", always=False),
-    Loading("gemini", r"GEMINI\.md"),
-    Loading("cursor", r"\.cursorrules"),
-    Loading("cursor", r"\.cursor/rules/.*\.mdc", always=False),
-    Loading("copilot", r"\.github/copilot-instructions\.md"),
-    Loading("copilot", r"\.github/instructions/.*\.md", always=False),
-    Loading("windsurf", r"\.windsurfrules|\.windsurf/rules/.*\.md"),
-    Loading("cline", r"\.clinerules(?:/.*\.md)?"),
-    Loading("goose", r"\.goosehints"),
-    Loading("kiro", r"\.kiro/steering/.*\.md"),
-    Loading("trae", r"\.trae/rules/.*\.md"),
-    Loading("junie", r"\.junie/(?:guidelines|AGENTS)\.md"),
-    Loading("memory", r"MEMORY\.md|memory_summary\.md"),
-)
-"""Which agent loads which files by itself. Sources, each with the fields that limit it:
-code.claude.com/docs/en/memory (`paths`; a file below works for its folder; `CLAUDE.local.md` is one
-person's), agents.md, geminicli.com/docs (GEMINI.md), docs.cursor.com/context/rules (`alwaysApply`,
-`globs`), docs.github.com, custom instructions (`applyTo`), docs.windsurf.com, rules (`trigger`),
-docs.cline.bot, rules (`paths`), kiro.dev/docs/steering (`inclusion`, `fileMatchPattern`),
-docs.trae.ai, jetbrains.com/help/junie; `memory`: whoever keeps memories beside an index."""
-FOLLOWING: Final = ("claude", "gemini")
+_LOADED: Final = tuple(place for place in places.IN_PROJECTS if place.agent)
+_LOADED_FILES: Final = re.compile(_below(_LOADED))
+FOLLOWING: Final = tuple(place.agent for place in places.IN_PROJECTS if place.imports)
 """Agents that load what a file imports by `@path`."""
 _GLOBS: Final = ("globs", "paths", "applyTo", "fileMatchPattern")
 _ALWAYS: Final = {"alwaysApply": "true", "trigger": "always_on", "inclusion": "always"}
@@ -193,9 +116,9 @@ def agents_of(root: Path, path: str, front: str) -> frozenset[str]:
         front: Front matter of the file.
     """
     agents: set[str] = set()
-    for each in LOADED:
-        fits = re.fullmatch(rf"(.*?/)(?:{each.files})", f"{root.as_posix()}/{path}")
-        if fits is None:
+    whole = f"{root.as_posix()}/{path}"
+    for each in _LOADED if _LOADED_FILES.fullmatch(whole) else ():
+        if not (fits := re.fullmatch(rf"(.*?/)(?:{each.files})", whole)):
             continue
         below = Path(fits.group(1))
         folder = below.relative_to(root).as_posix() if root in below.parents else ""
@@ -251,22 +174,17 @@ def preset_named(name: str) -> Preset:
 
 def is_read_folder(name: str) -> bool:
     """Returns whether a folder of that name is looked into."""
-    return name not in _SKIPPED and (not name.startswith(".") or name in SHOWN_FOLDERS)
+    return name not in _SKIPPED and (not name.startswith(".") or name in _SHOWN)
 
 
 def is_markdown(path: Path) -> bool:
     """Returns whether a file is Markdown by its name."""
-    return path.suffix.lower() in SUFFIXES or path.name in RULE_FILES
+    return path.suffix.lower() in SUFFIXES or path.name in _NAMES
 
 
 def is_archived(path: str) -> bool:
     """Returns whether a path leads into the archive."""
     return path.partition("/")[0] in ARCHIVES and "/" in path
-
-
-def is_day(heading: str) -> bool:
-    """Returns whether a heading begins with a day: `2026-04-12`, `April 12, 2026 at 2:00 AM`."""
-    return _DAY.match(heading.strip()) is not None
 
 
 def is_written(path: str, only: str) -> bool:
@@ -293,10 +211,22 @@ def date_of(path: str) -> str | None:
     return dated.group(1) if dated else None
 
 
+def _preset_of_place(*paths: Path) -> Preset | None:
+    """Returns the preset of the first documented place that one of some paths is, or None."""
+    for place in (*places.IN_PROJECTS, *places.USER_PLACES):
+        if place.preset and any(path.match(place.below_home) for path in paths):
+            return PRESETS[place.preset]
+    return None
+
+
 def preset_of_file(path: Path) -> Preset:
-    """Returns the preset of one file, by its name and beginning."""
-    if path.suffix == ".mdc" or path.name in RULE_FILES or PRESETS["agent-rules"].reads(path.name):
+    """Returns the preset of one file, by its place, name and beginning."""
+    if preset := _preset_of_place(path, path.parent):
+        return preset
+    if path.suffix == ".mdc":
         return PRESETS["agent-rules"]
+    if path.name in ENTRY_FILES and _divided(path):
+        return PRESETS["hermes"]
     if date_of(path.name):
         return PRESETS["openclaw"]
     return PRESETS["basic-memory"] if "permalink:" in _front(path) else PRESETS["notes"]
@@ -310,13 +240,17 @@ def preset_of_folder(folder: Path, paths: Collection[str]) -> Preset:
         paths: Markdown files in it, relative to it.
     """
     top = {path for path in paths if "/" not in path}
+    if preset := _preset_of_place(folder):
+        return preset
     if any(path.startswith("memory/") and date_of(path) for path in paths):
         return PRESETS["openclaw"]
     if top & {"memory_summary.md", "raw_memories.md"}:
         return PRESETS["codex"]
+    if {*paths} <= ENTRY_FILES and any(_divided(folder / path) for path in top):
+        return PRESETS["hermes"]
     if INDEX in top and _is_index(folder, sorted(top - {INDEX})):
         return PRESETS["claude-memory"]
-    if folder.name == "memory-bank" or {"projectbrief.md", "activeContext.md"} <= top:
+    if {"projectbrief.md", "activeContext.md"} <= top:
         return PRESETS["memory-bank"]
     if (folder / ".obsidian").is_dir():
         return PRESETS["obsidian"]
@@ -333,6 +267,11 @@ def _is_index(folder: Path, others: list[str]) -> bool:
     if _LINKED.search(_head(folder / INDEX)):
         return True
     return any(re.search(r"^(name|description):", _front(folder / o), re.MULTILINE) for o in others)
+
+
+def _divided(path: Path) -> bool:
+    """Returns whether there are entries with a line between them."""
+    return any(map(is_divider, split_lines(_head(path))))
 
 
 def _front(path: Path) -> str:

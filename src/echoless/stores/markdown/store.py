@@ -36,7 +36,7 @@ from echoless.stores.markdown.presets import (
     preset_of_folder,
 )
 from echoless.stores.markdown.state import State
-from echoless.stores.markdown.store_files import Session, import_remarks
+from echoless.stores.markdown.store_files import Session, budget_remark, import_remarks
 from echoless.stores.markdown.topics import FileMemories
 from echoless.stores.markdown.tree import LARGEST, Tree, has_notes, listing_of
 from echoless.stores.markdown.unit_memory import UnitReading
@@ -69,6 +69,7 @@ class MarkdownStore(StoreKind, BesideSidecar):
         self._hiding = location.hide
         self._tree = Tree(self._root, preset, only)
         self._reading = UnitReading(preset, scope, single, _new_file(preset, path))
+        self._of_files = self._reading.is_of_files
         self._record = commit.record_of(path)
         self._staging = False
         self._named: dict[str, str] = {}
@@ -199,8 +200,10 @@ class MarkdownStore(StoreKind, BesideSidecar):
         if changed or self._side is None or written != self._state_text:
             self._side = None  # until all was read
             self._session = Session(self._tree, state, self._reading, self._hiding)
-            of_files = self._reading.is_of_files
-            self._side = FileMemories(self._session) if of_files else UnitMemories(self._session)
+            # bullets that were hidden when the files were read as notes come back as bullets
+            self._of_files = self._of_files and state.marks().keys() <= state.moved.keys()
+            kind = FileMemories if self._of_files else UnitMemories
+            self._side = kind(self._session)
             self._state_text = written
 
     def _fresh(self) -> None:
@@ -237,9 +240,10 @@ class MarkdownStore(StoreKind, BesideSidecar):
             "heading": " What different headings say is reported, never hidden (?scope=file does).",
             "file": " What different files say is reported, never hidden (?scope=folder does).",
         }
-        one = self._reading.is_of_files or (self._tree.only and self._reading.scope == "file")
-        scope = "" if one else scopes.get(self._reading.scope, "")
-        said = [f"Read as {self.preset.name}: {self.preset.says}.{scope}"]
+        one = self._of_files or (self._tree.only and self._reading.scope == "file")
+        more = "" if one else scopes.get(self._reading.scope, "")
+        more += budget_remark(self._session)
+        said = [f"Read as {self.preset.name}: {self.preset.says}.{more}"]
         if isinstance(self._memories, FileMemories):
             said += self._memories.remarks()
         else:
@@ -482,8 +486,8 @@ def _new_file(preset: Preset, path: Path) -> str:
     """Returns where new bullets go: the usual file, or the first of the folder where it lacks."""
     if path.is_file() or kind_of(path / preset.new_file) == "file":
         return preset.new_file
-    names = (name for name in listing_of(path).paths if "/" not in name and preset.reads(name))
-    return next(names, preset.new_file)
+    names = [name for name in listing_of(path).paths if "/" not in name and preset.reads(name)]
+    return min(names, key=lambda name: (name.startswith("."), name), default=preset.new_file)
 
 
 def _preset(location: MarkdownUrl, path: Path) -> Preset:

@@ -22,7 +22,7 @@ from echoless.core.model import Json
 from echoless.stores.files import read_bytes
 from echoless.stores.markdown import archive
 from echoless.stores.markdown.archive import ArchivedMemory, archive_of
-from echoless.stores.markdown.document import front_lines, read, split_lines
+from echoless.stores.markdown.document import DIVIDER, front_lines, read, split_lines
 from echoless.stores.markdown.presets import (
     EARLIER_ARCHIVE,
     FOLLOWING,
@@ -108,7 +108,8 @@ class Session:
         """Returns a file with its slots; an empty file if there is none."""
         if path not in self._virtual:
             text = self.tree.text(path) or ""
-            self._virtual[path] = VirtualFile(path, text, self.state.files.get(path))
+            state, preset = self.state.files.get(path), self.reading.preset
+            self._virtual[path] = VirtualFile(path, text, state, preset)
         return self._virtual[path]
 
     def paths(self) -> list[str]:
@@ -243,7 +244,6 @@ _IMPORT: Final = re.compile(r"(?:^|(?<=\s))@((?:~/|\.{0,2}/)?[\w./-]*[\w-]\.?[\w
 _CODE: Final = re.compile(r"`[^`\n]*`")
 _HOPS: Final = 5
 """Longest chain of imports that is followed."""
-_PRESETS: Final = frozenset({"agent-rules", "memory-bank", "cursor-rules"})
 
 
 def imports_of(text: str) -> list[str]:
@@ -258,13 +258,24 @@ def imports_of(text: str) -> list[str]:
 
 def import_remarks(session: Session) -> list[str]:
     """Returns one sentence for each imported file, which says whether it is missing."""
-    if session.reading.preset.name not in _PRESETS:
+    if not session.reading.preset.rules:
         return []
     listed = {_real_path(session.tree.root / each) for each in session.tree.paths}
     return [
         f"{path} imports @{name}{_became(real, read_here=real in listed)}"
         for path, name, real in _imports(session, session.tree.paths)
     ]
+
+
+def budget_remark(session: Session) -> str:
+    """Returns how full each file is of which its program takes so many characters."""
+    said = ""
+    for path, most in session.reading.preset.budgets.items():
+        if path in session.tree.paths:
+            texts = (unit.content for unit in session.virtual(path).document.units)
+            share = 100 * len(f"\n{DIVIDER}\n".join(texts)) / most
+            said += f" {path} takes {share:.0f} % of {most:,} characters."
+    return said
 
 
 def _real_path(path: Path) -> Path:

@@ -190,7 +190,8 @@ class FileMemories:
                 id_, f"{id_} {part}", where, start, "line", "", "", "", digest_of(text), mark
             )
             last = end == len(virtual.lines)
-            virtual.cut(start, end, slot)
+            with virtual.cutting():
+                virtual.cut(start, end, slot)
             if last:
                 virtual.unend()
             leaving.append(Leaving(slot, text, part))
@@ -232,8 +233,7 @@ class FileMemories:
                 virtual = self._touch()
                 text = self._session.fetch(self._index, slot, entry)
                 gone.append(entry)
-                own = next(each for each in virtual.state.slots if each.natural == slot.natural)
-                virtual.put_back(own, text)
+                virtual.put_back({slot.natural: text})
         self._session.from_archive(self._index, gone)
 
     def _drop_slots(self, id_: str) -> None:
@@ -295,8 +295,7 @@ class FileMemories:
         virtual = self._touch()
         slots = self._slots(virtual, memory.id)
         for slot, text in zip(slots, texts, strict=False):
-            own = next(each for each in virtual.state.slots if each.natural == slot.natural)
-            virtual.put_back(own, text)
+            virtual.put_back({slot.natural: text})
         if not slots and "raw" not in memory.native:
             virtual.append(texts or [file_memory.index_line(memory) + virtual.end])
 

@@ -14,9 +14,9 @@ from echoless.stores.files import Snapshot, is_below, is_text, place_in, read_by
 from echoless.stores.markdown.commit import Edit
 from echoless.stores.markdown.presets import (
     ARCHIVES,
-    SUFFIXES,
     Preset,
     is_archived,
+    is_markdown,
     is_read_folder,
     is_written,
 )
@@ -94,9 +94,9 @@ def _entries(folder: Path, above: str) -> Iterator[tuple[str, Path]]:
             elif is_read_folder(each.name) and name not in ARCHIVES:
                 yield from _entries(path, f"{name}/")
         elif each.is_symlink():
-            if path.suffix.lower() in SUFFIXES or path.is_dir():
+            if is_markdown(path) or path.is_dir():
                 yield name, path
-        elif path.suffix.lower() in SUFFIXES and each.is_file():
+        elif is_markdown(path) and each.is_file():
             yield name, path
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
 from echoless.core.model import IN_FORCE, STEP, UNDER, Memory, Promise
@@ -21,10 +22,11 @@ from echoless.stores.markdown.document import (
     MarkdownUnit,
     content_of,
     is_blank,
+    is_day,
     mark_of,
     split_lines,
 )
-from echoless.stores.markdown.presets import Preset, ScopeBy, date_of, is_day
+from echoless.stores.markdown.presets import Preset, ScopeBy, date_of, is_markdown
 
 _CATEGORY: Final = re.compile(r"\[([^\[\]()\n]{2,40})\](?!\()\s+")
 """One sign in the brackets is the state of a task."""
@@ -148,7 +150,7 @@ class UnitReading:
         day = (memory.created_at or "")[:10]
         daily = not self.preset.by_file and not self.single and date_of(f"{day}.md")
         path, headings = self.place(memory.namespace, day if daily else None)
-        if not self.single and self.preset.by_file and not path.endswith((".md", ".mdc")):
+        if not self.single and self.preset.by_file and not is_markdown(Path(path)):
             path, headings = self.new_file, (path, *headings)
         return Memory(
             id=memory.id,
@@ -201,7 +203,7 @@ class UnitReading:
             id=id_,
             content=statement(content) if observed else content,
             namespace=namespace,
-            type=_type(kind, content, observed=observed),
+            type=category_of(content) if observed else kind if kind in OPAQUE else "",
             tags=tags_of(content) if observed else (),
             created_at=None if self.preset.by_file or self.single else date_of(path),
             native={"raw": raw, UNDER: [*above, *([STEP] if kind == "number" else [])]},
@@ -260,12 +262,6 @@ def _lines(raw: str) -> list[str]:
     while lines and is_blank(lines[-1]):
         lines.pop()
     return lines
-
-
-def _type(kind: Kind, content: str, *, observed: bool) -> str:
-    if observed:
-        return category_of(content)
-    return kind if kind in OPAQUE else ""
 
 
 def written(content: str, mark: str, end: str) -> list[str]:

@@ -217,20 +217,23 @@ class UnitMemories:
     ) -> list[Leaving]:
         """Cuts units out, the last one first, and puts comments in their place where asked."""
         leaving = []
-        for placed in sorted(units, key=lambda each: -each.unit.start):
-            start, end = virtual.around(placed.unit)
-            text = "".join(virtual.lines[start:end])
-            commented = in_comments and "-->" not in text
-            slot = replace(
-                self._slot(virtual, placed, start, end),
-                where="comment" if commented else "archive",
-                mark=marks[placed.id],
-            )
-            virtual.cut(start, end, slot)
-            if commented:
+        parts = sorted(units, key=lambda each: -each.unit.start)
+        for some in [[each] for each in parts] if in_comments else [parts]:
+            with virtual.cutting():
+                for placed in some:
+                    start, end = virtual.around(placed.unit)
+                    text = "".join(virtual.lines[start:end])
+                    commented = in_comments and "-->" not in text and not virtual.has_entries
+                    slot = replace(
+                        self._slot(virtual, placed, start, end),
+                        where="comment" if commented else "archive",
+                        mark=marks[placed.id],
+                    )
+                    virtual.cut(start, end, slot)
+                    leaving.append(Leaving(slot, text))
+            if slot.where == "comment":
                 new = archive.comment(slot.id, text, about(slot), virtual.end)
                 virtual.stand_in(slot, new)
-            leaving.append(Leaving(slot, text))
         return leaving
 
     def _slot(self, virtual: VirtualFile, placed: PlacedUnit, start: int, end: int) -> HiddenSlot:
@@ -283,12 +286,11 @@ class UnitMemories:
         """Re-inserts lines at their place, or as separate paragraphs beside edited neighbours."""
         image = virtual.image()
         before = Counter(unit.content for unit in virtual.document.units)
-        for id_, text in texts.items():
-            virtual.put_back(virtual.slots[id_], text)
+        own = {virtual.slots[id_].natural: text for id_, text in texts.items()}
+        virtual.put_back(own)
         if virtual.edited and before - Counter(unit.content for unit in virtual.document.units):
             virtual.reset(image)
-            for id_, text in texts.items():
-                virtual.put_back(virtual.slots[id_], text, apart=True)
+            virtual.put_back(own, apart=True)
 
     # ------------------------------------------------------------------ writing
 
@@ -316,7 +318,8 @@ class UnitMemories:
         self._session.flush()
         self.forget()
         for memory in memories:
-            self._verify(memory)
+            if (written := self.memory(memory.id)) != memory:
+                raise refusal(memory, written)
 
     def _left(self, memory: Memory) -> bool:
         """Forgets the place of a removed unit where it is to stand elsewhere now."""
@@ -376,7 +379,7 @@ class UnitMemories:
             if lines is None:
                 new = self._session.reading.new_lines(memory)
                 lines = ["- " + "\n  ".join(new) + virtual.end]
-            virtual.put_back(slot, slot.before + "".join(lines) + slot.after)
+            virtual.put_back({slot.natural: slot.before + "".join(lines) + slot.after})
 
     def _add(self, memories: list[Memory]) -> None:
         """Adds new bullets at the ends of their sections."""
@@ -409,16 +412,6 @@ class UnitMemories:
                 virtual.anchor(start, memory.id)
             virtual.remember_added([m.id for m in some])
 
-    def _verify(self, memory: Memory) -> None:
-        """Refuses a memory that a file returns in another form.
-
-        Raises:
-            StoreError: The message names the first field that differs.
-        """
-        present = self.memory(memory.id)
-        if present != memory:
-            raise refusal(memory, present)
-
     def remove(self, ids: Iterable[str]) -> None:
         """Removes units; their places stay known."""
         wanted = set(ids)
@@ -449,12 +442,13 @@ class UnitMemories:
     def _remove_visible(self, path: str, units: list[PlacedUnit]) -> None:
         before = self._picture(path, {each.id for each in units})
         virtual = self._session.touch(path)
-        for placed in sorted(units, key=lambda each: -each.unit.start):
-            start, end = virtual.extent_of_added(placed)
-            last = end == len(virtual.lines)
-            virtual.cut(start, end, self._slot(virtual, placed, start, end))
-            if last:
-                virtual.unend()
+        with virtual.cutting():
+            for placed in sorted(units, key=lambda each: -each.unit.start):
+                start, end = virtual.extent_of_added(placed)
+                last = end == len(virtual.lines)
+                virtual.cut(start, end, self._slot(virtual, placed, start, end))
+                if last:
+                    virtual.unend()
         if self._picture(path, set()) != before:
             raise StoreError(
                 f"{units[0].id} cannot be taken out of {path} without changing what stands beside "

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import Final
 
@@ -20,6 +22,7 @@ from echoless.stores.markdown.document import (
     read_entries,
     split_lines,
 )
+from echoless.stores.markdown.presets import ENTRY_FILES, Preset
 from echoless.stores.markdown.state import (
     FileState,
     HiddenSlot,
@@ -29,8 +32,6 @@ from echoless.stores.markdown.state import (
     moved_along,
 )
 
-ENTRY_FILES: Final = frozenset({"MEMORY.md", "USER.md"})
-"""Files of Hermes whose entries have a line between them."""
 _DIGITS: Final = 12
 
 
@@ -52,15 +53,17 @@ class PlacedUnit:
 class VirtualFile:
     """Visible lines of a file, and the slots of its hidden lines."""
 
-    def __init__(self, path: str, text: str, state: FileState | None) -> None:
+    def __init__(self, path: str, text: str, state: FileState | None, preset: Preset) -> None:
         """Reads a text.
 
         Args:
             path: Of the file, relative to the folder.
             text: Its text.
             state: Recorded state of the file.
+            preset: Of the store.
         """
         self.path = path
+        self._preset = preset
         self._mark = "\ufeff" if text.startswith("\ufeff") else ""
         self.lines = split_lines(text.removeprefix("\ufeff"))
         self.state = moved_along(state or FileState(), self.lines)
@@ -70,6 +73,9 @@ class VirtualFile:
         self._slots: dict[str, HiddenSlot] | None = None
         self._anchors: dict[int, str] | None = None
         self._last_added = Insert((), "", "")
+        self._origins: list[int] = []  # of lines that are left while some are cut: where they were
+        self._gaps: list[int] = []  # where there are slots then
+        self._new_slots: list[HiddenSlot] = []
         if self.edited:
             self._leave_units()
 
@@ -99,14 +105,16 @@ class VirtualFile:
     def document(self) -> Document:
         """Returns the units of the visible text."""
         if self._document is None:
-            self._document = read_entries(self.lines) if self._has_entries else read(self.lines)
+            dated = not self._preset.by_file
+            entries = read_entries if self.has_entries else partial(read, dated=dated)
+            self._document = entries(self.lines)
         return self._document
 
     @property
-    def _has_entries(self) -> bool:
+    def has_entries(self) -> bool:
         """Returns whether the file holds entries with a line between them, or held some."""
-        if self.path not in ENTRY_FILES:
-            return False
+        if self._preset.grain == "entry" or self.path not in ENTRY_FILES:
+            return self._preset.grain == "entry"
         cut = (line for slot in self.state.slots for line in split_lines(slot.before + slot.after))
         return any(map(is_divider, chain(self.lines, cut)))
 
@@ -139,12 +147,13 @@ class VirtualFile:
     def _numbered(self) -> Iterator[tuple[str, MarkdownUnit]]:
         """Yields the units with the ids their texts give: path, digest, and number of the copy."""
         taken = {slot.natural for slot in self.state.slots}
+        numbers: dict[str, int] = {}
         for unit in self.document.units:
             first = f"{self.path}#{content_key(normalise(unit.content))[:_DIGITS]}"
-            number, natural = 1, first
-            while natural in taken:
+            number = numbers.get(first, 0) + 1
+            while (natural := f"{first}-{number}" if number > 1 else first) in taken:
                 number += 1
-                natural = f"{first}-{number}"
+            numbers[first] = number
             taken.add(natural)
             yield natural, unit
 
@@ -160,13 +169,12 @@ class VirtualFile:
         self.state.names = {natural: id_ for natural, id_ in named.items() if natural != id_}
         self._forget()
 
-    def _shift(self, at: int, change: int, gone: range = range(0)) -> None:
-        """Moves the anchors from a line on, and drops those of lines that are gone."""
+    def _shift(self, at: int, change: int) -> None:
+        """Moves the anchors from a line on."""
         if self._anchors is not None:
             self._anchors = {
                 start + change if start >= at else start: id_
                 for start, id_ in self._anchors.items()
-                if start not in gone
             }
 
     def anchor(self, start: int, id_: str) -> None:
@@ -217,13 +225,10 @@ class VirtualFile:
                 default.
         """
         self.lines[at:at] = new
-        passed = False
-        moved = []
-        for slot in self.state.slots:
-            passed = passed or slot is before
-            behind = slot.at > at or (slot.at == at and (before is None or passed))
-            moved.append(replace(slot, at=slot.at + len(new)) if behind else slot)
-        self.state.slots = moved
+        slots = self.state.slots
+        first = slots.index(before) if before else bisect_left(slots, at, key=lambda each: each.at)
+        moved = [replace(slot, at=slot.at + len(new)) for slot in slots[first:]]
+        self.state.slots = slots[:first] + moved
         self._shift(at, len(new))
         self._forget()
 
@@ -236,67 +241,87 @@ class VirtualFile:
         """Returns the range of lines to remove with a unit, so that its neighbours stay separated.
 
         Blank lines below go along where there are some above, or nothing; with an entry, the line
-        between it and the next one, or the one before.
+        between it and the next one, or the one before. Called in `cutting()`.
         """
         start, end = unit.start, unit.end
         above = start == front_lines(self.lines) or is_blank(self.lines[start - 1])
         below = end
         while below < len(self.lines) and is_blank(self.lines[below]):
             below += 1
-        if self._has_entries:
+        if self.has_entries:
             above = True
             if below < len(self.lines):
                 below += 1  # the line between two entries goes with the one above it
             elif start and is_divider(self.lines[start - 1]):
                 start -= 1
-        divided = any(start < slot.at < below for slot in self.state.slots)
+        at = bisect_right(self._gaps, self._origins[start])
+        divided = at < len(self._gaps) and self._gaps[at] <= self._origins[below - 1]
         return (start, below) if above and not divided else (unit.start, end)
 
+    @contextmanager
+    def cutting(self) -> Iterator[None]:
+        """Lets lines be cut out, the last ones first; slots and memories move along at the end."""
+        self._origins = [*range(len(self.lines))]
+        self._gaps = sorted(slot.at for slot in self.state.slots)
+        yield
+        slots = sorted([*self.state.slots, *reversed(self._new_slots)], key=lambda slot: slot.at)
+        self.state.slots = [replace(s, at=bisect_left(self._origins, s.at)) for s in slots]
+        if anchors := self._anchors:
+            self._anchors = {n: anchors[at] for n, at in enumerate(self._origins) if at in anchors}
+        self._new_slots.clear()
+        self._forget()
+
     def cut(self, start: int, end: int, slot: HiddenSlot) -> None:
-        """Takes lines out of the file and puts a slot in their place.
+        """Takes lines out of the file and puts a slot in their place; called in `cutting()`.
 
         Args:
             start: Index of the first line.
             end: Index after the last one.
             slot: Its place is set here.
         """
+        for at in range(start, end):
+            (self._anchors or {}).pop(at, None)
         del self.lines[start:end]
-        gone = end - start
-        above = [each for each in self.state.slots if each.at <= start]
-        below = [replace(e, at=max(start, e.at - gone)) for e in self.state.slots if e.at > start]
-        self.state.slots = [*above, replace(slot, at=start), *below]
-        self._shift(end, -gone, range(start, end))
+        del self._origins[start:end]
+        insort(self._gaps, start)
+        self._new_slots.append(replace(slot, at=start))
         self._forget()
 
-    def put_back(self, slot: HiddenSlot, text: str, *, apart: bool = False) -> None:
-        """Puts the lines of a slot back, and drops the slot.
+    def put_back(self, texts: Mapping[str, str], *, apart: bool = False) -> None:
+        """Puts the lines of slots back, and drops the slots.
 
         Args:
-            slot: One of this file.
-            text: Lines of the slot, with the lines that left together with them.
+            texts: Lines of each slot, with those that left together with them, by `natural`.
             apart: Whether to put blank lines between these lines and their neighbours.
         """
-        at = self.state.slots.index(slot)
-        rest = self.state.slots[at + 1 :]
-        new = split_lines(text)
-        place = min(slot.at, len(self.lines))
-        if apart and place < len(self.lines) and not is_blank(self.lines[place]):
-            new = [*new[:-1], new[-1].rstrip("\r\n") + self.end, self.end]
-        above = len(split_lines(slot.before))
-        if apart and place and not is_blank(self.lines[place - 1]):
-            new, above = [self.end, *new], above + 1
-        if place and not self.lines[place - 1].endswith(("\n", "\r")):
-            self._end_line(place - 1)
-        if new and place < len(self.lines) and not new[-1].endswith(("\n", "\r")):
-            new[-1] += self.end
-        self.lines[place:place] = new
-        self.state.slots = [
-            *self.state.slots[:at],
-            *(replace(each, at=each.at + len(new)) for each in rest),
-        ]
-        self._shift(place, len(new))
-        if slot.kind != "line":
-            self.anchor(place + above, slot.id)
+        old, end, done, known = self.lines, self.end, 0, self._anchors or {}
+        slots: list[HiddenSlot] = []
+        anchors: dict[int, str] = {}
+        self.lines = []
+        for slot in [*self.state.slots, None]:
+            place = min(slot.at, len(old)) if slot else len(old)
+            for at in range(done, place):
+                if at in known:
+                    anchors[len(self.lines) + at - done] = known[at]
+            self.lines += old[done:place]
+            done = place
+            if slot is None or slot.natural not in texts:
+                slots += [replace(slot, at=len(self.lines))] if slot else []
+                continue
+            new, above = split_lines(texts[slot.natural]), len(split_lines(slot.before))
+            if apart and place < len(old) and not is_blank(old[place]):
+                new = [*new[:-1], new[-1].rstrip("\r\n") + end, end]
+            if apart and self.lines and not is_blank(self.lines[-1]):
+                new, above = [end, *new], above + 1
+            if self.lines and not self.lines[-1].endswith(("\n", "\r")):
+                self._end_line(len(self.lines) - 1)
+            if new and place < len(old) and not new[-1].endswith(("\n", "\r")):
+                new[-1] += end
+            if slot.kind != "line":
+                anchors[len(self.lines) + above] = slot.id
+            self.lines += new
+        self.state.slots = slots
+        self._anchors = anchors if self._anchors is not None else None
         self._forget()
 
     def _end_line(self, at: int) -> None:
@@ -356,7 +381,8 @@ class VirtualFile:
         if heading and at and not is_blank(self.lines[at - 1]):
             above = [self.end, *above]
         new, starts = [*above], []
-        for chunk in chunks:
+        for number, chunk in enumerate(chunks):
+            new += [DIVIDER + self.end] * (self.has_entries and number > 0)
             starts.append(at + len(new))
             first, *rest = chunk
             new.append(mark + first + self.end)
@@ -389,8 +415,8 @@ class VirtualFile:
         The lines above begin with a blank one where the section is there already.
         """
         document = self.document
-        if self._has_entries:
-            return len(self.lines), [DIVIDER + self.end], ""
+        if self.has_entries:
+            return len(self.lines), [DIVIDER + self.end] * bool(document.units), ""
         units = [unit for unit in document.units if unit.headings == headings]
         if units:
             last = units[-1]

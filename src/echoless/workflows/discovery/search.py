@@ -19,9 +19,9 @@ from echoless.core import plugins
 from echoless.core.errors import BadRecord, EcholessError, ForeignStore, StoreNotFound
 from echoless.core.model import Json
 from echoless.core.own_folders import expanded
+from echoless.stores import places
+from echoless.stores.places import Variable
 from echoless.stores.registry import kinds, locate, open_store
-from echoless.workflows.discovery import places
-from echoless.workflows.discovery.places import Variable
 from echoless.workflows.discovery.walk import (
     UNREADABLE,
     Passed,
@@ -231,6 +231,7 @@ def _of_user(
 ) -> Iterator[_Candidate]:
     """Yields the places of the user that exist, and the stores that settings name."""
     for row in places.USER_PLACES:
+        assert row.base is not None
         base = row.base.folder(environment, home)
         limit = home if base.is_relative_to(home) else base
         for path in expanded_pattern(base, row.path, passed):
@@ -306,7 +307,7 @@ def _counted(listed: ListedStore, budget: _Budget, *, certain: bool) -> Sequence
     """Returns stores with their kind and the number of their memories, or why none is listed.
 
     Args:
-        listed: With the kind of the table, which may be `RECOGNISED`.
+        listed: With the kind of the table, which may be empty.
         budget: Bytes that may still be opened.
         certain: Whether the place alone says whose store it is.
     """

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from echoless.workflows.discovery.places import ENVIRONMENT_MARK, PASSED_OVER, ProjectPlace
+from echoless.stores.places import ENVIRONMENT_MARK, PASSED_OVER, StorePlace
 
 MOST_DEPTH: Final = 8
 """Largest depth of folders in a search."""
@@ -57,11 +57,11 @@ class PlaceMatch:
     """A path that a row of the table describes."""
 
     path: Path
-    place: ProjectPlace
+    place: StorePlace
 
 
 def matches_below(
-    folder: Path, places: Sequence[ProjectPlace], passed: Passed, *, most: int = MOST_NAMES
+    folder: Path, places: Sequence[StorePlace], passed: Passed, *, most: int = MOST_NAMES
 ) -> Iterator[PlaceMatch]:
     """Yields what the table describes below a folder, level by level, names sorted.
 
@@ -138,9 +138,9 @@ def _is_entered(entry: os.DirEntry[str], device: int, passed: Passed) -> bool:
     return True
 
 
-def _by_last_part(places: Sequence[ProjectPlace]) -> Mapping[str, Sequence[ProjectPlace]]:
+def _by_last_part(places: Sequence[StorePlace]) -> Mapping[str, Sequence[StorePlace]]:
     """Returns the rows by the last part of their pattern; those with a `*` in it by its suffix."""
-    rows: dict[str, list[ProjectPlace]] = {}
+    rows: dict[str, list[StorePlace]] = {}
     for place in places:
         rows.setdefault(_key(PurePosixPath(place.path).name), []).append(place)
     return rows
@@ -151,9 +151,7 @@ def _key(name: str) -> str:
     return name[name.rindex("*") :] if "*" in name else name
 
 
-def _place(
-    rows: Mapping[str, Sequence[ProjectPlace]], parts: tuple[str, ...]
-) -> ProjectPlace | None:
+def _place(rows: Mapping[str, Sequence[StorePlace]], parts: tuple[str, ...]) -> StorePlace | None:
     """Returns the first row that the end of a path matches, exact names before patterns."""
     name = parts[-1]
     suffix = "*" + name[name.rfind(".") :] if "." in name else "*"

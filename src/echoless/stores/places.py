@@ -1,19 +1,21 @@
 """Table of the places where programs put the memories of agents.
 
-The rows are data, in `places.toml`; `workflows/discovery/search.py` looks there. `source` says
-where the place is documented: `docs` of the program, its `code`, `layout` for the files of
-`docs/systems/`, or `reported` where only third parties describe it.
+The rows are data, in `places.toml`; `workflows/discovery/search.py` looks there, and
+`stores/markdown/presets.py` reads Markdown by them. `source` says where the place is documented:
+`docs` of the program, its `code`, `layout` for the files of `docs/systems/`, or `reported` where
+only third parties describe it.
 """
 
 from __future__ import annotations
 
+import re
 import tempfile
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from echoless.core.optional import lazy_module
 
@@ -24,9 +26,6 @@ else:
     platformdirs = lazy_module("platformdirs")
 
 Root = Literal["home", "data", "config", "temporary", "system"]
-
-RECOGNISED: Final = ""
-"""Placeholder for a scheme that depends on the content of the file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,47 +82,52 @@ def expanded(text: str, home: Path) -> Path:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UserPlace:
-    """Place of a store of the user.
-
-    Attributes:
-        program: Common name of the program that owns the store.
-        base: Where it lies.
-        path: Pattern below the base, with `/`; `*` stands for one name or a part of one. Empty for
-            the base itself.
-        scheme: Kind of the store.
-        source: Where the place is documented.
-        certain: Whether the place alone says whose store it is. What lies in an uncertain place
-            and is no store of that kind is only counted.
-    """
-
-    program: str
-    base: Base
-    path: str
-    scheme: str
-    source: str
-    certain: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectPlace:
-    """Place of a store anywhere below a folder.
+class StorePlace:
+    """Place of a store, and how a program reads it.
 
     Attributes:
         program: Its owner, as people call it; empty where the content has to tell.
-        path: Pattern that the end of the path has to match, as for `UserPlace`.
-        scheme: Kind of the store.
+        path: Pattern below the base, with `/`; `*` stands for one name or a part of one. Empty for
+            the base itself. Without a base the end of a path below any folder has to match.
         source: Where the place is documented.
+        base: Where it lies; None for a store of a project.
+        scheme: Kind of the store; empty where only the content tells.
         up: Folders from what matches up to the store: 0 for itself, 1 for the folder it lies in.
-        certain: As for `UserPlace`.
+        certain: Whether the place alone says whose store it is. What lies in an uncertain place
+            and is no store of that kind is only counted.
+        listed: Whether it is a store; else the row only says who loads it.
+        preset: How its Markdown is read; empty where the content tells.
+        agent: Who loads it by itself; empty for nobody.
+        always: Whether the agent loads it always, or only if a field in it says so.
+        imports: Whether the agent loads what a file imports by `@path`.
+        suffix: Of the files that are read, where the place is a folder.
     """
 
     program: str
     path: str
-    scheme: str
     source: str
+    base: Base | None = None
+    scheme: str = "markdown"
     up: int = 0
     certain: bool = True
+    listed: bool = True
+    preset: str = ""
+    agent: str = ""
+    always: bool = True
+    imports: bool = False
+    suffix: str = ".md"
+
+    @property
+    def below_home(self) -> str:
+        """Returns its path from the home folder on, or that from any folder on."""
+        return "/".join(filter(None, (self.base.path if self.base else "", self.path)))
+
+    @property
+    def files(self) -> str:
+        """Returns the regular expression of the paths of its files below the base."""
+        path = re.escape(self.path).replace(r"\*", "[^/]*")
+        inside = "" if self.path.endswith(self.suffix) else rf"(?:/.*{re.escape(self.suffix)})?"
+        return path + inside
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,12 +167,18 @@ EXTRAS: Final[Mapping[str, str]] = _DECLARED["extras"]
 """Extra that brings the library of a kind; a kind that is not here needs none."""
 
 USER_PLACES: Final = tuple(
-    UserPlace(**{**row, "base": _BASES[row["base"]]}) for row in _DECLARED["user"]
+    StorePlace(**{**row, "base": _BASES[row["base"]]}) for row in _DECLARED["user"]
 )
 """Stores of the user, whatever the project."""
 
-PROJECT_PLACES: Final = tuple(ProjectPlace(**row) for row in _DECLARED["project"])
-"""Stores below a folder that is looked through. The first row that matches counts."""
+IN_PROJECTS: Final = tuple(StorePlace(**row) for row in _DECLARED["project"])
+"""Stores and files below a folder. The first row that matches counts."""
+
+PROJECT_PLACES: Final = tuple(place for place in IN_PROJECTS if place.listed)
+"""Stores below a folder that is looked through."""
+
+PRESETS: Final[Mapping[str, Mapping[str, Any]]] = _DECLARED["presets"]
+"""Attributes of `Preset` in `stores/markdown/presets.py`, by name."""
 
 VARIABLES: Final = tuple(Variable(**row) for row in _DECLARED["variables"])
 """Each names one file; nothing else in the settings of a client is looked at."""

@@ -6,7 +6,7 @@ import pytest
 from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
 
-from echoless.workflows.discovery.places import (
+from echoless.stores.places import (
     CLIENT_SETTINGS,
     PROJECT_PLACES,
     USER_PLACES,
