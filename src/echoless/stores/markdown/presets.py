@@ -27,6 +27,8 @@ Grain = Literal["file", "unit"]
 ScopeBy = Literal["heading", "file", "folder"]
 
 SUFFIXES: Final = (".md", ".mdc", ".markdown")
+PLAIN: Final = (".txt", ".text", ".org", ".rst", ".adoc")
+"""Suffixes of notes that are no Markdown, and not read."""
 RULE_FILES: Final = frozenset({".cursorrules", ".windsurfrules", ".clinerules", ".goosehints"})
 """Files of Markdown whose names have no suffix."""
 INDEX: Final = "MEMORY.md"

@@ -305,6 +305,7 @@ class ScanRemarks:
 
     Attributes:
         unread: Number of cells by column that could not be read as the field of the column.
+        read: Number of rows that are memories.
         textless: Number of rows without a text.
         hidden: Number of rows the table's own program hides.
         nameless: Number of rows whose key is empty or no text.
@@ -313,6 +314,7 @@ class ScanRemarks:
     """
 
     unread: dict[str, int] = field(default_factory=dict)
+    read: int = 0
     textless: int = 0
     hidden: int = 0
     nameless: int = 0
