@@ -19,7 +19,7 @@ from typing import Any, Final, Protocol
 from echoless.core.errors import EcholessError
 from echoless.core.model import JsonObject, canonical
 from echoless.core.sqlite import Cell, Database, Migrations
-from echoless.stores.known_schema import KnownSchema
+from echoless.stores.known_schema import KnownSchema, steps_in
 
 
 class LedgerDatabase(Protocol):
@@ -143,12 +143,7 @@ class Dialect:
 
 FIRST: Final = "0001_events"
 
-_TEXT: Final = Path(__file__).with_suffix(".sql").read_text("utf-8")
-
-STEPS: Final[Mapping[str, Sequence[str]]] = {
-    title.partition(":")[0]: statements
-    for title, *statements in (part.splitlines() for part in _TEXT.split("-- ")[1:])
-}
+STEPS: Final[Mapping[str, Sequence[str]]] = steps_in(Path(__file__).with_suffix(".sql"))
 """Statements by step, in order; a ledger of an older version lacks the last ones."""
 
 _SQLITE: Final = Dialect(
