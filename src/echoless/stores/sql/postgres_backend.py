@@ -445,11 +445,6 @@ def _postgres_kind(type_: str, category: str) -> CellKind:
     return known.get(category, CellKind.OTHER)
 
 
-_QUERIES: Final = dict(
-    part.split("\n", 1)
-    for part in Path(__file__)
-    .with_name("postgres_catalogue.sql")
-    .read_text("utf-8")
-    .split("-- ")[2:]
-)
+_CATALOGUE: Final = Path(__file__).with_name("postgres_catalogue.sql").read_text("utf-8")
+_QUERIES: Final = dict(part.split("\n", 1) for part in _CATALOGUE.split("-- ")[2:])
 """Queries of the catalogue by name; `tree` begins two of them."""
