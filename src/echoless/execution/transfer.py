@@ -295,9 +295,9 @@ def _duckdb(path: Path, table: str) -> Iterator[Sequence[Json]]:
                 has = ", ".join(names) or "(none)"
                 raise UsageError(f"{path} has the tables {has}. Write {path}#TABLE.")
             name = (table or names[0]).replace('"', '""')
-            found = database.execute(f'SELECT * FROM "{name}"')
-            yield [column[0] for column in found.description or ()]
-            yield from _as_json(found.fetchall())
+            answer = database.execute(f'SELECT * FROM "{name}"')
+            yield [column[0] for column in answer.description or ()]
+            yield from _as_json(answer.fetchall())
     except duckdb.Error as problem:
         raise BadRecord(f"{path} cannot be read as DuckDB ({problem}).") from problem
 
