@@ -100,14 +100,32 @@ def test_a_line_the_owner_wrote_back_counts_once_and_is_reported(path: Path) -> 
     assert path.read_text().count('"id": 7') == 1
 
 
-def test_lines_without_an_id_stay_and_are_counted(tmp_path: Path) -> None:
+def test_lines_without_an_id_leave_and_come_back_under_the_same_id(tmp_path: Path) -> None:
     path = tmp_path / "m.jsonl"
     path.write_text('{"content": "a"}\n{"content": "a"}\n{"id": "m-3", "content": "a"}\n')
+    before = path.read_bytes()
     with open_store(f"jsonl:///{path}?hide=move") as store:
-        first, second, third = (m.id for m in store.scan())
-        apply(store, plan_by_hand(store, [(first, second, third)], "mark"))
-        assert 'because they have no "id": 1.' in store.notes()[0]  # type: ignore[attr-defined]
-        assert path.read_text() == '{"content": "a"}\n{"content": "a"}\n'
+        ids = [m.id for m in store.scan()]
+        apply(store, plan_by_hand(store, [(ids[1], ids[0], ids[2])], "mark"))
+        assert path.read_text() == '{"content": "a"}\n'
+        assert [m.id for m in store.scan()] == ids
+        undo(store, "last")
+    assert path.read_bytes() == before
+
+
+class TestHiddenElements(TestHiddenLines):
+    def url(self, folder: Path) -> str:
+        file = folder / "memories.json"
+        if not file.exists():
+            file.write_text('{"version": "1.0", "facts": [ ]}\n')
+        return f"jsonl:///{file}?hide=move"
+
+    def open_plain(self, folder: Path) -> Store:
+        return open_store(folder / "memories.json")
+
+    def seen(self, folder: Path) -> set[str]:
+        facts = json.loads((folder / "memories.json").read_text("utf-8"))["facts"]
+        return {fact["content"] for fact in facts}
 
 
 def test_the_way_of_hiding_is_remembered_and_can_be_changed(path: Path) -> None:

@@ -32,7 +32,7 @@ from echoless.core.errors import (
     StoreLocked,
     StoreReadOnly,
 )
-from echoless.core.model import JsonObject
+from echoless.core.model import JsonObject, Memory
 from echoless.stores import jsonl_record
 from echoless.testing.stores import StoreConformance, contents, fill, plan_by_hand, simple
 
@@ -120,9 +120,15 @@ def test_memories_of_a_document_are_named_by_line_and_kept_apart_by_user(tmp_pat
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('{\n "type": "entity",\n "name": "Ann"\n}\n', "is one JSON object.* `jq -c '.' "),
-        ('[\n "one",\n "two"\n]\n', "is one JSON array.* `jq -c '.\\[]' "),
-        ('{"a": [{"text": "x"}],\n "b": [{"text": "y"}]}\n', "is one JSON object"),
+        ('{\n "type": "entity",\n "name": "Ann"\n}\n', "is one JSON object.* `jq -c "),
+        ('[\n {"uuid": "u", "chat": ["one"]}\n]\n', "is one JSON array without memories.* `jq -c "),
+        ('{"a": [{"text": "x"}],\n "b": [{"text": "y"}]}\n', "one JSON object with no list .*jq"),
+        ('{"facts": ["one"], "facts": ["two"]}', "has the key 'facts' twice"),
+        ('[{"text": "x", "more": ' + "[" * 10_000 + "]" * 10_000 + "}]", "nested too deeply"),
+        ('{"facts": [{"text": "x"},\n {"te', "no valid JSON, perhaps cut off .*line 2, column 3"),
+        ('[{"text": "x"}] more', "no valid JSON, perhaps cut off .*line 1, column 17"),
+        ('{"facts": [{"text": "x"}, 3]}', "Line 1 of .* is not a JSON object"),
+        ('[{"conversations_memory": "**W**", "project_memories": {}}]', "Claude's export.*jq -r"),
         ('{"id": "1", "text": "x"}\n{"text": "y"} {"text": "z"}', "Line 2 of .* more than one"),
     ],
 )
@@ -131,9 +137,83 @@ def test_a_file_of_another_form_is_refused_with_what_it_is(
 ) -> None:
     file = tmp_path / "memory.json"
     file.write_text(text)
-    with pytest.raises(BadRecord, match=says):
-        open_store(f"jsonl:///{file}")
+    with pytest.raises(BadRecord, match=says) as raised:
+        open_store(file)
+    assert "remove the line" not in str(raised.value)
     assert file.read_text() == text
+    assert [*tmp_path.iterdir()] == [file]
+
+
+def test_a_document_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "export.json"
+    with file.open("wb") as written:
+        written.write(b'{"results": [{"id": "a", "memory": "x"},')
+        written.truncate(2 * 2**30)  # takes no room on the disk
+    with pytest.raises(BadRecord, match="larger than 256 MB"):
+        open_store(file)
+
+
+TEXTS = {
+    "array": '["Tea is at four.",\n "The lift is broken.", "Tea is at four.",\n"It is five."]\n',
+    "object": '{"version": 1.0, "texts": [\n  "Tea is at four.",\n  "The lift is broken.",\n  '
+    '"Tea is at four.",\n  "Tea is at five."\n], "n": []}',
+    "records": '\ufeff{"memories":[{"content":"Tea is at four."}, {"content":"It is broken."},'
+    '{"content":"Tea is at four.","n":1.0} ,{"content":"Tea is at five."}]}',
+}
+
+
+def texts_in(file: Path) -> list[str]:
+    """Reads a list of texts as a program does that knows nothing of echoless."""
+    data = json.loads(file.read_text("utf-8-sig"))
+    rows = data if isinstance(data, list) else data.get("texts") or data["memories"]
+    return [row if isinstance(row, str) else row["content"] for row in rows]
+
+
+@pytest.mark.parametrize("form", TEXTS)
+@pytest.mark.parametrize("order", [(0, 2), (2, 0), (0, 3), (3, 2, 0)])
+def test_texts_without_ids_leave_a_document_and_come_back_to_the_byte(
+    tmp_path: Path, form: str, order: tuple[int, ...]
+) -> None:
+    file = tmp_path / "memory.json"
+    file.write_bytes(TEXTS[form].encode())
+    before, texts = file.read_bytes(), texts_in(file)
+    with open_store(f"jsonl:///{file}?hide=move") as store:
+        ids = [memory.id for memory in store.scan()]
+        run = apply(store, plan_by_hand(store, [tuple(ids[at] for at in order)], "mark"))
+        assert texts_in(file) == [t for at, t in enumerate(texts) if at not in order[1:]]
+    with open_store(file) as store:  # another process: the same memories under the same ids
+        assert [memory.id for memory in store.scan()] == ids
+        assert store.ledger.marks().keys() == {ids[at] for at in order[1:]}
+        assert not store.remarks()
+        undo(store, run.id)
+    assert file.read_bytes() == before
+
+
+def test_hidden_texts_keep_their_ids_when_the_program_drops_or_adds_equal_ones(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "memory.json"
+    file.write_text(TEXTS["array"])
+    with open_store(f"jsonl:///{file}?hide=move") as store:
+        first, lift, second, _ = (memory.id for memory in store.scan())
+        apply(store, plan_by_hand(store, [(second, first)], "mark"))
+    file.write_text('["Tea is at four.", "Tea is at four."]')
+    with open_store(file) as store:
+        assert {memory.id for memory in store.scan()} >= {first, second}
+        assert store.count() == 3
+    file.write_text('["The lift is broken."]')
+    with open_store(file) as store:
+        assert {memory.id for memory in store.scan()} == {first, lift}
+        undo(store, "last")
+    assert sorted(texts_in(file)) == ["Tea is at four.", "The lift is broken."]
+
+
+def test_a_list_of_texts_takes_no_record_that_its_program_could_not_read(tmp_path: Path) -> None:
+    file = tmp_path / "memory.json"
+    file.write_text(TEXTS["array"])
+    with open_store(file) as store, store.writing(), pytest.raises(StoreReadOnly, match="import"):
+        store.put([Memory(id="new", content="Coffee is at six.")])
+    assert file.read_text() == TEXTS["array"]
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from echoless.cli.options import (
 from echoless.cli.progress import Bar
 from echoless.core.destination import without_password
 from echoless.core.document import Block, Extent, Heading, say
-from echoless.core.errors import TOO_MUCH_REPETITION, EcholessError, UsageError
+from echoless.core.errors import TOO_MUCH_REPETITION, EcholessError, InputError, UsageError
 from echoless.core.garbage_collection import uncollected
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Json
@@ -386,7 +386,7 @@ def _audit_each(scope: _Scope, choices: Choices, limits: FailureLimits, form: _F
     alone = len(stores) == 1 and not scope.across
     plain = alone and form.is_plain and limits == NO_LIMITS and OUTPUT.is_new
     answers: list[dict[str, Json]] = []
-    failed = over = 0
+    failed, codes = 0, {0}
     for store in stores:
         cache = AnswerCache(store, choices)
         if plain and (text := cache.text()):
@@ -407,15 +407,13 @@ def _audit_each(scope: _Scope, choices: Choices, limits: FailureLimits, form: _F
         _print(audited, form)
         if audited.lasting and not plain:
             incremental.keep_report(cache, audited.report)
-        if reasons := limits.exceeded(audited.report, audited.compared):
-            over = TOO_MUCH_REPETITION
-            _say_over(reasons, form, store if len(stores) > 1 else "")
+        codes.add(_say_over(audited, limits, form, store if len(stores) > 1 else ""))
     if form.as_json:
         text = render.json_line(answers[0] if len(stores) == 1 else {"stores": answers}, indent=2)
         click.echo(text)
         if plain and audited.lasting:
             cache.keep_text(text)
-    return failed or over
+    return failed or min(codes - {0}, default=0)
 
 
 def _audited(
@@ -531,7 +529,13 @@ def _append(path: Path, text: str) -> None:
         ) from problem
 
 
-def _say_over(reasons: Sequence[str], form: _Form, store: str) -> None:
-    """Prints why a store has too much repetition; JSON has the figures."""
+def _say_over(audited: _Audited, limits: FailureLimits, form: _Form, store: str) -> int:
+    """Prints why a store fails its limits, and returns the exit code; JSON has the figures."""
+    where = f"{store}: " if store else ""
+    if limits.share is not None and audited.report.unread:
+        render.note(f"Error: {where}{reports.unjudged(audited.report)}")
+        return InputError.exit_code
+    reasons = limits.exceeded(audited.report, audited.compared)
     for sentence in () if form.as_json else reasons:
-        render.note(f"{store}: {sentence}" if store else sentence)
+        render.note(where + sentence)
+    return TOO_MUCH_REPETITION if reasons else 0

@@ -29,11 +29,12 @@ from echoless.core.document import (
     short_time,
     strong,
 )
-from echoless.core.errors import TOO_MUCH_REPETITION, UsageError
+from echoless.core.errors import TOO_MUCH_REPETITION, InputError, UsageError
 from echoless.core.masking import OUTPUT
 from echoless.core.settings import Choices, layered, resolve
 from echoless.execution.plan_blocks import off_blocks
 from echoless.workflows.audit.all_stores import AllAudits, StoreAudit, audit_all
+from echoless.workflows.audit.report import unjudged
 from echoless.workflows.audit.report_blocks import between_blocks
 from echoless.workflows.discovery.search import (
     Discovery,
@@ -176,11 +177,9 @@ def audit_all_stores(
             across=across,
             progress=bar,
         )
-    over = [
-        each.store.url
-        for each in audits.audits
-        if limit is not None and each.report is not None and each.report.ratio > limit
-    ]
+    read = [(each.store.url, each.report) for each in audits.audits if each.report is not None]
+    unread = [] if limit is None else [each for each in read if each[1].unread]
+    over = [url for url, r in read if limit is not None and not r.unread and r.ratio > limit]
     OUTPUT.learn(audits.between.texts)
     if as_json:
         passed, notes = dict(listing.passed), list(listing.notes)
@@ -193,7 +192,10 @@ def audit_all_stores(
             render.show(blocks)
     for url in over:
         render.note(f"More of {url} is redundant than --fail-over allows.")
-    return audits.exit_code or (TOO_MUCH_REPETITION if over else 0)
+    for url, report in unread:
+        render.note(f"Error: {url}: {unjudged(report)}")
+    failed = audits.exit_code or (InputError.exit_code if unread else 0)
+    return failed or (TOO_MUCH_REPETITION if over else 0)
 
 
 def _audit_blocks(audits: AllAudits, extent: Extent) -> Iterator[Block]:
@@ -206,6 +208,9 @@ def _audit_blocks(audits: AllAudits, extent: Extent) -> Iterator[Block]:
     yield from off_blocks(next((e.report.off for e in read if e.report and e.report.off), ""))
     if read:
         yield Table(headers, tuple(map(_figures, read)), frozenset({1, 2, 3, 4}))
+        for each in read:
+            if each.report and each.report.unread:
+                yield say(strong(each.store.url), f": {each.report.unread}")
         yield Gap()
         first = next((each for each in read if each.report and each.report.groups), read[0])
         url = first.store.url

@@ -18,7 +18,7 @@ from echoless.core.errors import UsageError
 from echoless.core.llm_limits import Limits
 from echoless.core.settings import Settings, layered, resolve
 from echoless.stores.base import Store
-from echoless.stores.field_map import read_file, read_pairs
+from echoless.stores.field_map import FieldMap, read_file, read_pairs
 from echoless.stores.registry import mapped
 
 _DECISIONS: Final = frozenset({"--interactive", "-i", "--apply", "--json", "--show-secrets"})
@@ -229,7 +229,7 @@ _ASKING: Final = (
 """Settings of every command that puts questions to a language model."""
 
 
-_MAP: Final = click.option(
+map_option: Final = click.option(
     "--map",
     "maps",
     multiple=True,
@@ -422,14 +422,20 @@ asking_options = choosing_options("asking", *_ASKING)
 """Adds how a language model is asked, handed over as one argument `asking`, a `Choices`."""
 
 
+def read_map(maps: Sequence[str]) -> FieldMap:
+    """Returns the map of the values of `--map`, some of which name a file behind `@`."""
+    field_map = read_pairs([each for each in maps if not each.startswith("@")])
+    for file in (each[1:] for each in maps if each.startswith("@")):
+        field_map = field_map.over(read_file(Path(file)))
+    return field_map
+
+
 def mapping_options(command: Function) -> Function:
     """Adds `--map`, which becomes a part of the URLs in `store` or `stores`."""
 
     @functools.wraps(command)
     def called(*, maps: tuple[str, ...], **values: object) -> int | None:
-        field_map = read_pairs([each for each in maps if not each.startswith("@")])
-        for file in (each[1:] for each in maps if each.startswith("@")):
-            field_map = field_map.over(read_file(Path(file)))
+        field_map = read_map(maps)
         for name in ("store", "stores") if field_map else ():
             match values.get(name):
                 case str() as store:
@@ -438,7 +444,7 @@ def mapping_options(command: Function) -> Function:
                     values[name] = tuple(mapped(each, field_map) for each in stores)
         return command(**values)
 
-    return _MAP(called)
+    return map_option(called)
 
 
 def check_delete(settings: Settings, action: str | None) -> None:

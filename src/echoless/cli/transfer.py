@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 import click
 
 from echoless.cli import render
-from echoless.cli.options import examples, json_option, store_argument, writing
+from echoless.cli.options import (
+    examples,
+    json_option,
+    map_option,
+    read_map,
+    store_argument,
+    writing,
+)
 from echoless.core.document import count, number, say, strong
-from echoless.execution.transfer import FORMATS, Transferred, backup, export, import_into
+from echoless.execution.transfer import (
+    FORMATS,
+    Transferred,
+    backup,
+    export,
+    import_into,
+    open_source,
+)
 from echoless.stores import open_store
 
 _IMPORTED: Final = "Imported"
@@ -21,23 +36,28 @@ _IMPORTED: Final = "Imported"
     epilog=examples(
         "echoless import memories.jsonl agent.db",
         "echoless import old.db sqlite:///new.db --skip-invalid",
+        "echoless import notes.csv agent.db --map content=text --map created_at=date",
     ),
 )
 @click.argument("source", metavar="SOURCE")
 @click.argument("target", metavar="TARGET")
+@map_option
 @click.option(
     "--skip-invalid",
     is_flag=True,
     help="Leave out memories that cannot be stored, and list them, instead of refusing all.",
 )
 @json_option
-def import_command(*, source: str, target: str, skip_invalid: bool, as_json: bool) -> None:
+def import_command(
+    *, source: str, target: str, maps: Sequence[str], skip_invalid: bool, as_json: bool
+) -> None:
     """Copy every memory of SOURCE into TARGET, all or nothing; SOURCE stays as it is.
 
+    SOURCE is a store, or a CSV, Parquet or DuckDB file (NAME.duckdb#TABLE) with a memory a row.
     TARGET is made if it is not there (.db and .jsonl say by their suffix what they should be). The
     lineage comes along into a store that has none.
     """
-    with open_store(source) as origin, writing(target):
+    with open_source(source, read_map(maps)) as origin, writing(target):
         done = import_into(origin, target, skip_invalid=skip_invalid)
     _show(_IMPORTED, done, as_json=as_json)
 

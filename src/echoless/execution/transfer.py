@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from io import StringIO
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from echoless.core import drafts, plugins
 from echoless.core import json_codec as codec
 from echoless.core.errors import BadRecord, DuplicateId, StoreError, UsageError
 from echoless.core.masking import OUTPUT
-from echoless.core.model import JsonObject, Memory, fingerprint, unstorable
+from echoless.core.model import Json, JsonObject, Memory, fingerprint, unstorable
+from echoless.core.optional import lazy_module, require_module
 from echoless.core.secret_masking import learn
 from echoless.core.sqlite import BUSY_TIMEOUT_SECONDS
 from echoless.core.text import is_blank
@@ -23,22 +26,26 @@ from echoless.core.timestamps import now
 from echoless.core.visible import escaped_markdown, on_one_line, visible
 from echoless.execution.journal import shares_transaction
 from echoless.stores.base import Store, together_with_ledger
-from echoless.stores.field_map import read_path
-from echoless.stores.files import speaking_of, write_new
-from echoless.stores.registry import is_one_file, locate, open_store
+from echoless.stores.field_map import TABLE_FILES, FieldMap, read_path
+from echoless.stores.files import read_bytes, speaking_of, write_new
+from echoless.stores.files import text_of as decoded
+from echoless.stores.jsonl_record import KEYS, derived_id, from_object, text_of
+from echoless.stores.registry import SUFFIXES, is_one_file, locate, mapped, open_store
+
+if TYPE_CHECKING:
+    import csv
+    import tempfile
+
+    import duckdb
+    from pyarrow import parquet
+else:
+    csv, tempfile = lazy_module("csv"), lazy_module("tempfile")
+    duckdb, parquet = lazy_module("duckdb"), lazy_module("pyarrow.parquet")
 
 FORMATS: Final = ("jsonl", "markdown", "sqlite")
 
-_SUFFIXES: Final[Mapping[str, str]] = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".db": "sqlite",
-    ".sqlite": "sqlite",
-    ".sqlite3": "sqlite",
-}
-"""Format of an exported file, by its suffix."""
+_SPELLED: Final = ("importance", "access_count", "pinned", "tags", "links", "vectors", "metadata")
+"""Fields that are no text: a cell of a CSV file spells them as JSON."""
 
 _PAUSE: Final = 0.02
 """Seconds before a store that was written to meanwhile is copied again."""
@@ -174,6 +181,132 @@ def invalid(memory: Memory) -> str | None:
     return None
 
 
+# ------------------------------------------------------------------ tables in files
+
+
+@contextmanager
+def open_source(url: str, field_map: FieldMap) -> Iterator[Store]:
+    """Opens what is to be imported: a store, or the rows of a CSV, Parquet or DuckDB file.
+
+    Args:
+        url: See `open_store`; of a table in a DuckDB file, `PATH#TABLE`.
+        field_map: Column by field of a memory; a column of the field's own name needs none.
+
+    Raises:
+        UsageError: No column holds the texts, or the map names one that is not there.
+        InputError: The file cannot be read as a table.
+        MissingExtra: The library that reads it is not installed.
+    """
+    name, _, table = url.partition("#")
+    path = Path(name)
+    if path.suffix.lower() not in TABLE_FILES or not path.is_file():
+        with open_store(mapped(url, field_map) if field_map else url) as store:
+            yield store
+        return
+    match path.suffix.lower():
+        case ".parquet":
+            rows = _parquet(path)
+        case ".duckdb":
+            rows = _duckdb(path, table)
+        case _:
+            rows = _delimited(path)
+    columns = [*map(str, next(rows))]
+    named = f"{path} has the columns {', '.join(columns) or '(none)'}"
+    if len({*columns}) < len(columns):
+        raise BadRecord(f"{named}, two of one name. Give each a name of its own.")
+    if missing := [each for each in field_map.columns.values() if each not in columns]:
+        raise UsageError(f"{named} and no {missing[0]!r}. The first row must name the columns.")
+    if "content" not in field_map.columns and not {*columns} & {*KEYS["content"]}:
+        raise UsageError(f"{named}. Say which one holds the texts: --map content=COLUMN.")
+    fields = {column: field for field, column in field_map.columns.items()}
+    memories = [*_memories(path, [fields.get(each, each) for each in columns], rows)]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        open_store(Path(folder, "rows.db"), create=True) as store,
+    ):
+        with store.writing():
+            store.put(memories)
+        yield store
+
+
+def _memories(path: Path, names: Sequence[str], rows: Iterable[Sequence[Json]]) -> Iterator[Memory]:
+    """Yields the rows of a table as memories; a row without an id gets one from its text."""
+    ids: Counter[str] = Counter()
+    for number, row in enumerate(rows, 1):
+        if len(row) > len(names):
+            raise BadRecord(f"Row {number} of {path} has more cells than there are columns.")
+        cells = {name: cell for name, cell in zip(names, row, strict=False) if cell != ""}
+        data = {name: _spelled(name, cell) for name, cell in cells.items() if cell is not None}
+        text = text_of(data) or ""
+        id_ = str(data.get("id", derived_id(text)))
+        ids[id_] += 1
+        if ids[id_] > 1 and "id" in data:
+            raise DuplicateId(f"Row {number} of {path} has the id {id_!r} of an earlier one.")
+        try:
+            yield from_object(data, id_ if ids[id_] == 1 else f"{id_}-{ids[id_]}", text)
+        except BadRecord as problem:
+            raise BadRecord(f"Row {number} of {path}: {problem}. Mend or remove it.") from problem
+
+
+def _spelled(name: str, cell: Json) -> Json:
+    """Returns a cell as the value that its text spells, where the field is no text."""
+    if name not in _SPELLED or not isinstance(cell, str):
+        return cell
+    try:
+        value: Json = json.loads(cell)
+    except (RecursionError, ValueError):
+        return cell
+    return value
+
+
+def _delimited(path: Path) -> Iterator[Sequence[Json]]:
+    """Yields the names of the columns of a CSV file, and its rows."""
+    text = decoded(read_bytes(path), path).removeprefix("\ufeff")
+    first = text.partition("\n")[0]
+    csv.field_size_limit(max(len(text), 1))
+    mark = max(",;\t", key=first.count)
+    rows = csv.reader(StringIO(text, newline=""), delimiter=mark, strict=True)
+    try:
+        yield next(rows, [])
+        yield from filter(None, rows)
+    except csv.Error as problem:
+        raise BadRecord(f"Line {rows.line_num} of {path} is no CSV ({problem}).") from problem
+
+
+def _parquet(path: Path) -> Iterator[Sequence[Json]]:
+    """Yields the names of the columns of a Parquet file, and its rows."""
+    require_module("pyarrow", "A Parquet file", "scale")
+    try:
+        with parquet.ParquetFile(path) as file:
+            yield file.schema_arrow.names
+            for batch in file.iter_batches():
+                yield from _as_json(zip(*(column.to_pylist() for column in batch), strict=True))
+    except (OSError, ValueError) as problem:
+        raise BadRecord(f"{path} cannot be read as Parquet ({problem}).") from problem
+
+
+def _duckdb(path: Path, table: str) -> Iterator[Sequence[Json]]:
+    """Yields the names of the columns of a table in a DuckDB file, and its rows."""
+    require_module("duckdb", "A DuckDB file", "scale")
+    try:
+        with duckdb.connect(str(path), read_only=True) as database:
+            names = [name for (name,) in database.execute("SHOW TABLES").fetchall()]
+            if (table or len(names) != 1) and table not in names:
+                has = ", ".join(names) or "(none)"
+                raise UsageError(f"{path} has the tables {has}. Write {path}#TABLE.")
+            name = (table or names[0]).replace('"', '""')
+            answer = database.execute(f'SELECT * FROM "{name}"')
+            yield [column[0] for column in answer.description or ()]
+            yield from _as_json(answer.fetchall())
+    except duckdb.Error as problem:
+        raise BadRecord(f"{path} cannot be read as DuckDB ({problem}).") from problem
+
+
+def _as_json(rows: Iterable[Sequence[object]]) -> Iterator[Sequence[Json]]:
+    """Yields rows as JSON; times and other values become their text."""
+    return (json.loads(json.dumps(row, default=str)) for row in rows)
+
+
 # ------------------------------------------------------------------ export
 
 
@@ -191,11 +324,11 @@ def export(store: Store, path: Path, *, format: str | None = None) -> Transferre
     Raises:
         UsageError: The file exists, or the format is unknown.
     """
-    chosen = format or _SUFFIXES.get(path.suffix.lower())
+    chosen = format or SUFFIXES.get(path.suffix.lower())
     if chosen is None:
         raise UsageError(
             f"What format should {path} have? Give --format {'|'.join(FORMATS)}, or a suffix: "
-            f"{', '.join(_SUFFIXES)}."
+            f"{', '.join(SUFFIXES)}."
         )
     if path.exists():
         raise UsageError(f"{path} exists. Export to a new file, or remove that one first.")

@@ -100,6 +100,8 @@ class AuditAnswer(TypedDict):
     tokens: int
     wasted_tokens: int
     """What recall pays for the repetition."""
+    unread: str | None
+    """Why the figures say nothing of the store; null where most of it was read."""
     counts: dict[str, int]
     verdicts: dict[str, int]
     by_namespace: Shares

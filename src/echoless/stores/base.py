@@ -303,6 +303,10 @@ class Store(ABC):
         """Returns what writes left behind since the store was opened, one sentence each."""
         return ()
 
+    def passed_over(self) -> tuple[str, int, int]:
+        """Returns a noun, and how many such things the last `scan` read and passed over."""
+        return "", 0, 0
+
     # ------------------------------------------------------------------ files
 
     def leftovers(self) -> Sequence[Path]:

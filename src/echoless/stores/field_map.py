@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 else:
     tomllib = lazy_module("tomllib")
 
+TABLE_FILES: Final = (".csv", ".tsv", ".parquet", ".duckdb")
+"""Suffixes of tables that are imported by a map."""
+
 MAPPABLE: Final = FIELDS
 """Fields that may have a column. `extra` has none: it holds what belongs to no field."""
 

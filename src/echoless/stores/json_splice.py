@@ -15,8 +15,17 @@ from typing import Final
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _DECODER: Final = json.JSONDecoder()
-_KNOWN: Final = frozenset({"facts", "results", "memories"})
-"""Members that hold the memories where no list of a document has one yet."""
+LARGEST: Final = 256 * 2**20
+"""Bytes of a document that is read: it takes nine times as much memory (35 MB took 314 MB)."""
+
+_KNOWN: Final = frozenset({"facts", "results", "memories", "texts"})
+"""Members that hold the memories where no list of a document has a record, but texts or nothing.
+
+`facts` as in DeerFlow's `memory.json` (bytedance/deer-flow, `agents/memory/storage.py`), `results`
+as in what mem0's `get_all` returns, `memories` as in what ChatGPT's own page loads.
+"""
+_CLAUDE: Final = "conversations_memory"
+"""Member of Claude's `memories.json`; it and `project_memories`, by project, are Markdown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +101,9 @@ def array_of(text: str, key: str) -> str | None:
 def records_in(text: str, is_record: Callable[[object], bool]) -> tuple[str, list[str], str] | None:
     """Returns the records of a JSON document, and the text before and after them.
 
-    A document is an array of records, or an object of which one member is such an array. Joined by
-    commas, the records with what stands around them are the document again.
+    A document is an array of records or texts, or an object of which one member is an array of
+    records; a list of texts has one of the names of `_KNOWN` there. Joined by commas, the records
+    with what stands around them are the document again.
 
     Args:
         text: Any text.
@@ -107,11 +117,16 @@ def records_in(text: str, is_record: Callable[[object], bool]) -> tuple[str, lis
     except (RecursionError, ValueError):
         return None
     arrays: list[tuple[int, int]] = []
-    if isinstance(value, list) and (not value or any(map(is_record, value))):
+    if isinstance(value, list) and (
+        not value or any(isinstance(each, str) or is_record(each) for each in value)
+    ):
         arrays = [(_skip(text, 0), len(text.rstrip(" \t\r\n")))]
     elif isinstance(value, dict) and not is_record(value):
-        last = {member.key: member for member in _members(text)}
+        members = _members(text)
+        last = {member.key: member for member in members}
         lists = {key: each for key, each in value.items() if isinstance(each, list)}
+        if len(members) > len(last):
+            return None
         keys = [key for key, each in lists.items() if any(map(is_record, each))]
         arrays = [(last[key].value, last[key].end) for key in keys or _KNOWN & lists.keys()]
     if len(arrays) != 1:
@@ -121,17 +136,45 @@ def records_in(text: str, is_record: Callable[[object], bool]) -> tuple[str, lis
     return text[: start + 1], parts, text[end - 1 :] if parts else text[start + 1 :]
 
 
-def as_lines(text: str, path: Path) -> str:
-    """Returns how to bring a JSON document into lines; empty where the text is none."""
+def not_read(text: str, path: Path, *, alone: bool = False, query: str = "") -> str:
+    """Returns why a JSON document is not read, and what to do; empty where the text has lines.
+
+    Args:
+        text: Of the file.
+        path: For the message.
+        alone: Whether an object on the first line is a document, too, by the name of the file.
+        query: What `jq` is asked to bring it into lines; all elements by default.
+    """
+    is_array = text.lstrip().startswith("[")
+    nothing = "Nothing was read or changed."
     try:
         value = json.loads(text)
-    except (RecursionError, ValueError):
+    except RecursionError:
+        sure = is_array or alone
+        return f"{path} is nested too deeply to be read. {nothing}" if sure else ""
+    except json.JSONDecodeError as problem:
+        if not is_array and (not alone or problem.msg == "Extra data"):
+            return ""
+        place = f"line {problem.lineno}, column {problem.colno}"
+        return f"{path} is no valid JSON, perhaps cut off ({problem.msg}, {place}). {nothing}"
+    if not (is_array or alone or "\n" in text.strip()):
         return ""
-    what, items = ("one JSON array", ".[]") if isinstance(value, list) else ("one JSON object", ".")
     name, new = shlex.quote(str(path)), shlex.quote(f"{path}.lines.jsonl")
+    if is_array and value and all(isinstance(each, dict) and _CLAUDE in each for each in value):
+        new = shlex.quote(f"{path}.md")
+        return (
+            f"{path} is Claude's export, with its memories as Markdown in JSON. `jq -r '.[] | "
+            f".{_CLAUDE}, .project_memories[]?' {name} > {new}` writes them into a new file to "
+            f"open. {nothing}"
+        )
+    keys = [] if is_array else [member.key for member in _members(text)]
+    if twice := next((key for key in keys if keys.count(key) > 1), ""):
+        return f"{path} has the key {twice!r} twice, so one of its values is lost. {nothing}"
+    what = "array without memories" if is_array else "object with no list of memories, or several"
+    query = query or (".[]" if is_array else ".")
     return (
-        f"{path} is {what}, not one JSON object a line. `jq -c '{items}' {name} > {new}` writes "
-        "lines into a new file; nothing was read or changed."
+        f"{path} is one JSON {what}, and not one object a line. `jq -c '{query}' {name} > {new}` "
+        f"writes lines into a new file. {nothing}"
     )
 
 

@@ -1,7 +1,7 @@
 """Store in a file with one JSON object a line: `jsonl:///memories.jsonl`.
 
-A file that is one JSON array of memories, or one object with such an array (`facts`, `results`), is
-read and written in its form: an element stands where a line would.
+A file that is one JSON array of memories or texts, or one object with such an array (`facts`,
+`results`), is read and written in its form: an element stands where a line would.
 
 The file is replaced atomically and only where it changes: untouched lines, unknown fields, number
 formats, line ends and blank lines stay byte for byte. Lineage lives in a sidecar, `NAME.echoless`,
@@ -9,7 +9,8 @@ made by the first write.
 
 With `?hide=move` the line of a hidden memory leaves the file for the sidecar, so that programs that
 read the file do not see it. Here the lines of the file and those that were moved make one list, in
-their old order (`jsonl_lines`).
+their old order (`jsonl_record`). A line without an id gets one from its text and its place among
+equal texts; while a line is moved, the others keep theirs.
 """
 
 from __future__ import annotations
@@ -41,12 +42,16 @@ from echoless.stores.base import ALL, Capabilities, Head, Scope, StoreKind
 from echoless.stores.field_map import Hiding, MappedUrl, read_path
 from echoless.stores.files import Snapshot, read_bytes, read_end, replace_bytes
 from echoless.stores.hidden_records import HiddenRecords, HidesOnRequest, back_again
-from echoless.stores.json_splice import as_lines, records_in
+from echoless.stores.json_splice import LARGEST, not_read, records_in
 from echoless.stores.ledger import Mark
 from echoless.stores.sidecar import SUFFIX, Sidecar
 
 _BOM: Final = b"\xef\xbb\xbf"
-_OPENING: Final = re.compile(rb"\{|\[\s*\{")
+_OPENING: Final = re.compile(rb"\{|\[\s*(?:[\[{\"\]]|$)")
+_HEAD: Final = 65_536
+"""Bytes of a large file that tell whether it has lines."""
+_WITH_TEXT: Final = ".. | objects | select(.content // .text // .memory)"
+"""What `jq` is asked for the memories of any JSON document."""
 _ENDED: Final = "jsonl_line_that_had_no_end"
 """Fact of the ledger: digest of the last line of a file that had no final line feed, kept from the
 first addition on. When the additions are gone again, the file ends as before."""
@@ -73,7 +78,6 @@ class JsonlStore(StoreKind, HidesOnRequest):
         self.owner_reads = f"programs that read {path}"
         self._staging = False
         self._untouched = 0
-        self._nameless: set[str] = set()
         super().__init__(Sidecar(real))
         self._reload()
 
@@ -97,7 +101,10 @@ class JsonlStore(StoreKind, HidesOnRequest):
 
     @classmethod
     def recognises(cls, path: Path) -> bool:
-        """Returns whether a text begins with a JSON object or an array of them, or is empty."""
+        """Returns whether a text begins with a JSON object or an array, or is empty.
+
+        An array of numbers is none. One of arrays is refused when it is opened, with the reason.
+        """
         if not path.is_file() or is_sqlite(path):  # which must not be opened past SQLite
             return False
         with path.open("rb") as file:
@@ -119,6 +126,8 @@ class JsonlStore(StoreKind, HidesOnRequest):
             DuplicateId: Two lines have one id.
         """
         self._snapshot = snapshot = Snapshot.of(self._path)  # before: what comes later is an edit
+        if snapshot is not None and snapshot.size > LARGEST:
+            self._refuse_a_large_document()
         data = read_bytes(self._path)
         if is_sqlite(self._path):
             raise ForeignStore(
@@ -137,9 +146,24 @@ class JsonlStore(StoreKind, HidesOnRequest):
             self._read_document(text)
         self._away: set[str] = set()
         self._back: set[str] = set()
+        self._moved_ids = [""] * len(self._lines)
         self._index_lines()
         self._counts = {str(snapshot): len(self._places)}
         self._add_moved()
+
+    def _refuse_a_large_document(self) -> None:
+        """Refuses a file that is too large to be read as one JSON document.
+
+        Raises:
+            BadRecord: Its first line is no record.
+        """
+        head = read_bytes(self._path, limit=_HEAD).removeprefix(_BOM).decode("utf-8", "replace")
+        if not records.holds_record(head.split("\n")):
+            raise BadRecord(
+                f"{self._path} is larger than {LARGEST // 2**20} MB, too large for one JSON "
+                "document, which is read as a whole. Divide it, or write it as JSON Lines, one "
+                "memory a line; nothing was read or changed."
+            )
 
     def _read_document(self, text: str) -> None:
         """Reads a file that is one JSON document; any other file stays a list of lines.
@@ -151,7 +175,9 @@ class JsonlStore(StoreKind, HidesOnRequest):
         if document is not None:
             self._head, self._lines, self._tail = document
             self._between = ","
-        elif len(self._lines) > 1 and (advice := as_lines(text, self._path)):
+            return
+        alone = self._path.suffix == ".json"
+        if advice := not_read(text, self._path, alone=alone, query=_WITH_TEXT):
             raise BadRecord(advice)
 
     def _add_moved(self) -> None:
@@ -161,12 +187,14 @@ class JsonlStore(StoreKind, HidesOnRequest):
         if table is None or not self._moved_state:
             return
         rows = table.read()
-        moved = {id_: each for id_, each in rows.items() if id_ not in self._places}
-        self._back = rows.keys() - moved.keys()
+        named = {id_ for id_, each in rows.items() if records.is_named(each.memory)}
+        self._back = named & self._places.keys()
+        moved = [each for id_, each in rows.items() if id_ not in self._back]
         if moved:
             known = self._sidecar.ledger.fact(lines.FACT) or ""
-            self._lines = lines.joined(self._lines, list(moved.values()), known)
-            self._away = set(moved)
+            whole = lines.joined(self._lines, moved, known)
+            self._lines, self._moved_ids = [[*each] for each in zip(*whole, strict=True)]
+            self._away = rows.keys() - self._back
             self._index_lines()
 
     def _index_lines(self, first: int = 0) -> None:
@@ -182,6 +210,7 @@ class JsonlStore(StoreKind, HidesOnRequest):
             self._numbers: dict[str, int] = {}
             self._following = 1 + self._head.count("\n")
         copies: Counter[str] = Counter()
+        taken = set(self._moved_ids)
         for place in range(first, len(self._lines)):
             line = self._lines[place]
             number = self._following + line[: len(line) - len(line.lstrip())].count("\n")
@@ -192,9 +221,11 @@ class JsonlStore(StoreKind, HidesOnRequest):
             id_ = records.given_id(data, self._path, number)
             text = records.content(data, self._path, number)
             if id_ is None:
-                key = records.derived_id(text)
-                copies[key] += 1
-                id_ = key if copies[key] == 1 else f"{key}-{copies[key]}"
+                key, id_ = records.derived_id(text), self._moved_ids[place]
+                while not id_:
+                    copies[key] += 1
+                    free = key if copies[key] == 1 else f"{key}-{copies[key]}"
+                    id_ = "" if free in taken else free
                 self._derived.add(id_)
             if id_ in self._places:
                 raise DuplicateId(
@@ -353,18 +384,13 @@ class JsonlStore(StoreKind, HidesOnRequest):
         return made
 
     def hide(self, marks: Sequence[Mark]) -> None:
-        """Moves the lines of memories into the sidecar, where the store was told to.
-
-        A line without an id of its own stays: its id is made from its place among others.
-        """
+        """Moves the lines of memories into the sidecar, where the store was told to."""
         self._must_write()
         if not self._remember_hiding():
             return
         HiddenRecords(self.ledger).insist_on_commit()
         with self.transaction():
-            ids = {mark.duplicate for mark in marks if mark.duplicate in self._places}
-            self._nameless |= ids & self._derived
-            self._away |= ids - self._derived
+            self._away |= {mark.duplicate for mark in marks} & self._places.keys()
 
     def unhide(self, ids: Iterable[str]) -> None:
         """Puts moved lines back to their places in the file."""
@@ -376,15 +402,6 @@ class JsonlStore(StoreKind, HidesOnRequest):
                 self._away -= wanted
             HiddenRecords(self.ledger).drop(back)
             self._back -= back
-
-    def notes(self) -> Sequence[str]:
-        """Returns how many hidden lines stay in the file because they have no id."""
-        number = len(self._nameless)
-        note = (
-            f'Hidden lines that stay in {self._path}, because they have no "id": {number}. '
-            "Programs that read it go on seeing them. `echoless import` into a new store gives ids."
-        )
-        return (note,) if number else ()
 
     def _moving_url(self) -> str:
         return f"jsonl:///{replace(self._location, hide='move')}"
@@ -415,6 +432,7 @@ class JsonlStore(StoreKind, HidesOnRequest):
                 elif isinstance(before := memory.native.get("at"), int):
                     returning.append((before, self._line(memory, fallback=None)))
                 else:
+                    self._refuse_texts()
                     self._insert(len(self._lines), records.written(memory) + "\n")
             for place, line in sorted(returning):
                 self._insert(place, line)
@@ -439,6 +457,7 @@ class JsonlStore(StoreKind, HidesOnRequest):
         if not self._between and place < len(self._lines) and not line.endswith("\n"):
             line += "\n"
         self._lines.insert(place, line)
+        self._moved_ids.insert(place, "")
 
     def remove(self, ids: Iterable[str]) -> None:
         """Removes the lines of memories."""
@@ -449,7 +468,8 @@ class JsonlStore(StoreKind, HidesOnRequest):
             places = {self._places[id_] for id_ in present}
             self._away.difference_update(present)
             self._untouched = min(self._untouched, *places, len(self._lines))
-            self._lines = [line for at, line in enumerate(self._lines) if at not in places]
+            self._lines = lines.shown(self._lines, places)
+            self._moved_ids = lines.shown(self._moved_ids, places)
             # the last line feed goes again where only what followed had made it necessary
             ended = self.ledger.fact(_ENDED) if present and self._lines else None
             if ended and ended == lines.digest([self._lines[-1].removesuffix("\n")]):
@@ -463,6 +483,15 @@ class JsonlStore(StoreKind, HidesOnRequest):
             raise StoreReadOnly(
                 f'Line {self._numbers[id_]} of {self._path} has no "id", so it can be marked '
                 "but not changed or removed. `echoless import` into a new store gives ids."
+            )
+
+    def _refuse_texts(self) -> None:
+        """Refuses to add an object to a list of texts, whose program reads nothing else."""
+        first = next((line for line in self._lines if line.strip()), "")
+        if first.lstrip().startswith('"'):
+            raise StoreReadOnly(
+                f"{self._path} is a list of texts, where a new memory has no place for its id. "
+                "`echoless import` into a new store gives ids; nothing was changed."
             )
 
 

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from echoless.core import json_codec as codec
 from echoless.core.errors import BadRecord
@@ -27,7 +27,7 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     **{name: (name,) for name in codec.FIELDS if name != "id"},
     "content": ("content", "text", "memory"),
     "namespace": ("namespace", "project", "entity"),
-    "created_at": ("created_at", "createdAt", "timestamp", "ts"),
+    "created_at": ("created_at", "createdAt", "created_timestamp", "timestamp", "ts"),
     "updated_at": ("updated_at", "updatedAt"),
     "vectors": ("vectors", "embedding"),
 }
@@ -37,10 +37,10 @@ _MODEL_KEY: Final = "embedding_model"
 
 
 def parse(line: str, path: Path, number: int) -> JsonObject:
-    """Parses the JSON object on a line.
+    """Parses the JSON object on a line; a text alone is the content of one.
 
     Raises:
-        BadRecord: It is not a JSON object; the message names the line.
+        BadRecord: It is neither; the message names the line.
     """
     try:
         data = json.loads(line.rstrip("\r\n"))
@@ -53,15 +53,17 @@ def parse(line: str, path: Path, number: int) -> JsonObject:
             ) from problem
         raise BadRecord(
             f"Line {number} of {path} is not valid JSON ({problem.msg} at column {problem.colno}). "
-            "Mend or remove the line; nothing was read or changed."
+            "Mend or remove it; nothing was read or changed."
         ) from problem
     except (RecursionError, ValueError) as problem:
         raise BadRecord(
-            f"Line {number} of {path} cannot be read ({problem}). Mend or remove the line."
+            f"Line {number} of {path} cannot be read ({problem}). Mend or remove it."
         ) from problem
+    if isinstance(data, str):
+        return {"content": data}
     if not isinstance(data, dict):
         raise BadRecord(
-            f"Line {number} of {path} is not a JSON object. Each line must be one memory, such as "
+            f"Line {number} of {path} is not a JSON object. Each must be one memory, such as "
             '{"id": "m-1", "content": "…"}.'
         )
     return data
@@ -120,7 +122,7 @@ def content(data: JsonObject, path: Path, number: int) -> str:
         return text
     raise BadRecord(
         f'Line {number} of {path} has no text: none of "content", "text" and "memory" is a string. '
-        "Mend or remove the line."
+        "Mend or remove it."
     )
 
 
@@ -144,7 +146,7 @@ def memory(line: str, id_: str, path: Path, place: int, number: int = 0) -> Memo
         return from_object(data, id_, text, native={"line": line, "at": place})
     except BadRecord as problem:
         raise BadRecord(
-            f"Line {number} of {path} (id {id_!r}): {problem}. Mend or remove the line."
+            f"Line {number} of {path} (id {id_!r}): {problem}. Mend or remove it."
         ) from problem
 
 
@@ -248,6 +250,12 @@ def changed(line: str, old: Memory, new: Memory) -> str:
     return splice(line, changes)
 
 
+def is_named(memory_: Memory) -> bool:
+    """Returns whether a memory that was read from a line has an id of its own there."""
+    data = json.loads(native_line(memory_) or '{"id": 0}')
+    return isinstance(data, dict) and data.get("id") is not None
+
+
 def native_line(memory_: Memory) -> str | None:
     """Returns the raw line a memory was read from, if it came from a JSON Lines file."""
     line = memory_.native.get("line", EMPTY)
@@ -267,7 +275,11 @@ def digest(lines: Iterable[str]) -> str:
     return hashlib.sha256("".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def joined(present: Sequence[str], moved: Sequence[HiddenRecord], known: str) -> list[str]:
+_Placed: TypeAlias = tuple[str, str]
+"""A line and the id of its memory; the id is empty for a line of the file."""
+
+
+def joined(present: Sequence[str], moved: Sequence[HiddenRecord], known: str) -> list[_Placed]:
     """Returns the lines of a file together with the moved lines.
 
     Args:
@@ -275,29 +287,30 @@ def joined(present: Sequence[str], moved: Sequence[HiddenRecord], known: str) ->
         moved: In the order of their places.
         known: The fact `FACT`.
     """
-    whole = list(present)
+    whole = [(line, "") for line in present]
     for each in moved:
         whole.insert(min(each.place, len(whole)), _line(each))
-    return whole if digest(whole) in known.split() else _after_an_edit(present, moved)
+    is_known = digest(line for line, _ in whole) in known.split()
+    return whole if is_known else _after_an_edit(present, moved)
 
 
-def _after_an_edit(present: Sequence[str], moved: Sequence[HiddenRecord]) -> list[str]:
+def _after_an_edit(present: Sequence[str], moved: Sequence[HiddenRecord]) -> list[_Placed]:
     """Returns all lines, each moved line behind its former neighbour."""
     at: dict[str, list[int]] = {}
     for number, line in enumerate(present):
         at.setdefault(_print(line), []).append(number)
-    behind: dict[int, list[str]] = {}
+    behind: dict[int, list[_Placed]] = {}
     for before, each in enumerate(moved):
         usual = each.place - before - 1  # of the lines in the file, the one before it
         spots = at.get(each.after, []) if each.after else [-1]
         spot = min(spots, key=lambda n: (abs(n - usual), n), default=min(usual, len(present) - 1))
         behind.setdefault(max(spot, -1), []).append(_line(each))
     whole = list(behind.get(-1, ()))
-    if not all(line.endswith("\n") for line in present[:-1]):  # elements of a JSON array
-        return [*whole, *(e for n, p in enumerate(present) for e in (p, *behind.get(n, ())))]
     for number, line in enumerate(present):
-        whole += [line, *behind.get(number, ())]
-    return [line if line.endswith("\n") else line + "\n" for line in whole[:-1]] + whole[-1:]
+        whole += [(line, ""), *behind.get(number, ())]
+    if not all(line.endswith("\n") for line in present[:-1]):  # elements of a JSON array
+        return whole
+    return [(line.removesuffix("\n") + "\n", id_) for line, id_ in whole[:-1]] + whole[-1:]
 
 
 def parted(
@@ -323,9 +336,10 @@ def shown(whole: Sequence[str], hidden: Collection[int]) -> list[str]:
     return [line for place, line in enumerate(whole) if place not in hidden]
 
 
-def _line(record: HiddenRecord) -> str:
-    """Returns the raw line of a moved memory."""
-    return native_line(record.memory) or written(record.memory) + "\n"
+def _line(record: HiddenRecord) -> _Placed:
+    """Returns the raw line of a moved memory, and its id."""
+    line = native_line(record.memory) or written(record.memory) + "\n"
+    return line, record.memory.id
 
 
 def _print(line: str) -> str:

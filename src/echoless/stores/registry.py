@@ -8,16 +8,17 @@ from pathlib import Path
 from typing import Final
 
 from echoless.core import plugins
+from echoless.core.commands import command_line
 from echoless.core.errors import ForeignStore, StoreNotFound, UsageError
 from echoless.core.sqlite import is_sqlite
 from echoless.stores.base import Store, StoreKind
-from echoless.stores.field_map import FieldMap
+from echoless.stores.field_map import TABLE_FILES, FieldMap
 from echoless.stores.files import insist_on_text
 from echoless.stores.sqlite import SqliteStore
 
 LOG: Final = logging.getLogger("echoless.stores")
 
-_SUFFIXES = {
+SUFFIXES: Final[Mapping[str, str]] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".db": "sqlite",
@@ -27,6 +28,7 @@ _SUFFIXES = {
     ".mdc": "markdown",
     ".markdown": "markdown",
 }
+"""Kind of a new store, by the suffix of its file."""
 
 _DEFAULT = "sqlite"
 
@@ -151,8 +153,13 @@ def locate(url: str | Path, *, create: bool = False) -> tuple[str, str]:
         matches = [name for name, kind in kinds(names).items() if kind.recognises(path)]
         if matches:
             return min(matches, key=lambda name: _kind(name).general), url
-        if suffix in _SUFFIXES:
-            return _SUFFIXES[suffix], url  # opening it says what is wrong with it
+        if suffix in SUFFIXES:
+            return SUFFIXES[suffix], url  # opening it says what is wrong with it
+        if suffix in TABLE_FILES:
+            line = command_line("import", url, f"{path.stem}.jsonl", "--map", "content=COLUMN")
+            raise ForeignStore(
+                f"{path} is a table, which is read into a store of its own: `{line}`."
+            )
         raise ForeignStore(
             f"{path} is not a store echoless knows ({', '.join(plugins.names('stores'))}). "
             "`echoless stores` lists what can be opened."
@@ -161,12 +168,12 @@ def locate(url: str | Path, *, create: bool = False) -> tuple[str, str]:
         raise StoreNotFound(
             f"There is no store at {url}. Check the path; `echoless import` makes a new store."
         )
-    if suffix not in _SUFFIXES:
+    if suffix not in SUFFIXES:
         raise UsageError(
-            f"What kind of store should {url} be? Use a suffix ({', '.join(_SUFFIXES)}) or a URL "
+            f"What kind of store should {url} be? Use a suffix ({', '.join(SUFFIXES)}) or a URL "
             "such as sqlite:///NAME."
         )
-    return _SUFFIXES[suffix], url
+    return SUFFIXES[suffix], url
 
 
 def _form(path: Path) -> str:
@@ -175,7 +182,7 @@ def _form(path: Path) -> str:
         return "folder"
     if path.is_file() and is_sqlite(path):
         return "database"
-    return "lines" if _SUFFIXES.get(path.suffix.lower()) == "jsonl" else "text"
+    return "lines" if SUFFIXES.get(path.suffix.lower()) == "jsonl" else "text"
 
 
 def absolute_url(url: str | Path) -> str:

@@ -24,6 +24,8 @@ Grain = Literal["file", "unit", "entry"]
 ScopeBy = Literal["heading", "file", "folder"]
 
 SUFFIXES: Final = (".md", ".mdc", ".markdown")
+PLAIN: Final = (".txt", ".text", ".org", ".rst", ".adoc")
+"""Suffixes of notes that are no Markdown, and not read."""
 INDEX: Final = "MEMORY.md"
 ENTRY_FILES: Final = frozenset({INDEX, "USER.md"})
 """Files whose entries may have a line between them, whoever wrote them."""

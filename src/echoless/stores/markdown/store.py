@@ -26,11 +26,13 @@ from echoless.stores.markdown import commit, file_memory
 from echoless.stores.markdown.presets import (
     ARCHIVES,
     INDEX,
+    PLAIN,
     SUFFIXES,
     MarkdownUrl,
     Preset,
     is_archived,
     is_markdown,
+    is_read_folder,
     preset_named,
     preset_of_file,
     preset_of_folder,
@@ -270,6 +272,23 @@ class MarkdownStore(StoreKind, BesideSidecar):
                 f"UTF-16), so convert {', '.join(tree.no_text)}."
             )
         return said
+
+    def passed_over(self) -> tuple[str, int, int]:
+        """Returns how many files are read, and how many cannot be.
+
+        A file of plain text counts where one of that name would be read if it ended in `.md`.
+        """
+        self._fresh()
+        tree, listing = self._tree, self._tree.listing
+        passed = {*tree.no_text, *tree.too_large, *listing.unnamed, *listing.outside}
+        for folder, folders, names in os.walk("" if tree.only else self._root):
+            folders[:] = filter(is_read_folder, folders)
+            below = Path(folder).relative_to(self._root)
+            plain = (below / name for name in names if name.lower().endswith(PLAIN))
+            passed |= {
+                str(path) for path in plain if self.preset.reads(path.with_suffix(".md").as_posix())
+            }
+        return "file", len(tree.paths), len(passed)
 
     def integrity(self) -> list[str]:
         """Returns what is wrong with the ledger, and which links of notes lead to hidden ones."""

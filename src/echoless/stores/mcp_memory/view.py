@@ -15,7 +15,7 @@ from echoless.core.sqlite import is_sqlite
 from echoless.stores import files, sidecar
 from echoless.stores.base import ALL, Capabilities, Head, Scope
 from echoless.stores.files import Snapshot, read_bytes, replace_bytes
-from echoless.stores.json_splice import as_lines
+from echoless.stores.json_splice import not_read
 from echoless.stores.ledger import Ledger, Mark
 from echoless.stores.mcp_memory.graph_lines import (
     BOM,
@@ -115,7 +115,7 @@ class GraphView(BesideSidecar):
         try:
             self._lines = [read_line(raw, self._path, at) for at, raw in enumerate(raws, 1)]
         except BadRecord:
-            advice = as_lines(text.removeprefix(BOM), self._path) if len(raws) > 1 else ""
+            advice = not_read(text.removeprefix(BOM), self._path)
             if not advice:
                 raise
             raise BadRecord(f"{advice} The memory server cannot read it either.") from None

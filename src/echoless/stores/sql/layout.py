@@ -8,10 +8,12 @@ report says so.
 from __future__ import annotations
 
 import hashlib
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from echoless.core.commands import command_line
 from echoless.core.errors import UsageError
@@ -29,9 +31,6 @@ if TYPE_CHECKING:
     from mem0.utils import lemmatization
 else:
     lemmatization = lazy_module("mem0.utils.lemmatization")
-
-EXPIRED: Final = "1970-01-01"
-"""Date of a hidden memory in tables whose program hides expired rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,101 +101,20 @@ def _lemmatized(text: str) -> str:
     return str(lemmatization.lemmatize_for_bm25(text))
 
 
-_TIMES: Final = ("created_at", "updated_at")
+_DERIVED: Final = {"normal_hash": _normal_hash, "md5": _md5, "lemmatized": _lemmatized}
+"""Functions of a text by the name they have in `presets.toml`."""
 
 
-def _named(*same: str, **columns: str) -> FieldMap:
-    """Returns a map from fields to columns.
-
-    Args:
-        same: Fields in columns of the same name.
-        columns: Column, or place inside one of JSON, of each other field.
-    """
-    return FieldMap({**dict(zip(same, same, strict=True)), **columns})
+def _preset(row: dict[str, Any]) -> TablePreset:
+    """Returns the preset that a row of `presets.toml` describes."""
+    made: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in row.items()}
+    made |= {name: frozenset(made.get(name, ())) for name in ("signs", "counters")}
+    made["derived"] = {place: _DERIVED[name] for place, name in made.get("derived", {}).items()}
+    return TablePreset(**made | {"map": FieldMap(row["map"])})
 
 
-PRESETS: Final = (
-    # mcp-memory-service 12.4: `storage/mixins/migrations.py`; its searches skip `superseded_by`
-    # (`storage/mixins/retrieve.py`) and rows with `deleted_at`.
-    TablePreset(
-        "mcp-memory-service",
-        frozenset({"id", "content_hash", "content", "tags", "memory_type", "metadata"}),
-        _named("content", "tags", *_TIMES, "last_accessed", type="memory_type", namespace="store"),
-        rest="metadata",
-        hide="superseded_by",
-        survivor="content_hash",
-        gone="deleted_at",
-        vectors="memory_embeddings",
-        derived={"content_hash": _normal_hash},
-        written={"created_at_iso": "created_at", "updated_at_iso": "updated_at"},
-    ),
-    # langgraph-checkpoint-sqlite 3.1 and -postgres 3: `store/*/base.py`. LangMem keeps its text
-    # under `content`.
-    TablePreset(
-        "LangGraph",
-        frozenset({"prefix", "key", "value", "created_at", "updated_at"}),
-        _named(*_TIMES, namespace="prefix"),
-        content=("value->text", "value->content->content", "value->content"),
-        rest="value",
-    ),
-    # agno 3.1: `db/sqlite/schemas.py`; the text is a JSON string.
-    TablePreset(
-        "agno",
-        frozenset({"memory_id", "memory", "user_id", "agent_id", "team_id", "topics"}),
-        _named(*_TIMES, content="memory", tags="topics"),
-        scope={"agent_id": "agent_id", "team_id": "team_id", "user_id": "user_id"},
-    ),
-    # mem0 2.2 on pgvector: `vector_stores/pgvector.py`, `memory/main.py`.
-    TablePreset(
-        "mem0",
-        frozenset({"id", "vector", "payload"}),
-        _named(
-            content="payload->data",
-            created_at="payload->created_at",
-            updated_at="payload->updated_at",
-            vectors="vector",
-        ),
-        scope={
-            "agent_id": "payload->agent_id",
-            "run_id": "payload->run_id",
-            "user_id": "payload->user_id",
-        },
-        rest="payload",
-        hide="payload->expiration_date",
-        hidden=EXPIRED,
-        derived={"payload->hash": _md5, "payload->text_lemmatized": _lemmatized},
-        exactly=True,
-    ),
-    # OpenMemory (CaviraOSS): `core/db.ts`; the vectors lie in a table of their own.
-    TablePreset(
-        "OpenMemory",
-        frozenset({"id", "user_id", "content", "primary_sector", "tags", "meta", "salience"}),
-        _named(
-            "content",
-            "tags",
-            *_TIMES,
-            namespace="user_id",
-            type="primary_sector",
-            last_accessed="last_seen_at",
-            importance="salience",
-        ),
-        rest="meta",
-        counters=frozenset({"feedback_score", "coactivations", "decay_lambda", "segment"}),
-        fades=True,
-        unit=1000,
-    ),
-    # claude-mem 13.25: its migrations; rows from before 2025-12 have `text` and no `narrative`, and
-    # its first tables have no such column, nor one for the title and the facts.
-    TablePreset(
-        "claude-mem",
-        frozenset({"id", "project", "text", "type", "created_at", "created_at_epoch"}),
-        _named("type", namespace="project", tags="concepts", created_at="created_at_epoch"),
-        content=("narrative", "text", "facts", "subtitle", "title"),
-        context=("title", "subtitle", "facts"),
-        counters=frozenset({"relevance_count", "merged_into_project"}),
-        unit=1000,
-    ),
-)
+_TEXT: Final = Path(__file__).with_name("presets.toml").read_text("utf-8")
+PRESETS: Final = tuple(map(_preset, tomllib.loads(_TEXT)["preset"]))
 """Presets in the order of the search."""
 
 _OTHER: Final = TablePreset("", frozenset(), FieldMap())
@@ -305,6 +223,7 @@ class ScanRemarks:
 
     Attributes:
         unread: Number of cells by column that could not be read as the field of the column.
+        read: Number of rows that are memories.
         textless: Number of rows without a text.
         hidden: Number of rows the table's own program hides.
         nameless: Number of rows whose key is empty or no text.
@@ -313,6 +232,7 @@ class ScanRemarks:
     """
 
     unread: dict[str, int] = field(default_factory=dict)
+    read: int = 0
     textless: int = 0
     hidden: int = 0
     nameless: int = 0

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from echoless.core.errors import (
@@ -106,7 +107,7 @@ class PostgresBackend(Backend):
 
     def tables(self) -> list[str]:
         """Returns the tables and views of the search path, and those of other schemas by schema."""
-        rows = self._rows(_TABLES, {})
+        rows = self._rows(_QUERIES["tables"], {})
         return [str(name) if visible else f"{schema}.{name}" for schema, name, visible in rows]
 
     def _rows(self, statement: str, values: dict[str, object]) -> list[Any]:
@@ -116,13 +117,13 @@ class PostgresBackend(Backend):
     def table(self, name: str) -> SqlTable | None:
         """Returns the description of a table in the catalogue."""
         schema, _, bare = name.rpartition(".")
-        rows = self._rows(_RELATION, {"name": name, "schema": schema, "bare": bare})
+        rows = self._rows(_QUERIES["relation"], {"name": name, "schema": schema, "bare": bare})
         if not rows:
             return None
         oid, schema, bare, kind, visible = rows[0]
         columns = {}
         for column, type_, category, generated, identity, required, default in self._rows(
-            _COLUMNS, {"oid": oid}
+            _QUERIES["columns"], {"oid": oid}
         ):
             columns[column] = Column(
                 column,
@@ -133,7 +134,7 @@ class PostgresBackend(Backend):
                 required=bool(required),
                 default=None if default is None or generated else str(default),
             )
-        key = tuple(str(each) for (each,) in self._rows(_KEY, {"oid": oid}))
+        key = tuple(str(each) for (each,) in self._rows(_QUERIES["key"], {"oid": oid}))
         return SqlTable(
             str(bare),
             "" if visible else str(schema),
@@ -147,7 +148,7 @@ class PostgresBackend(Backend):
         """Returns the foreign keys of the database that lead to a table."""
         made = []
         values: dict[str, object] = {"name": table.name, "schema": table.schema}
-        for name, columns, to, cascades in self._rows(_REFERENCES, values):
+        for name, columns, to, cascades in self._rows(_QUERIES["references"], values):
             source = self.table(name)
             if source is not None:
                 made.append(Reference(source, tuple(columns), tuple(to), bool(cascades)))
@@ -155,7 +156,9 @@ class PostgresBackend(Backend):
 
     def effects(self, table: SqlTable) -> list[SideEffect]:
         """Returns the triggers and rules of a table, its parts, and what a removal cascades to."""
-        rows = self._rows(_EFFECTS, {"oid": self.relation(table).number})
+        rows = self._rows(
+            _QUERIES["tree"] + _QUERIES["effects"], {"oid": self.relation(table).number}
+        )
         return [
             SideEffect(f"{kind} {str(name)!r}", event)
             for kind, name, *events in rows
@@ -170,7 +173,8 @@ class PostgresBackend(Backend):
         """
         values = {"oid": self.relation(table).number, "own": table.full_name}
         return {
-            str(name): (int(new), int(old)) for name, new, old in self._rows(_CHANGED_ROWS, values)
+            str(name): (int(new), int(old))
+            for name, new, old in self._rows(_QUERIES["tree"] + _QUERIES["changed_rows"], values)
         }
 
     @contextmanager
@@ -190,7 +194,9 @@ class PostgresBackend(Backend):
     def silenced(self, table: SqlTable) -> Iterator[None]:
         """Switches triggers off inside the block, in the transaction that is open."""
         assert self._open is not None
-        rows = self._rows(_EFFECTS, {"oid": self.relation(table).number})
+        rows = self._rows(
+            _QUERIES["tree"] + _QUERIES["effects"], {"oid": self.relation(table).number}
+        )
         triggers = [row[6:] for row in rows if row[5]]
         for owned, relation, name, _ in triggers:
             if not owned:
@@ -215,7 +221,7 @@ class PostgresBackend(Backend):
         Raises:
             StoreNotFound: It was dropped meanwhile.
         """
-        rows = self._rows(_HOME, {"name": table.name, "schema": table.schema})
+        rows = self._rows(_QUERIES["home"], {"name": table.name, "schema": table.schema})
         if not rows:
             raise StoreNotFound(f"There is no table {table.full_name!r} in {self.place} any more.")
         schema, name, number = rows[0]
@@ -439,110 +445,6 @@ def _postgres_kind(type_: str, category: str) -> CellKind:
     return known.get(category, CellKind.OTHER)
 
 
-_TABLES: Final = """
-SELECT n.nspname, c.relname, pg_table_is_visible(c.oid)
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT IN ('information_schema')
-  AND n.nspname NOT LIKE 'pg\\_%' AND has_table_privilege(c.oid, 'SELECT')
-  AND NOT (n.nspname LIKE 'echoless\\_%' AND EXISTS (
-    SELECT 1 FROM pg_class m WHERE m.relnamespace = n.oid AND m.relname = 'open_runs'))
-ORDER BY 2, 1
-"""
-
-_RELATION: Final = """
-SELECT c.oid, n.nspname, c.relname, c.relkind::text, pg_table_is_visible(c.oid)
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
-  AND ((c.relname = :name AND pg_table_is_visible(c.oid))
-       OR (c.relname = :bare AND n.nspname = :schema))
-ORDER BY 5 DESC
-"""
-
-_HOME: Final = """
-SELECT n.nspname, c.relname, c.oid
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relname = :name
-  AND CASE WHEN :schema = '' THEN pg_table_is_visible(c.oid) ELSE n.nspname = :schema END
-"""
-
-_COLUMNS: Final = """
-SELECT a.attname, format_type(a.atttypid, a.atttypmod), t.typcategory::text,
-  a.attgenerated::text <> '', a.attidentity::text,
-  a.attnotnull AND NOT a.atthasdef AND a.attidentity::text = '',
-  pg_get_expr(d.adbin, d.adrelid)
-FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
-LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-WHERE a.attrelid = :oid AND a.attnum > 0 AND NOT a.attisdropped
-ORDER BY a.attnum
-"""
-
-_KEY: Final = """
-SELECT a.attname
-FROM pg_index i
-CROSS JOIN LATERAL unnest(i.indkey::int2[]) WITH ORDINALITY AS k(attnum, place)
-JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
-WHERE i.indrelid = :oid AND i.indisprimary
-ORDER BY k.place
-"""
-
-_TREE: Final = """
-WITH RECURSIVE tree(oid, cascade) AS (
-  SELECT CAST(:oid AS oid), false
-  UNION
-  SELECT each.child, tree.cascade OR each.cascade
-  FROM tree JOIN (
-    SELECT inhparent AS parent, inhrelid AS child, false AS cascade FROM pg_inherits
-    UNION ALL
-    SELECT confrelid, conrelid, true FROM pg_constraint WHERE contype = 'f' AND confdeltype = 'c'
-  ) each ON each.parent = tree.oid
-)
-"""
-"""A table and its parts, and tables of which rows are removed with a row of it."""
-
-_EFFECTS: Final = f"""
-{_TREE}
-SELECT 'trigger', t.tgname, t.tgtype & 4 > 0, t.tgtype & 16 > 0 AND NOT tree.cascade,
-  t.tgtype & 8 > 0, NOT tree.cascade, pg_has_role(c.relowner, 'USAGE'),
-  CAST(CAST(c.oid AS regclass) AS text), quote_ident(t.tgname), t.tgenabled::text
-FROM pg_trigger t JOIN tree ON tree.oid = t.tgrelid JOIN pg_class c ON c.oid = t.tgrelid
-WHERE NOT t.tgisinternal AND t.tgenabled IN ('O', 'A')
-UNION
-SELECT 'rule', r.rulename, r.ev_type = '3', r.ev_type = '2' AND NOT tree.cascade, r.ev_type = '4',
-  false, true, '', '', ''
-FROM pg_rewrite r JOIN tree ON tree.oid = r.ev_class
-WHERE r.ev_type <> '1' AND r.ev_enabled IN ('O', 'A')
-ORDER BY 1, 2
-"""
-
-_CHANGED_ROWS: Final = f"""
-{_TREE}
-SELECT name, sum(added), sum(changed) FROM (
-  SELECT CASE WHEN tree.oid IS NOT NULL THEN CAST(:own AS text)
-              WHEN pg_table_is_visible(s.relid) THEN s.relname::text
-              ELSE s.schemaname || '.' || s.relname END AS name,
-    s.n_tup_ins AS added, s.n_tup_upd + s.n_tup_del AS changed
-  FROM pg_stat_xact_user_tables s LEFT JOIN tree ON tree.oid = s.relid AND NOT tree.cascade
-  WHERE s.schemaname NOT LIKE 'echoless\\_%' AND s.n_tup_ins + s.n_tup_upd + s.n_tup_del > 0
-) each GROUP BY name
-"""
-
-_REFERENCES: Final = """
-SELECT CASE WHEN pg_table_is_visible(s.oid) THEN s.relname::text
-            ELSE n.nspname || '.' || s.relname END,
-  (SELECT array_agg(a.attname::text ORDER BY k.place)
-   FROM unnest(c.conkey) WITH ORDINALITY AS k(attnum, place)
-   JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.attnum),
-  (SELECT array_agg(a.attname::text ORDER BY k.place)
-   FROM unnest(c.confkey) WITH ORDINALITY AS k(attnum, place)
-   JOIN pg_attribute a ON a.attrelid = c.confrelid AND a.attnum = k.attnum),
-  c.confdeltype = 'c'
-    AND NOT EXISTS (SELECT 1 FROM pg_constraint o
-                    WHERE o.contype = 'f' AND o.confrelid = c.conrelid)
-FROM pg_constraint c
-JOIN pg_class s ON s.oid = c.conrelid JOIN pg_namespace n ON n.oid = s.relnamespace
-JOIN pg_class t ON t.oid = c.confrelid JOIN pg_namespace m ON m.oid = t.relnamespace
-WHERE c.contype = 'f' AND t.relname = :name
-  AND CASE WHEN :schema = '' THEN pg_table_is_visible(t.oid) ELSE m.nspname = :schema END
-  AND c.conparentid = 0
-ORDER BY 1
-"""
+_CATALOGUE: Final = Path(__file__).with_name("postgres_catalogue.sql").read_text("utf-8")
+_QUERIES: Final = dict(part.split("\n", 1) for part in _CATALOGUE.split("-- ")[2:])
+"""Queries of the catalogue by name; `tree` begins two of them."""

@@ -117,6 +117,11 @@ class TableStore(BesideSidecar):
         odd = (*self._odd.sentences(self._location.place), *self._unread())
         return (*self._sidecar.remarks(), *odd, *self._effects.remarks())
 
+    def passed_over(self) -> tuple[str, int, int]:
+        """Returns how many rows the last complete scan read, and how many had no text or key."""
+        odd = self._odd
+        return "row", odd.read, odd.textless + odd.nameless
+
     def _unread(self) -> Iterator[str]:
         """Yields what columns seem to hold by their names, where no program is known."""
         layout, where = self._layout, self._location.place
@@ -162,6 +167,7 @@ class TableStore(BesideSidecar):
         while batch := list(islice(heads, _AT_ONCE)):
             vectors = whole if scope == ALL else self._side_vectors([head.id for head in batch])
             for head in batch:
+                odd.read += 1
                 memory = self._codec.decode(head.row, head.id, vectors.get(head.id), odd)
                 if memory is not None:
                     odd.retired += bool(memory.promise.retired)

@@ -64,7 +64,8 @@ def first_screen(
     yield from answer_blocks(report)
     yield Gap()
     yield from _part("Out of date", "pair", *screen.pairs("update"))
-    yield from _part("The same", "group", *screen.groups())
+    copies = count(report.counts["redundant"], "redundant copy", "redundant copies")
+    yield from _part("The same", "group", *screen.groups(), more=f", {copies}")
     yield from _part("Said in several namespaces", "group", *screen.shared())
     for kind in list(HELD)[1:]:
         yield from _part(HELD[kind][0], "pair", *screen.pairs(kind))
@@ -78,13 +79,15 @@ def first_screen(
     yield command(command_line("audit", name, "--explain"), before="See all of it:     ", level=0)
 
 
-def _part(title: str, noun: str, items: Sequence[_Item], whole: int) -> Iterator[Block]:
+def _part(
+    title: str, noun: str, items: Sequence[_Item], whole: int, *, more: str = ""
+) -> Iterator[Block]:
     """Yields some of the items of one kind under a title that counts all; nothing for none."""
     if not whole:
         return
     some = "" if len(items) == whole else f"{number(len(items))} of "
     many = noun if noun == "series" else None
-    yield say(strong(title), f"  {some}{count(whole, noun, many)}")
+    yield say(strong(title), f"  {some}{count(whole, noun, many)}{more}")
     for item in items:
         yield from item
     yield Gap()

@@ -94,8 +94,10 @@ def audit_store(
         check_namespace(store, chosen.namespace)
         if store.count(Scope(chosen.namespace)) >= KEPT_FROM:
             tell = progress or (lambda _stage, _done, _all: None)
-            return _IncrementalAudit(store, store, chosen, tell).report()
-    return audit(pipeline.find(store, chosen, progress=progress))
+            report = _IncrementalAudit(store, store, chosen, tell).report()
+            return replace(report, passed=store.passed_over())
+    report = audit(pipeline.find(store, chosen, progress=progress))
+    return replace(report, passed=store.passed_over())
 
 
 def is_repeatable(settings: Settings) -> bool:

@@ -49,6 +49,14 @@ else:
     report_blocks = lazy_module("echoless.workflows.audit.report_blocks")
 
 
+LONG_MEMORY: Final = 400
+"""Estimated tokens, about 300 words, up to which the one memory of a store may be a note. The
+longest of 16,955 real notes, observations and facts about persons has 218 (104 words)."""
+MOST: Final = 0.5
+"""Share of what there is up to which it may be left unread."""
+BLANK: Final = ("empty", "nothing but dressing")
+"""Reasons by which a memory without text is skipped."""
+
 FORMAT: Final = 1
 """Of the answer of `audit --json`; raised when an older echoless would misread it."""
 
@@ -68,6 +76,7 @@ class Report:
         taken_over: Pages that were known from an earlier audit.
         settings: Settings of the audit, as in `--json`.
         off: What the audit did without, as a sentence; see `matching.runner.left_off`.
+        passed: What of the store was not read, see `Store.passed_over`.
     """
 
     url: str
@@ -80,6 +89,7 @@ class Report:
     taken_over: int = 0
     settings: Mapping[str, Json] = field(default_factory=dict)
     off: str = ""
+    passed: tuple[str, int, int] = ("", 0, 0)
 
     @cached_property
     def groups(self) -> Sequence[ReportedGroup]:
@@ -250,20 +260,45 @@ class Report:
             "since an earlier audit, which is taken over."
         )
 
-    @property
-    def answer(self) -> str:
-        """Returns how much is repetition, in one sentence, and how much is out of date."""
-        copies, visible = self.counts["redundant"], self.counts["total"] - self.marked
-        whole = count(visible, "memory", "memories")
+    @cached_property
+    def unread(self) -> str:
+        """Returns why the figures say nothing of the store; empty where most of it was read.
+
+        More than half of its files or of its memories have no text, or all text is one memory of
+        more than `LONG_MEMORY` tokens.
+        """
+        visible = self.counts["total"] - self.marked
+        noun, read, passed = self.passed
+        blank = len({id_ for reason in BLANK for id_ in self.tally.skipped.get(reason, ())})
+        if passed > (read + passed) * MOST:
+            return f"Most was not read: {passed:,} of {count(read + passed, noun)} of the store."
         if not visible:
             return "There are no memories here."
+        if blank > visible * MOST:
+            has = "has" if blank == 1 else "have"
+            whole = count(visible, "memory", "memories")
+            return f"Most was not read: {blank:,} of {whole} {has} no text."
+        if visible == 1 and self.tokens > LONG_MEMORY:
+            return (
+                f"Nothing was compared: all text, about {self.tokens:,} tokens, was read as one "
+                "memory. Write one memory a list item, paragraph or line."
+            )
+        return ""
+
+    @property
+    def answer(self) -> str:
+        """Returns what was not read, or how much is repetition and how much is out of date."""
+        copies, visible = self.counts["redundant"], self.counts["total"] - self.marked
+        whole = count(visible, "memory", "memories")
+        if self.unread and not (copies or self.outdated):
+            return self.unread
         repeat = "repeats" if copies == 1 else "repeat"
         said = f"{copies:,} of {whole} {repeat} another one ({percent(self.ratio)})."
         if not copies:
             said = f"None of {whole} repeats another one."
         if self.outdated:
             said += f" {self.outdated:,} {'is' if self.outdated == 1 else 'are'} out of date."
-        return said
+        return f"{self.unread} {said}".lstrip()
 
     def html(self, memories: Mapping[str, Memory], rules: Store | None = None) -> str:
         """Returns the report as a notebook shows it; secrets are masked.
@@ -455,6 +490,7 @@ def report_json(report: Report) -> dict[str, Json]:
         **overlaps_json(report.overlaps),
         "series": [{"members": list(s.members), "newest": s.newest} for s in report.series],
         "counts": dict(report.counts),
+        "unread": report.unread or None,
         **_skipped_json(report.tally),
         "opinions": report.opinions,
         "ratio": round(report.ratio, 6),
@@ -473,6 +509,11 @@ def _share_json(share: Share) -> dict[str, Json]:
         "redundant": share.redundant,
         "ratio": round(share.ratio, 6),
     }
+
+
+def unjudged(report: Report) -> str:
+    """Returns why no limit can be checked on a report with unread parts."""
+    return f"{report.unread} So --fail-over cannot tell; the share is of what was read."
 
 
 def share_limit(text: str, option: str = "--fail-over") -> float:
