@@ -120,3 +120,27 @@ def test_a_rule_of_one_language_is_silent_where_neither_text_is_of_it() -> None:
     german = compared(*(Memory(id=str(n), content="Das Tor ist grün") for n in range(2)))
     assert tense.reads(english)
     assert not tense.reads(german)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "figures"),
+    [
+        ("Port 51821 is open on the gateway.", "Port 4881 is open on the gateway.", "51821 4881"),
+        ("Port 2041: camera in the hall.", "Port 62417: camera in the hall.", "2041 62417"),
+        ("Invoice 7712 was paid by Lena.", "Invoice 77120 was paid by Lena.", "7712 77120"),
+    ],
+)
+def test_figures_in_one_place_forbid_a_merge_whatever_their_lengths_suggest(
+    a: str, b: str, figures: str
+) -> None:
+    (found,) = findings(compared(Memory(id="a", content=a), Memory(id="b", content=b)))
+    difference = Difference(DifferenceKind.NUMBER, *((each,) for each in figures.split()))
+    assert found.difference == difference
+    evidence = Evidence(found.rule.name, "lexical", 0.9, (difference,))
+    assert forbidden(evidence, 0.5)
+
+
+def test_a_year_and_a_version_of_one_product_are_not_read_as_one_figure() -> None:
+    a, b = "We moved to Postgres in 2024.", "We use Postgres 16."
+    named = findings(compared(Memory(id="a", content=a), Memory(id="b", content=b)))
+    assert not any(each.difference.a and each.difference.b for each in named)

@@ -32,7 +32,7 @@ class Stage(NamedTuple):
 
 
 STAGES: Final[dict[StageName, Stage]] = {
-    "matching": Stage(11),
+    "matching": Stage(12),
     "noise": Stage(4, ("matching",)),
     "blocking": Stage(4),
     "audit": Stage(20, ("matching", "noise", "blocking")),

@@ -348,14 +348,33 @@ wording, inclusive."""
 _WITHIN: Final = tuple(rule for rule in RULES if not rule.between)
 
 
+def _facing(texts: Comparison) -> frozenset[str]:
+    """Returns figures that stand in one place and look like two kinds: port `51821`, port `4881`.
+
+    Digits alone do not tell a name from an amount or a year. Apart, each would be a difference of
+    one side only, which forbids nothing.
+    """
+    one, other = ([t for t in s if t.text.isdecimal()] for s in (texts.only_a, texts.only_b))
+    pairs = ((x, y) for x in one for y in other if kind_of(x) is not kind_of(y))
+    a, b = texts.a.tokens, texts.b.tokens
+    return frozenset(t.text for x, y in pairs if _before(a, x) == _before(b, y) for t in (x, y))
+
+
+def _before(tokens: Sequence[Token], word: Token) -> tuple[Value, str, str]:
+    """Returns the value before a word, and what stands between the two."""
+    return _beside(tokens, word)[0], word.mark, word.glue
+
+
 def _of_words(texts: Comparison) -> Iterator[Finding]:
     """Yields the differences of two texts of which one has words that the other has not."""
     left: dict[DifferenceKind, tuple[list[str], list[str]]] = {}
+    facing = _facing(texts)
     for side, (facts, tokens) in enumerate(((texts.a, texts.only_a), (texts.b, texts.only_b))):
         kinds = _kinds(facts)
         for token in tokens:
+            kind = DifferenceKind.NUMBER if token.text in facing else kinds[token.place]
             # interned: the verdicts on a million pairs keep what they name, mostly the same words
-            left.setdefault(kinds[token.place], ([], []))[side].append(intern(token.text))
+            left.setdefault(kind, ([], []))[side].append(intern(token.text))
     for rule in _WITHIN:
         if rule.find is not None:
             named = rule.find(texts)
