@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
-
-from echoless.blocking.relational.engines import Given, Result
-from echoless.core.threads import in_order
 
 
 class SparkEngine:
@@ -52,9 +47,6 @@ class SparkEngine:
             "SELECT n.term, q.place, q.row, q.share "
             "FROM postings q JOIN needs n ON q.value = n.value AND q.place < n.take"
         ).write.parquet(str(into))
-
-    def each(self, work: Callable[[Given], Result], given: Iterable[Given]) -> Iterator[Result]:
-        return in_order(partial(work, item) for item in given)
 
     def _see(self, name: str, folder: Path) -> None:
         frame = self._spark.read.option("recursiveFileLookup", "true").parquet(str(folder))

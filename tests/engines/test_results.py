@@ -9,11 +9,10 @@ import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from echoless.core.errors import MissingExtra, StoreError
+from echoless.core.errors import MissingExtra, StoreError, UsageError
 from echoless.engines.job_run import open_job, run_job
 from echoless.engines.registry import open_engine
 from echoless.engines.results import Results, open_results
-from echoless.engines.workers import Workers
 from tests.engines.test_jobs import InProcess
 from tests.engines.worlds import CHOICES, digest_of, digest_of_one, filled
 
@@ -109,7 +108,8 @@ def test_an_unknown_scheme_and_a_missing_library_are_said(monkeypatch: pytest.Mo
         open_results("s3://bucket/job")
 
 
-def test_an_engine_without_its_library_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("echoless.core.optional.is_installed", lambda name: name != "ray")
-    with pytest.raises(MissingExtra, match=r"echoless\[ray\]"):
-        open_engine("ray", Workers())
+def test_an_unknown_engine_and_one_without_processes_are_named() -> None:
+    with pytest.raises(UsageError, match=r"Unknown engine 'ray'\. Known: local, postgres"):
+        open_engine("ray")
+    with pytest.raises(UsageError, match="at least one process"):
+        open_engine("local", 0)
