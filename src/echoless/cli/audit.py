@@ -415,7 +415,7 @@ def _audit_each(scope: _Scope, choices: Choices, limits: FailureLimits, form: _F
         if form.html_file is not None:
             html_report.write_report(form.html_file, audited.page)
         _print(audited, form)
-        if audited.lasting and not plain:
+        if audited.lasting and (audited.report.on_disk or not plain):
             incremental.keep_report(cache, audited.report)
         if reasons := limits.exceeded(audited.report, audited.compared):
             over = TOO_MUCH_REPETITION
@@ -423,7 +423,7 @@ def _audit_each(scope: _Scope, choices: Choices, limits: FailureLimits, form: _F
     if form.as_json:
         text = render.json_line(answers[0] if len(stores) == 1 else {"stores": answers}, indent=2)
         click.echo(text)
-        if plain and audited.lasting:
+        if plain and audited.lasting and not audited.report.on_disk:
             cache.keep_text(text)
     return failed or over
 
@@ -450,6 +450,7 @@ def _audited(
                     encoder = choices.encoder or "auto"
                     second = threshold_comparison.compare_with_judge(findings, encoder=encoder)
             wider = _across(opened, settings, bar, asked=scope.across)
+        report = reports.with_stale(report, opened, cache.today)
         if wider is not None:
             OUTPUT.learn(wider.texts)
         compared = compared_with(earlier, report, alone=len(scope.stores) == 1)
