@@ -340,8 +340,8 @@ def jobs_command() -> None:
 @click.option(
     "--results",
     metavar="PLACE",
-    help="Folder or URL (s3://…) for the plans and reports of the partitions, which all workers "
-    "must reach. The same command goes on where it stopped.",
+    help="Folder, or postgresql://USER@HOST/DB#NAME, for the plans and reports of the partitions, "
+    "which all workers must reach. The same command goes on where it stopped.",
 )
 @click.option("--apply", "now", is_flag=True, help="Carry the plans out at once.")
 @click.option(
@@ -439,7 +439,7 @@ def list_command(*, as_json: bool) -> None:
 
 
 @jobs_command.command(
-    "show", epilog=examples("echoless jobs show JOB", "echoless jobs show s3://bucket/job --json")
+    "show", epilog=examples("echoless jobs show JOB", "echoless jobs show JOB --json")
 )
 @job_argument
 @json_option

@@ -235,7 +235,7 @@ def _check_shared(job: Job, results: Results) -> None:
     if data is None or f'"{job.id}"'.encode("ascii") not in data:
         raise UsageError(
             f"The worker {worker_name()} does not see {job.id} at {results.place}. Give --results "
-            "a folder that all machines share, or an address such as s3://BUCKET/FOLDER."
+            "a folder that all machines share."
         )
 
 

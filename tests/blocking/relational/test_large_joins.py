@@ -26,7 +26,6 @@ from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.workflows.dedupe.pipeline import find, plan
 from tests.blocking.relational.equal_joins import (
-    ENGINES,
     check_texts,
     texts,
 )
@@ -48,11 +47,10 @@ def test_texts_have_the_pairs_of_the_join_in_memory(
     check_texts(texts(seed, count, words, crowd), SMALL, most)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_words_of_very_many_texts_are_read_as_far_as_in_memory(
-    engine: str, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    joins = LargeJoins(engine=ENGINES[engine](), block=100)
+    joins = LargeJoins(block=100)
     monkeypatch.setattr(approximate_tfidf_join, "POSTINGS", 50)
     monkeypatch.setattr(wording, "POSTINGS", 50)
     pairs = check_texts(texts(2, 400, 40, 300), joins, 5)

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.runtime import workers
@@ -44,29 +44,6 @@ FROM postings q JOIN needs n ON q.value = n.value AND q.place < n.take
 """
 
 
-class JoinEngine(Protocol):
-    """Runs the relational steps."""
-
-    @property
-    def name(self) -> str:
-        """Returns the name for notes and results."""
-        ...
-
-    def place_clues(self, clues: Path, into: Path, block: int) -> None:
-        """Writes placed clues, by blocks of so many rows."""
-        ...
-
-    def shared_postings(self, needs: Path, postings: Path, into: Path) -> None:
-        """Writes the postings that the rows of one block read.
-
-        Args:
-            needs: Of one block.
-            postings: Of all rows.
-            into: Takes shared postings.
-        """
-        ...
-
-
 class DuckDbEngine:
     """The steps on DuckDB (https://duckdb.org), within this process."""
 
@@ -87,13 +64,19 @@ class DuckDbEngine:
         self._memory, self._spill = memory, spill
 
     def place_clues(self, clues: Path, into: Path, block: int) -> None:
-        """Writes placed clues; see `JoinEngine`."""
+        """Writes placed clues, by blocks of so many rows."""
         with self._opened(into, {"block": block}) as connection:
             _see(connection, clues=clues)
             _write(connection, _PLACED_CLUES, into)
 
     def shared_postings(self, needs: Path, postings: Path, into: Path) -> None:
-        """Writes the postings that the rows of one block read; see `JoinEngine`."""
+        """Writes the postings that the rows of one block read.
+
+        Args:
+            needs: Of one block.
+            postings: Of all rows.
+            into: Takes shared postings.
+        """
         with self._opened(into) as connection:
             _see(connection, needs=needs, postings=postings)
             _write(connection, _SHARED_POSTINGS, into / "0.parquet")

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.blocking.detector import Gate
-from echoless.blocking.relational.engines import JoinEngine
+from echoless.blocking.relational.engines import DuckDbEngine
 from echoless.blocking.relational.row_files import (
     Column,
     RowWriter,
@@ -121,7 +121,7 @@ class RelationalWording:
     """
 
     def __init__(
-        self, texts: Iterable[str], n: int, engine: JoinEngine, folder: Path, block: int
+        self, texts: Iterable[str], n: int, engine: DuckDbEngine, folder: Path, block: int
     ) -> None:
         """Reads the texts into files.
 
