@@ -9,7 +9,6 @@ from echoless.engines.job_apply import apply_job
 from echoless.engines.job_run import read_job, run_job
 from echoless.engines.registry import open_engine
 from echoless.engines.results import open_results
-from echoless.engines.workers import Workers
 
 
 def main(what: str, url: str, place: str) -> int:
@@ -20,7 +19,7 @@ def main(what: str, url: str, place: str) -> int:
         with open_store(url) as store:
             apply_job(store, opened)
         return 0
-    engine = open_engine(what, Workers(2))
+    engine = open_engine(what, 2)
     try:
         outcome = run_job(opened, url, engine)
     finally:

@@ -1,8 +1,7 @@
 """Texts of one huge partition, in memory and on engines: `python -m benchmarks.scale huge`.
 
     --sizes 100000,1000000     memories
-    --engines memory,duckdb    memory (the join of one machine), duckdb, daft, ray, spark
-    --python ray=/venv/python  the interpreter of an engine whose library lies elsewhere
+    --engines memory,duckdb    memory (the join of one machine), duckdb
     --most 30                  partners kept of a memory
     --patience 1800            seconds after which an engine is stopped
     --keep                     adds to the lines of earlier results
@@ -37,7 +36,6 @@ from benchmarks.data import _SYLLABLES, _vocabulary
 from benchmarks.measure import RESULTS, origin
 from benchmarks.speed.side_by_side import Line, numbers, table
 from echoless.blocking.detector import Gate
-from echoless.blocking.relational.engines import DaftEngine, DuckDbEngine, JoinEngine
 from echoless.blocking.relational.large_joins import LargeJoins
 from echoless.blocking.text_join.approximate_tfidf_join import WordingJoin
 from echoless.blocking.text_join.shingling import load_for
@@ -52,8 +50,7 @@ NOTES = """\
 Two cores under a load of 3 to 8 by other work, which differed from row to row: ratios are rough,
 and not to be compared with other pages. Each row ran once. `memory` is the join of one machine with
 the same method; `same pairs` says that a digest of all pairs and similarities is its digest (of
-itself in its own rows). Seconds are from files to pairs; starting an engine comes extra. The memory
-of `ray` and `spark` includes their other processes."""
+itself in its own rows). Seconds are from files to pairs; starting an engine comes extra."""
 HEADER = ("memories", "part", "engine", "seconds", "peak MB", "pairs", "same pairs", "start s")
 
 
@@ -203,7 +200,7 @@ def _measured(options: argparse.Namespace) -> Line:
     folder, begun = Path(options.folder), time.perf_counter()
     joins = None
     if options.engine != "memory":
-        joins = LargeJoins(engine=_engine(options.engine, folder), folder=folder)
+        joins = LargeJoins(folder=folder)
     start = time.perf_counter()
     columns = _texts(folder / PART, options.most, joins)
     wall = time.perf_counter() - start
@@ -216,16 +213,6 @@ def _measured(options: argparse.Namespace) -> Line:
         "pairs": len(columns[0]),
         "digest": digest.hexdigest()[:16],
     }
-
-
-def _engine(name: str, folder: Path) -> JoinEngine:
-    if name == "duckdb":
-        return DuckDbEngine()
-    if name == "spark":
-        from benchmarks.scale.spark_engine import SparkEngine  # needs a library of its own
-
-        return SparkEngine(folder)
-    return DaftEngine(address="local" if name == "ray" else None)
 
 
 def _texts(path: Path, most: int, joins: LargeJoins | None) -> tuple[Any, Any, Any]:

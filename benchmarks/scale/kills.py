@@ -1,6 +1,6 @@
 """Kills workers of a job again and again: nothing is lost, nothing is done twice.
 
-`python -m benchmarks.scale kills [--engines local,ray,postgres] [--kills 20] [--namespaces 400]`
+`python -m benchmarks.scale kills [--engines local,postgres] [--kills 20] [--namespaces 400]`
 
 A worker that has finished a partition is known by its process id. While the job runs, one of those
 that live is killed with SIGKILL, so many times. Then the plans are carried out while the process
@@ -43,7 +43,7 @@ _SECONDS: Final = 900.0
 def main(argv: Sequence[str]) -> None:
     """Runs the benchmark."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale kills")
-    parser.add_argument("--engines", default="local,ray,postgres")
+    parser.add_argument("--engines", default="local,postgres")
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--namespaces", type=int, default=400)
     parser.add_argument("--each", type=int, default=100)

@@ -13,10 +13,9 @@ from echoless.engines.job_run import finished_partitions, open_job, plan_digest,
 from echoless.engines.partition_files import REPORT, file_name
 from echoless.engines.registry import open_engine
 from echoless.engines.results import open_results
-from echoless.engines.workers import Workers
 
 
-def main(name: str, url: str, processes: int, place: str, address: str | None = None) -> None:
+def main(name: str, url: str, processes: int, place: str) -> None:
     """Runs a new job on workers that have their models loaded: a job takes hours, their start not.
 
     Where there is no partition to spare for that, loading them counts.
@@ -25,7 +24,7 @@ def main(name: str, url: str, processes: int, place: str, address: str | None = 
     """
     with open_store(url) as store:
         opened = open_job(store, CHOICES, open_results(place))
-        engine = open_engine(name, Workers(processes, address))
+        engine = open_engine(name, processes)
         try:
             if len(opened.partitions) > processes:
                 warm = replace(opened, partitions=opened.partitions[-processes:])
@@ -53,4 +52,4 @@ def main(name: str, url: str, processes: int, place: str, address: str | None = 
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), *sys.argv[4:6])
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4])

@@ -42,7 +42,7 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--each", type=int, default=200)
     parser.add_argument("--dims", type=int, default=384)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--engines", default="local,ray,postgres")
+    parser.add_argument("--engines", default="local,postgres")
     parser.add_argument("--processes", default="1,2")
     parser.add_argument("--in-file", action="store_true", help="all engines read one SQLite file")
     parser.add_argument("--store", default="scale_partitions", help="results/NAME")

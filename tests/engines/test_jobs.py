@@ -32,7 +32,6 @@ from echoless.engines.partition_files import FAILURE, REPORT, Failed, Finished, 
 from echoless.engines.partition_worker import Task, run_partition
 from echoless.engines.registry import open_engine
 from echoless.engines.results import LocalFolder
-from echoless.engines.workers import Workers
 from echoless.stores.base import Store
 from echoless.workflows.audit.incremental import unpacked
 from echoless.workflows.audit.namespace_report import Page
@@ -476,7 +475,7 @@ def test_processes_of_this_machine_give_the_plan_of_one_process_though_one_is_ki
         filled(f"sqlite:///{tmp_path}/many.db", 4, [once, *poison]) as many,
     ):
         opened = opened_job(many, tmp_path / "job", choices, memories=8)
-        engine = open_engine("local", Workers(2))
+        engine = open_engine("local", 2)
         try:
             outcome = run_job(opened, many.url, engine, attempts=2)
         finally:

@@ -39,7 +39,6 @@ from echoless.engines.postgres_session import JobSession, PostgresResults
 from echoless.engines.postgres_worker import WorkDone, work
 from echoless.engines.registry import open_engine
 from echoless.engines.results import LocalFolder, open_results
-from echoless.engines.workers import Workers
 from echoless.stores.base import Store
 from tests.engines.test_jobs import InProcess
 from tests.engines.worlds import CHOICES, deadly_encoder, digest_of, digest_of_one, filled
@@ -65,7 +64,7 @@ def opened_job(
 
 
 def ran(store: Store, opened: OpenJob, count: int = 2) -> JobOutcome:
-    engine = open_engine("postgres", Workers(count))
+    engine = open_engine("postgres", count)
     try:
         return run_job(opened, store.url, engine)
     finally:
@@ -536,7 +535,7 @@ def test_a_job_is_run_by_one_process_at_a_time(store: Store, address: str) -> No
 
 def test_a_run_that_loses_the_server_says_so_and_goes_on_later(store: Store, address: str) -> None:
     opened = opened_job(store, address)
-    engine = PostgresEngine(Workers(0))
+    engine = PostgresEngine(0)
     with pytest.raises(StoreError, match=r"lost .*same command again"):
         for _ in engine.run(Task(opened.job, store.url, address), ended(opened, address)):
             pytest.fail("nothing can have ended")
@@ -552,7 +551,7 @@ def ended(opened: OpenJob, address: str) -> Iterator[Partition]:
 
 def test_workers_that_cannot_work_end_the_run_with_their_reason(store: Store, address: str) -> None:
     opened = opened_job(store, address)
-    engine = PostgresEngine(Workers(1))
+    engine = PostgresEngine(1)
     try:
         with pytest.raises(UsageError, match="There is no"):
             run_job(opened, f"{store.url}.gone", engine)
@@ -561,8 +560,6 @@ def test_workers_that_cannot_work_end_the_run_with_their_reason(store: Store, ad
 
 
 def test_the_engine_refuses_what_it_cannot_use(store: Store, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="leave out --address"):
-        open_engine("postgres", Workers(address="host"))
     opened = open_job(store, CHOICES, LocalFolder(tmp_path / "job"))
     with pytest.raises(UsageError, match="--results postgresql://"):
         ran(store, opened)

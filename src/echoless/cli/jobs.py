@@ -66,9 +66,8 @@ from echoless.engines.job_run import (
     read_job,
     run_job,
 )
-from echoless.engines.registry import open_engine
+from echoless.engines.registry import ENGINES, open_engine
 from echoless.engines.results import POSTGRES, open_results
-from echoless.engines.workers import ENGINES, Workers
 from echoless.execution.actions import achieved
 from echoless.stores import open_store
 from echoless.stores.base import Store
@@ -101,7 +100,6 @@ class _Request:
         action: What happens to duplicates, as a person named it, or None.
         engine: Name of the engine.
         processes: Number of worker processes; None lets the engine choose.
-        address: Of its cluster; this machine if None.
         results: Place of the results; None for the user's own folder.
         now: Whether to carry the plans out at once.
         most_hidden: Largest share that the plans may hide, as it was typed; None for any.
@@ -114,7 +112,6 @@ class _Request:
     action: str | None
     engine: str
     processes: int | None
-    address: str | None
     results: str | None
     now: bool
     most_hidden: str | None
@@ -340,12 +337,11 @@ def jobs_command() -> None:
     help="Processes that work for the engine at a time; as many as it has cores by default. With "
     "--engine postgres 0 leaves the work to other machines.",
 )
-@click.option("--address", metavar="ADDRESS", help="Address of the cluster of the engine.")
 @click.option(
     "--results",
     metavar="PLACE",
-    help="Folder or URL (s3://…) for the plans and reports of the partitions, which all workers "
-    "must reach. The same command goes on where it stopped.",
+    help="Folder, or postgresql://USER@HOST/DB#NAME, for the plans and reports of the partitions, "
+    "which all workers must reach. The same command goes on where it stopped.",
 )
 @click.option("--apply", "now", is_flag=True, help="Carry the plans out at once.")
 @click.option(
@@ -381,7 +377,7 @@ def dedup_command(*, request: _Request) -> int:
         if opened.job.store == without_password(store.url):
             with suppress(StoreReadOnly):  # then `jobs apply` asks for the store
                 trust.trust(*_record(opened), trust.JOBS)
-        engine = open_engine(request.engine, Workers(request.processes, request.address))
+        engine = open_engine(request.engine, request.processes)
         try:
             with Bar(quiet=request.as_json) as bar:
                 outcome = run_job(
@@ -443,7 +439,7 @@ def list_command(*, as_json: bool) -> None:
 
 
 @jobs_command.command(
-    "show", epilog=examples("echoless jobs show JOB", "echoless jobs show s3://bucket/job --json")
+    "show", epilog=examples("echoless jobs show JOB", "echoless jobs show JOB --json")
 )
 @job_argument
 @json_option

@@ -30,6 +30,7 @@ FAMILIES: Final[Families] = {
     },
     "Act": {
         "dedup": ("dedupe", "Preview what would be hidden and why; with --apply, hide it."),
+        "tend": ("tend", "Plan for what changed since last time; by hand, hook or timer."),
         "review": ("review_page", "Decide on duplicates in a page in the browser, by keys."),
         "consolidate": ("consolidation", "Pairs that may say the same: look, merge, keep both."),
         "apply": ("execution", "Carry out a plan that --plan wrote."),

@@ -14,8 +14,7 @@ from echoless.core.runtime import workers
 from echoless.engines.engine import lost
 from echoless.engines.job import Partition
 from echoless.engines.partition_files import Failed, Finished
-from echoless.engines.partition_worker import Task, run_partition
-from echoless.engines.workers import ONE_THREAD, Workers
+from echoless.engines.partition_worker import ONE_THREAD, Task, run_partition
 
 
 class LocalEngine:
@@ -25,15 +24,9 @@ class LocalEngine:
     lost too; a new pool takes the next ones.
     """
 
-    def __init__(self, wanted: Workers) -> None:
-        """Takes the number of processes; by default one for each core.
-
-        Raises:
-            UsageError: An address was given.
-        """
-        if wanted.address is not None:
-            raise UsageError("The engine 'local' runs on this machine; leave out --address.")
-        self._count = wanted.count or workers()
+    def __init__(self, processes: int | None) -> None:
+        """Takes the number of processes; by default one for each core."""
+        self._count = processes or workers()
         self._size = self._count
         self._pool: ProcessPoolExecutor | None = None
 

@@ -7,6 +7,8 @@ finished when it is there, and a worker that dies leaves nothing that counts.
 from __future__ import annotations
 
 import logging
+import os
+import platform
 import sys
 import time
 from dataclasses import dataclass, replace
@@ -16,6 +18,7 @@ from typing import Final
 from echoless.core.errors import EcholessError, StoreError, UsageError
 from echoless.core.json_codec import memory_to_json
 from echoless.core.model import digest
+from echoless.core.runtime import THREADS
 from echoless.core.settings import Settings
 from echoless.core.timestamps import now
 from echoless.engines.job import JOB_FILE, Job, Partition, rules_digest
@@ -31,7 +34,6 @@ from echoless.engines.partition_files import (
     report_file,
 )
 from echoless.engines.results import Results, open_results
-from echoless.engines.workers import worker_name
 from echoless.execution.plan import plan_bytes
 from echoless.stores import open_store
 from echoless.stores.base import Printed, Scope, Store
@@ -50,6 +52,19 @@ _LOOKS: Final = 3
 
 _SAME_AGAIN: Final = (UsageError, MemoryError, RecursionError)
 """Failures that another attempt would repeat."""
+
+ONE_THREAD: Final = {
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    THREADS: "1",
+}
+"""Environment of a worker: it has a core to itself; more threads would be in others' way."""
+
+
+def worker_name() -> str:
+    """Returns the host and the process of this worker, for reports."""
+    return f"{platform.node()}:{os.getpid()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +235,7 @@ def _check_shared(job: Job, results: Results) -> None:
     if data is None or f'"{job.id}"'.encode("ascii") not in data:
         raise UsageError(
             f"The worker {worker_name()} does not see {job.id} at {results.place}. Give --results "
-            "a folder that all machines share, or an address such as s3://BUCKET/FOLDER."
+            "a folder that all machines share."
         )
 
 

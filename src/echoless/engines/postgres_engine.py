@@ -20,11 +20,10 @@ from echoless.core.runtime import workers
 from echoless.engines.job import Partition
 from echoless.engines.job_run import ATTEMPTS
 from echoless.engines.partition_files import Failed, Finished
-from echoless.engines.partition_worker import Task
+from echoless.engines.partition_worker import ONE_THREAD, Task
 from echoless.engines.postgres_queue import Queue
 from echoless.engines.postgres_session import JobSession
 from echoless.engines.results import POSTGRES
-from echoless.engines.workers import ONE_THREAD, Workers
 
 LOG: Final = logging.getLogger("echoless.job")
 
@@ -38,18 +37,9 @@ _ENDING: Final = 5.0
 class PostgresEngine:
     """Runs partitions by workers that claim them from the database of the results."""
 
-    def __init__(self, wanted: Workers) -> None:
-        """Takes the number of workers on this machine: by default one for each core, 0 for none.
-
-        Raises:
-            UsageError: An address was given.
-        """
-        if wanted.address is not None:
-            raise UsageError(
-                "The workers of the engine 'postgres' meet where --results says; leave out "
-                "--address."
-            )
-        self._count = workers() if wanted.count is None else wanted.count
+    def __init__(self, processes: int | None) -> None:
+        """Takes the number of workers on this machine: by default one for each core, 0 for none."""
+        self._count = workers() if processes is None else processes
         self._session: JobSession | None = None
         self._queue: Queue | None = None
         self._workers: _LocalWorkers | None = None

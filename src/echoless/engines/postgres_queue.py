@@ -23,8 +23,8 @@ from echoless.core.optional import lazy_module
 from echoless.engines.job import Partition
 from echoless.engines.job_run import ATTEMPTS
 from echoless.engines.partition_files import Failed, Finished, finished_from_json
+from echoless.engines.partition_worker import worker_name
 from echoless.engines.postgres_session import JobSession
-from echoless.engines.workers import worker_name
 
 if TYPE_CHECKING:
     import psycopg

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from echoless.blocking.detector import Gate
-from echoless.blocking.relational.engines import DaftEngine, DuckDbEngine, JoinEngine
 from echoless.blocking.relational.large_joins import LargeJoins
 from echoless.blocking.text_join.approximate_tfidf_join import WordingJoin
 from echoless.blocking.text_join.tfidf_rows import rows_and_clues
 from echoless.blocking.top_k import Pairs, together
-
-ENGINES: dict[str, Callable[[], JoinEngine]] = {"duckdb": DuckDbEngine, "daft": DaftEngine}
 
 
 def texts(seed: int, count: int, words: int, crowd: int) -> list[str]:

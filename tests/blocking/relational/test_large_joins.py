@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +16,7 @@ from echoless.blocking import pair_budget
 from echoless.blocking.candidates import Preference, candidates, open_vectors
 from echoless.blocking.detectors import lexical
 from echoless.blocking.relational import large_joins, wording
-from echoless.blocking.relational.engines import DaftEngine, DuckDbEngine
+from echoless.blocking.relational.engines import DuckDbEngine
 from echoless.blocking.relational.large_joins import LargeJoins, joins_for
 from echoless.blocking.text_join import approximate_tfidf_join
 from echoless.blocking.top_k import kept_partners
@@ -29,7 +26,6 @@ from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.workflows.dedupe.pipeline import find, plan
 from tests.blocking.relational.equal_joins import (
-    ENGINES,
     check_texts,
     texts,
 )
@@ -51,11 +47,10 @@ def test_texts_have_the_pairs_of_the_join_in_memory(
     check_texts(texts(seed, count, words, crowd), SMALL, most)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_words_of_very_many_texts_are_read_as_far_as_in_memory(
-    engine: str, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    joins = LargeJoins(engine=ENGINES[engine](), block=100)
+    joins = LargeJoins(block=100)
     monkeypatch.setattr(approximate_tfidf_join, "POSTINGS", 50)
     monkeypatch.setattr(wording, "POSTINGS", 50)
     pairs = check_texts(texts(2, 400, 40, 300), joins, 5)
@@ -64,31 +59,6 @@ def test_words_of_very_many_texts_are_read_as_far_as_in_memory(
 
 def test_texts_without_n_grams_give_no_pair() -> None:
     assert len(check_texts(["", " "], SMALL, 4).one) == 0
-
-
-def test_daft_sends_nothing_to_its_makers() -> None:
-    told_by = {"DAFT_ANALYTICS_ENABLED", "DO_NOT_TRACK", "SCARF_NO_ANALYTICS"}
-    program = """
-import threading, urllib.request
-asked = []
-urllib.request.urlopen = lambda url, **_: asked.append(url)
-from echoless.blocking.relational.engines import DaftEngine
-DaftEngine()
-import daft
-daft.from_pydict({"a": [1]}).collect()
-for thread in threading.enumerate():
-    if thread is not threading.main_thread():
-        thread.join(5)
-print(asked)
-"""
-    ended = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={name: value for name, value in os.environ.items() if name not in told_by},
-    )
-    assert ended.stdout.strip().splitlines()[-1] == "[]"
 
 
 @settings(max_examples=60)
@@ -204,5 +174,3 @@ def test_without_the_extra_all_stays_in_memory_and_an_engine_names_it(
     assert joins_for(1 << 40) is None
     with pytest.raises(MissingExtra, match=r"echoless\[scale\]"):
         DuckDbEngine()
-    with pytest.raises(MissingExtra, match=r"echoless\[ray\]"):
-        DaftEngine()

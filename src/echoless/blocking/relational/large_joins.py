@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from echoless.blocking.relational.engines import DuckDbEngine, JoinEngine
+from echoless.blocking.relational.engines import DuckDbEngine
 from echoless.blocking.relational.wording import RelationalWording
 from echoless.core.optional import is_installed
 
@@ -41,7 +41,7 @@ class LargeJoins:
         MissingExtra: No engine is given, and the extra `scale` is not installed.
     """
 
-    engine: JoinEngine = field(default_factory=DuckDbEngine)
+    engine: DuckDbEngine = field(default_factory=DuckDbEngine)
     folder: Path | None = None
     least: int = 0
     block: int | None = None

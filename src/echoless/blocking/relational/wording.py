@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, cast
 
@@ -17,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.blocking.detector import Gate
-from echoless.blocking.relational.engines import JoinEngine
+from echoless.blocking.relational.engines import DuckDbEngine
 from echoless.blocking.relational.row_files import (
     Column,
     RowWriter,
@@ -46,6 +47,7 @@ from echoless.blocking.text_join.tfidf_rows import (
     smooth_idf,
 )
 from echoless.blocking.top_k import Pairs, closest_before
+from echoless.core.threads import in_order
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -119,7 +121,7 @@ class RelationalWording:
     """
 
     def __init__(
-        self, texts: Iterable[str], n: int, engine: JoinEngine, folder: Path, block: int
+        self, texts: Iterable[str], n: int, engine: DuckDbEngine, folder: Path, block: int
     ) -> None:
         """Reads the texts into files.
 
@@ -150,9 +152,9 @@ class RelationalWording:
             _Block(self._folder, number, first, self._count, gate, most)
             for number, first in enumerate(starts)
         ]
-        for _ in self._engine.each(weigh, blocks):
+        for _ in in_order(partial(weigh, block) for block in blocks):
             pass
-        yield from self._engine.each(score, self._with_postings(blocks))
+        yield from in_order(partial(score, block) for block in self._with_postings(blocks))
 
     def _with_postings(self, blocks: Sequence[_Block]) -> Iterator[_Block]:
         """Yields the blocks, each once the postings that it reads are written."""
