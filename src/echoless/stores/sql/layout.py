@@ -8,9 +8,12 @@ report says so.
 from __future__ import annotations
 
 import hashlib
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from echoless.core.commands import command_line
@@ -29,9 +32,6 @@ if TYPE_CHECKING:
     from mem0.utils import lemmatization
 else:
     lemmatization = lazy_module("mem0.utils.lemmatization")
-
-EXPIRED: Final = "1970-01-01"
-"""Date of a hidden memory in tables whose program hides expired rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +62,10 @@ class TablePreset:
     """
 
     program: str
-    signs: frozenset[str]
+    signs: Collection[str]
     map: FieldMap
-    content: tuple[str, ...] = ()
-    context: tuple[str, ...] = ()
+    content: Collection[str] = ()
+    context: Collection[str] = ()
     scope: Mapping[str, str] = field(default_factory=dict)
     rest: str = ""
     hide: str = ""
@@ -74,7 +74,7 @@ class TablePreset:
     gone: str = ""
     vectors: str = ""
     model: str = ""
-    counters: frozenset[str] = frozenset()
+    counters: Collection[str] = ()
     fades: bool = False
     unit: int = 1
     derived: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class TablePreset:
 
     def fits(self, columns: Collection[str]) -> bool:
         """Returns whether a table with these columns is one of the program."""
-        return self.signs <= set(columns) and (not self.exactly or self.signs == set(columns))
+        return set(self.signs) <= {*columns} and not (self.exactly and {*columns} - {*self.signs})
 
 
 def _normal_hash(text: str) -> str:
@@ -102,110 +102,31 @@ def _lemmatized(text: str) -> str:
     return str(lemmatization.lemmatize_for_bm25(text))
 
 
-_TIMES: Final = ("created_at", "updated_at")
+_DERIVED: Final[Mapping[str, Callable[[str], str]]] = {
+    "mcp-memory-service": _normal_hash,
+    "mem0 hash": _md5,
+    "mem0 words": _lemmatized,
+}
+"""Functions of the text by the name a preset gives them."""
 
 
-def _named(*same: str, **columns: str) -> FieldMap:
-    """Returns a map from fields to columns.
+@cache
+def presets() -> tuple[TablePreset, ...]:
+    """Returns the presets in the order of the search."""
+    rows = tomllib.loads((files(__package__) / "presets.toml").read_text("utf-8"))["presets"]
+    for row in rows:
+        row["map"] = FieldMap({name: name for name in row.pop("same", ())} | row.get("map", {}))
+        row["derived"] = {at: _DERIVED[name] for at, name in row.get("derived", {}).items()}
+    return tuple(TablePreset(**row) for row in rows)
 
-    Args:
-        same: Fields in columns of the same name.
-        columns: Column, or place inside one of JSON, of each other field.
-    """
-    return FieldMap({**dict(zip(same, same, strict=True)), **columns})
 
-
-PRESETS: Final = (
-    # mcp-memory-service 12.4: `storage/mixins/migrations.py`; its searches skip `superseded_by`
-    # (`storage/mixins/retrieve.py`) and rows with `deleted_at`.
-    TablePreset(
-        "mcp-memory-service",
-        frozenset({"id", "content_hash", "content", "tags", "memory_type", "metadata"}),
-        _named("content", "tags", *_TIMES, "last_accessed", type="memory_type", namespace="store"),
-        rest="metadata",
-        hide="superseded_by",
-        survivor="content_hash",
-        gone="deleted_at",
-        vectors="memory_embeddings",
-        derived={"content_hash": _normal_hash},
-        written={"created_at_iso": "created_at", "updated_at_iso": "updated_at"},
-    ),
-    # langgraph-checkpoint-sqlite 3.1 and -postgres 3: `store/*/base.py`. LangMem keeps its text
-    # under `content`.
-    TablePreset(
-        "LangGraph",
-        frozenset({"prefix", "key", "value", "created_at", "updated_at"}),
-        _named(*_TIMES, namespace="prefix"),
-        content=("value->text", "value->content->content", "value->content"),
-        rest="value",
-    ),
-    # agno 3.1: `db/sqlite/schemas.py`; the text is a JSON string.
-    TablePreset(
-        "agno",
-        frozenset({"memory_id", "memory", "user_id", "agent_id", "team_id", "topics"}),
-        _named(*_TIMES, content="memory", tags="topics"),
-        scope={"agent_id": "agent_id", "team_id": "team_id", "user_id": "user_id"},
-    ),
-    # mem0 2.2 on pgvector: `vector_stores/pgvector.py`, `memory/main.py`.
-    TablePreset(
-        "mem0",
-        frozenset({"id", "vector", "payload"}),
-        _named(
-            content="payload->data",
-            created_at="payload->created_at",
-            updated_at="payload->updated_at",
-            vectors="vector",
-        ),
-        scope={
-            "agent_id": "payload->agent_id",
-            "run_id": "payload->run_id",
-            "user_id": "payload->user_id",
-        },
-        rest="payload",
-        hide="payload->expiration_date",
-        hidden=EXPIRED,
-        derived={"payload->hash": _md5, "payload->text_lemmatized": _lemmatized},
-        exactly=True,
-    ),
-    # OpenMemory (CaviraOSS): `core/db.ts`; the vectors lie in a table of their own.
-    TablePreset(
-        "OpenMemory",
-        frozenset({"id", "user_id", "content", "primary_sector", "tags", "meta", "salience"}),
-        _named(
-            "content",
-            "tags",
-            *_TIMES,
-            namespace="user_id",
-            type="primary_sector",
-            last_accessed="last_seen_at",
-            importance="salience",
-        ),
-        rest="meta",
-        counters=frozenset({"feedback_score", "coactivations", "decay_lambda", "segment"}),
-        fades=True,
-        unit=1000,
-    ),
-    # claude-mem 13.25: its migrations; rows from before 2025-12 have `text` and no `narrative`, and
-    # its first tables have no such column, nor one for the title and the facts.
-    TablePreset(
-        "claude-mem",
-        frozenset({"id", "project", "text", "type", "created_at", "created_at_epoch"}),
-        _named("type", namespace="project", tags="concepts", created_at="created_at_epoch"),
-        content=("narrative", "text", "facts", "subtitle", "title"),
-        context=("title", "subtitle", "facts"),
-        counters=frozenset({"relevance_count", "merged_into_project"}),
-        unit=1000,
-    ),
-)
-"""Presets in the order of the search."""
-
-_OTHER: Final = TablePreset("", frozenset(), FieldMap())
+_OTHER: Final = TablePreset("", (), FieldMap())
 """Stands for the program of a table that no preset fits."""
 
 
 def preset_of(columns: Collection[str]) -> TablePreset | None:
     """Returns the preset of a table with these columns, or None."""
-    return next((each for each in PRESETS if each.fits(columns)), None)
+    return next((each for each in presets() if each.fits(columns)), None)
 
 
 _PLACES: Final = 3
@@ -290,8 +211,8 @@ class Layout:
     def extra(self) -> tuple[str, ...]:
         """Returns the columns that hold no field; their cells are carried along."""
         taken = {place.column for place in self.used} | set(self.table.key)
-        taken |= {place.column for place in self.derived} | self.preset.counters
-        taken |= {self.gone, *self.written}
+        taken |= {place.column for place in self.derived}
+        taken |= {self.gone, *self.written, *self.preset.counters}
         if self.rest is not None:
             taken.add(self.rest.column)
         if self.hiding is not None:
