@@ -8,6 +8,7 @@ report says so.
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
@@ -96,6 +97,11 @@ def _md5(text: str) -> str:
     return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
+def _letters_hash(text: str) -> str:
+    """Returns the hash memori 3.3 gives a fact (`_utils.py`)."""
+    return hashlib.sha256(re.sub(r"[^a-z0-9]", "", text.lower()).encode()).hexdigest()
+
+
 def _lemmatized(text: str) -> str:
     """Returns the words mem0 2.2 searches a text by."""
     require_module("mem0", "A new text in a table of mem0", "mem0")
@@ -106,6 +112,7 @@ _DERIVED: Final[Mapping[str, Callable[[str], str]]] = {
     "mcp-memory-service": _normal_hash,
     "mem0 hash": _md5,
     "mem0 words": _lemmatized,
+    "memori": _letters_hash,
 }
 """Functions of the text by the name a preset gives them."""
 
