@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +69,18 @@ FILES: dict[str, Callable[[Path], World]] = {
     ),
     "claude-mem": lambda folder: file_world(worlds.claude_mem(folder), len(TEXTS), "observations"),
     "OpenMemory": lambda folder: file_world(worlds.openmemory(folder), len(TEXTS), "memories"),
+    "claude-flow": lambda folder: file_world(
+        worlds.scripted(folder, "claude_flow_3"), 9, "memory_entries"
+    ),
+    "claude-flow 2": lambda folder: file_world(
+        worlds.scripted(folder, "claude_flow_2"), 10, "memory_entries"
+    ),
+    "memori": lambda folder: file_world(
+        worlds.scripted(folder, "memori"), 9, "memori_entity_fact", "memori_entity_fact_mention"
+    ),
+    "Mastra": lambda folder: file_world(
+        worlds.scripted(folder, "mastra"), 8, "mastra_knowledge_records"
+    ),
 }
 
 
@@ -158,3 +172,47 @@ def test_a_bare_path_of_echoless_opens_as_before(tmp_path: Path) -> None:
     assert locate(tmp_path / "recall.db")[0] == "recall"
     open_store(f"llm-memory:///{tmp_path}/llm.db", create=True).close()
     assert locate(tmp_path / "llm.db")[0] == "llm-memory"
+
+
+@pytest.mark.parametrize(
+    ("name", "seen"),
+    [
+        ("claude-flow", "SELECT content FROM memory_entries WHERE status = 'active'"),
+        ("Mastra", "SELECT text FROM mastra_knowledge_records WHERE deletedAt IS NULL"),
+    ],
+)
+def test_a_marked_row_is_none_that_its_program_reads(name: str, seen: str, tmp_path: Path) -> None:
+    made = FILES[name](tmp_path)
+    with open_store(made.url) as store:
+        assert isinstance(store, TableStore)
+        survivor = ids_of(store, PAIR)[0]
+        apply(store, plan_by_hand(store, [ids_of(store, PAIR)], "mark"))
+        with closing(sqlite3.connect(made.url)) as database:
+            read = [text for (text,) in database.execute(seen)]
+        assert len(read) == made.count - 1
+        assert store.get([survivor])[survivor].content in read
+        assert store.count() == made.count
+
+
+def test_a_fact_of_memori_leaves_with_its_mentions_and_comes_back(tmp_path: Path) -> None:
+    made = FILES["memori"](tmp_path)
+    before = made.rows()
+    url = f"sql:///{made.url}?hide=move#memori_entity_fact"
+    with open_store(url) as store:
+        assert isinstance(store, TableStore)
+        run = apply(store, plan_by_hand(store, [ids_of(store, PAIR)], "mark"))
+    assert [len(each) for each in made.rows().values()] == [made.count - 1] * 2
+    with open_store(url) as store:
+        undo(store, run.id)
+    assert made.rows() == before
+
+
+def test_a_new_text_of_a_fact_of_memori_gets_the_hash_of_its_program(tmp_path: Path) -> None:
+    made = FILES["memori"](tmp_path)
+    with open_store(made.url) as store:
+        first = next(iter(store.scan()))
+        with store.writing(), store.transaction():
+            store.put([replace(first, content="Port 8443!")])
+    with closing(sqlite3.connect(made.url)) as database:
+        query = "SELECT uniq FROM memori_entity_fact WHERE content = 'Port 8443!'"
+        assert database.execute(query).fetchall() == [(sha256(b"port8443").hexdigest(),)]

@@ -100,6 +100,14 @@ def mcp_memory_service(folder: Path) -> Path:
     return path
 
 
+def scripted(folder: Path, name: str) -> Path:
+    """A file made by a script of the tables that a program wrote; its first line names it."""
+    path = folder / f"{name}.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript((FIXTURES / f"{name}.sql").read_text("utf-8"))
+    return path
+
+
 def fill_langgraph(store: BaseStore) -> None:
     """Puts items: two of one user first, LangMem's form among them, and one without a text."""
     for number, text in enumerate(TEXTS):

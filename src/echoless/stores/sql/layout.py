@@ -8,12 +8,14 @@ report says so.
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
 
 from echoless.core.commands import command_line
 from echoless.core.errors import UsageError
@@ -61,10 +63,10 @@ class TablePreset:
     """
 
     program: str
-    signs: frozenset[str]
+    signs: Collection[str]
     map: FieldMap
-    content: tuple[str, ...] = ()
-    context: tuple[str, ...] = ()
+    content: Collection[str] = ()
+    context: Collection[str] = ()
     scope: Mapping[str, str] = field(default_factory=dict)
     rest: str = ""
     hide: str = ""
@@ -73,7 +75,7 @@ class TablePreset:
     gone: str = ""
     vectors: str = ""
     model: str = ""
-    counters: frozenset[str] = frozenset()
+    counters: Collection[str] = ()
     fades: bool = False
     unit: int = 1
     derived: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
@@ -82,7 +84,7 @@ class TablePreset:
 
     def fits(self, columns: Collection[str]) -> bool:
         """Returns whether a table with these columns is one of the program."""
-        return self.signs <= set(columns) and (not self.exactly or self.signs == set(columns))
+        return set(self.signs) <= {*columns} and not (self.exactly and {*columns} - {*self.signs})
 
 
 def _normal_hash(text: str) -> str:
@@ -95,35 +97,43 @@ def _md5(text: str) -> str:
     return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
 
 
+def _letters_hash(text: str) -> str:
+    """Returns the hash memori 3.3 gives a fact (`_utils.py`)."""
+    return hashlib.sha256(re.sub(r"[^a-z0-9]", "", text.lower()).encode()).hexdigest()
+
+
 def _lemmatized(text: str) -> str:
     """Returns the words mem0 2.2 searches a text by."""
     require_module("mem0", "A new text in a table of mem0", "mem0")
     return str(lemmatization.lemmatize_for_bm25(text))
 
 
-_DERIVED: Final = {"normal_hash": _normal_hash, "md5": _md5, "lemmatized": _lemmatized}
-"""Functions of a text by the name they have in `presets.toml`."""
+_DERIVED: Final[Mapping[str, Callable[[str], str]]] = {
+    "mcp-memory-service": _normal_hash,
+    "mem0 hash": _md5,
+    "mem0 words": _lemmatized,
+    "memori": _letters_hash,
+}
+"""Functions of the text by the name a preset gives them."""
 
 
-def _preset(row: dict[str, Any]) -> TablePreset:
-    """Returns the preset that a row of `presets.toml` describes."""
-    made: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in row.items()}
-    made |= {name: frozenset(made.get(name, ())) for name in ("signs", "counters")}
-    made["derived"] = {place: _DERIVED[name] for place, name in made.get("derived", {}).items()}
-    return TablePreset(**made | {"map": FieldMap(row["map"])})
+@cache
+def presets() -> tuple[TablePreset, ...]:
+    """Returns the presets in the order of the search."""
+    rows = tomllib.loads((files(__package__) / "presets.toml").read_text("utf-8"))["presets"]
+    for row in rows:
+        row["map"] = FieldMap({name: name for name in row.pop("same", ())} | row.get("map", {}))
+        row["derived"] = {at: _DERIVED[name] for at, name in row.get("derived", {}).items()}
+    return tuple(TablePreset(**row) for row in rows)
 
 
-_TEXT: Final = Path(__file__).with_name("presets.toml").read_text("utf-8")
-PRESETS: Final = tuple(map(_preset, tomllib.loads(_TEXT)["preset"]))
-"""Presets in the order of the search."""
-
-_OTHER: Final = TablePreset("", frozenset(), FieldMap())
+_OTHER: Final = TablePreset("", (), FieldMap())
 """Stands for the program of a table that no preset fits."""
 
 
 def preset_of(columns: Collection[str]) -> TablePreset | None:
     """Returns the preset of a table with these columns, or None."""
-    return next((each for each in PRESETS if each.fits(columns)), None)
+    return next((each for each in presets() if each.fits(columns)), None)
 
 
 _PLACES: Final = 3
@@ -208,8 +218,8 @@ class Layout:
     def extra(self) -> tuple[str, ...]:
         """Returns the columns that hold no field; their cells are carried along."""
         taken = {place.column for place in self.used} | set(self.table.key)
-        taken |= {place.column for place in self.derived} | self.preset.counters
-        taken |= {self.gone, *self.written}
+        taken |= {place.column for place in self.derived}
+        taken |= {self.gone, *self.written, *self.preset.counters}
         if self.rest is not None:
             taken.add(self.rest.column)
         if self.hiding is not None:

@@ -133,7 +133,7 @@ class Hiding:
                 return date.fromisoformat(str(value)) < datetime.now(UTC).date()
             except ValueError:
                 return False
-        return str(value).strip().lower() not in SHOWN
+        return str(value).strip().lower() not in {*SHOWN, "active"}
 
     def before(self, row: Row) -> Json:
         """Returns the hiding column's value of a row that is about to be hidden, or None."""
