@@ -83,13 +83,14 @@ release-files: ## Write server.json, the addresses and versions in the pages, an
 release: ## Set VERSION=0.4.0, close the changelog, commit and tag; push nothing.
 	@PYTHONPATH=. $(PYTHON) -m tools.release "$(VERSION)"
 
-dist: $(PRODUCT) ## The wheel, the source, and the MCP bundle, with their SHA-256, in dist.
+dist: $(PRODUCT) ## The wheel, the source, the MCP bundle and the bill of materials, with their SHA-256, in dist.
 	rm -rf dist
 	$(PYTHON) -m venv build/packing
 	build/packing/bin/python -m pip install --quiet --disable-pip-version-check build
 	build/packing/bin/python -m build --outdir dist
 	$(PYTHON) tools/release_files.py
 	cp build/echoless.mcpb dist/
+	PYTHONPATH=. $(BIN)/python -m tools.sbom
 	cd dist && sha256sum * > SHA256SUMS
 
 train: $(TRAINING)/.ready ## The pair model from data to weights, a day on two cores (DATA=folder with sets that are not here).
