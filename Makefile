@@ -19,10 +19,10 @@ VERSIONS ?= 3.11 3.12 3.13
 # The tests start a thousand processes; each would compile two hundred modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo browser test tools versions coverage lint types layers budgets fuzz faults site hashes train check bench clean help
+.PHONY: demo browser test tools versions coverage lint types layers budgets fuzz faults site hashes release-files release dist train check bench clean help
 
 help: ## List the targets.
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 demo: $(PRODUCT) ## Import the sample, find what is said twice, hide it, search, and go back.
 	@$(BIN)/python -m echoless.cli.demo
@@ -76,6 +76,22 @@ site: $(SITE)/.ready ## The documentation site, built strictly into build/site.
 
 hashes: $(READY) ## Write constraints-hashes.txt anew, from constraints.txt and the package index.
 	$(BIN)/python tools/hashes.py
+
+release-files: ## Write server.json, the addresses and versions in the pages, and the MCP bundle (OWNER=name sets the owner).
+	$(PYTHON) tools/release_files.py $(if $(OWNER),--owner $(OWNER))
+
+release: ## Set VERSION=0.4.0, close the changelog, commit and tag; push nothing.
+	@PYTHONPATH=. $(PYTHON) -m tools.release "$(VERSION)"
+
+dist: $(PRODUCT) ## The wheel, the source, the MCP bundle and the bill of materials, with their SHA-256, in dist.
+	rm -rf dist
+	$(PYTHON) -m venv build/packing
+	build/packing/bin/python -m pip install --quiet --disable-pip-version-check build
+	build/packing/bin/python -m build --outdir dist
+	$(PYTHON) tools/release_files.py
+	cp build/echoless.mcpb dist/
+	PYTHONPATH=. $(BIN)/python -m tools.sbom
+	cd dist && sha256sum * > SHA256SUMS
 
 train: $(TRAINING)/.ready ## The pair model from data to weights, a day on two cores (DATA=folder with sets that are not here).
 	PYTHONPATH=.:src $(TRAINING)/bin/python -m training.train --base e5 --layers 0 1 2 3 4 5 6 7 --data $(DATA) \

@@ -55,6 +55,7 @@ MANIFEST = {
         "description": TEXT,
         "author": OWNER,
         "license": TEXT,
+        "repository": TEXT,
         "keywords": {"type": "array", "items": TEXT},
     },
 }
