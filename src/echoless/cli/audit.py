@@ -405,13 +405,13 @@ def _audit_each(scope: _Scope, choices: Choices, limits: FailureLimits, form: _F
         if form.html_file is not None:
             html_report.write_report(form.html_file, audited.page)
         _print(audited, form)
-        if audited.lasting and (audited.report.on_disk or not plain):
+        if audited.lasting and not plain:
             incremental.keep_report(cache, audited.report)
         codes.add(_say_over(audited, limits, form, store if len(stores) > 1 else ""))
     if form.as_json:
         text = render.json_line(answers[0] if len(stores) == 1 else {"stores": answers}, indent=2)
         click.echo(text)
-        if plain and audited.lasting and not audited.report.on_disk:
+        if plain and audited.lasting:
             cache.keep_text(text)
     return failed or min(codes - {0}, default=0)
 
@@ -430,7 +430,6 @@ def _audited(
         with Bar(quiet=form.as_json) as bar:
             report = incremental.audit_file(opened, settings, cache, progress=bar)
             wider = _across(opened, settings, bar, asked=scope.across)
-        report = reports.with_stale(report, opened, cache.today)
         if wider is not None:
             OUTPUT.learn(wider.texts)
         compared = compared_with(earlier, report, alone=len(scope.stores) == 1)

@@ -18,7 +18,7 @@ from echoless.stores.base import Store
 from echoless.stores.registry import open_store
 from echoless.workflows.audit.between import Between, between_stores
 from echoless.workflows.audit.incremental import audit_store
-from echoless.workflows.audit.report import Report, report_json, with_stale
+from echoless.workflows.audit.report import Report, report_json
 from echoless.workflows.dedupe.secret_masking import learn_answer
 from echoless.workflows.discovery.search import ListedStore
 
@@ -111,7 +111,7 @@ def audit_all(
                 continue
             settings = settings_for(store)
             try:
-                report = with_stale(audit_store(store, settings, progress=progress), store)
+                report = audit_store(store, settings, progress=progress)
                 learn_answer(store, report_json(report))
             except (InputError, StoreError, OSError) as problem:
                 audits.append(StoreAudit(listed, None, _named(problem)))

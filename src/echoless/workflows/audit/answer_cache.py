@@ -25,7 +25,6 @@ from echoless.core.masking import OUTPUT
 from echoless.core.own_folders import cache_folder
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, layered
-from echoless.core.timestamps import today
 from echoless.core.versions import edition
 from echoless.models.encoders.calibration import own_digest
 from echoless.stores.files import open_file
@@ -79,7 +78,6 @@ class AnswerCache:
         self._paths: Sequence[Path] = ()
         self._state: tuple[str, Sequence[str]] | None = None
         self._name = b""
-        self.today = today()
         self.tally = Tally()
         self._known: set[bytes] = set()
         try:
@@ -96,14 +94,14 @@ class AnswerCache:
             self._name = repr((*parts, self._state[0])).encode("utf-8", "surrogatepass")
 
     def text(self) -> str:
-        """Returns what was printed this day, and counts its masked secrets; empty if unknown."""
-        answer = self.of(f"text {self.today}")
+        """Returns the printed answer, and counts its masked secrets; empty where none is known."""
+        answer = self.of("text")
         OUTPUT.recount(int.from_bytes(answer[:_COUNT], "little"))
         return answer[_COUNT:].decode()
 
     def keep_text(self, text: str) -> None:
         """Keeps the answer that was printed last, as `keep`."""
-        self.keep(f"text {self.today}", OUTPUT.count.to_bytes(_COUNT, "little") + text.encode())
+        self.keep("text", OUTPUT.count.to_bytes(_COUNT, "little") + text.encode())
 
     def of(self, form: str) -> bytes:
         """Returns the answer in one form; empty where none is known."""

@@ -41,8 +41,6 @@ _WORDS: Final = {"update": "replaced by", "contradiction": "or", "subsumes": "bu
 """What stands before the second memory of a pair; `and` for any other kind."""
 _VALUES: Final = re.compile(r"(?:may not both be true: (?=.* or )|(?=was ))(.*)")
 """A reason that names both values."""
-_STALE: Final = 5
-"""Memories that may be stale that are shown."""
 _NOTES: Final = 1
 """Notes of the run that are shown."""
 
@@ -73,7 +71,6 @@ def first_screen(
         yield from _part(HELD[kind][0], "pair", *screen.pairs(kind))
     yield from _part("Much in common", "pair", *screen.overlaps())
     yield from _part("One sentence, other values", "series", *screen.series())
-    yield from _part("May be stale", "memory", *screen.stale(), many="memories")
     yield from list(_part("Noted", "line", *screen.remarks()))[:-1]
     if report.groups:
         yield command(command_line("dedup", name), before="Preview a plan:    ", level=0)
@@ -89,13 +86,12 @@ def _part(
     whole: int,
     *,
     more: str = "",
-    many: str | None = None,
 ) -> Iterator[Block]:
     """Yields some of the items of one kind under a title that counts all; nothing for none."""
     if not whole:
         return
     some = "" if len(items) == whole else f"{number(len(items))} of "
-    many = noun if noun == "series" else many
+    many = noun if noun == "series" else None
     yield say(strong(title), f"  {some}{count(whole, noun, many)}{more}")
     for item in items:
         yield from item
@@ -135,11 +131,6 @@ class _Screen:
             yield from (overlap.a, overlap.b)
         for series in self._report.series[: self._most("near")]:
             yield series.newest or series.members[0]
-        yield from self._stale()[:_STALE]
-
-    def _stale(self) -> Sequence[str]:
-        """Returns the memories that may be stale, once each."""
-        return list(dict.fromkeys(sign.id for sign in self._report.stale or ()))
 
     def _line(
         self, which: str | Whereabouts, before: str = "", behind: str = "", *, level: int = 1
@@ -207,13 +198,6 @@ class _Screen:
             for s in series[: self._most("near")]
         ]
         return items, len(series)
-
-    def stale(self) -> tuple[Sequence[_Item], int]:
-        """Returns what may be stale, a line for a memory."""
-        ids = self._stale()
-        first = {sign.id: sign for sign in reversed(self._report.stale or ())}
-        items = [(self._line(i, behind=f" ({quoted(first[i].sentence)})"),) for i in ids[:_STALE]]
-        return items, len(ids)
 
     def remarks(self) -> tuple[Sequence[_Item], int]:
         """Returns what was skipped, and the notes of the run."""

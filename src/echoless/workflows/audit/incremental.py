@@ -51,7 +51,6 @@ from echoless.workflows.audit.namespace_report import (
     Share,
 )
 from echoless.workflows.audit.report import Report, audit, settings_json
-from echoless.workflows.audit.staleness import Sign
 from echoless.workflows.dedupe import pipeline
 from echoless.workflows.dedupe.series import Series
 
@@ -352,7 +351,6 @@ def _page_json(page: Page) -> bytes:
     ]
     for name in _PAIRS:
         data[name] = [astuple(pair) for pair in data[name]]
-    data["signs"] = [astuple(sign) for sign in page.signs]
     data["series"] = [[s.members, s.newest] for s in page.series]
     data["overlaps"] = [
         [o.a, o.b, o.share_a, o.share_b, *map(_packed_passages, (o.passages, o.differing))]
@@ -398,7 +396,6 @@ def _page(line: bytes) -> Page | None:
         )
         for name in _PAIRS:
             data[name] = tuple([ReportedPair(*pair) for pair in data[name]])
-        data["signs"] = tuple([Sign(*parts) for parts in data["signs"]])
         data["series"] = tuple([Series(tuple(ids), newest) for ids, newest in data["series"]])
         data["overlaps"] = tuple([_unpacked_overlap(*parts) for parts in data["overlaps"]])
         data["skipped"] = {reason: tuple(ids) for reason, ids in data["skipped"].items()}

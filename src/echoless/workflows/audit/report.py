@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from datetime import date
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -21,7 +20,6 @@ from echoless.core.optional import lazy_module
 from echoless.core.overlaps import Overlap, SharedPassage
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Settings
-from echoless.core.timestamps import today
 from echoless.core.versions import __version__
 from echoless.core.wording import count, percent
 from echoless.workflows.audit.namespace_report import (
@@ -34,7 +32,6 @@ from echoless.workflows.audit.namespace_report import (
     pages_of,
     reported_pair,
 )
-from echoless.workflows.audit.staleness import ON_DISK, Sign, stale
 from echoless.workflows.dedupe.findings import Findings, spared_note, totals, unasked_note
 from echoless.workflows.dedupe.series import Series
 
@@ -80,7 +77,6 @@ class Report:
         settings: Settings of the audit, as in `--json`.
         off: What the audit did without, as a sentence; see `matching.runner.left_off`.
         passed: What of the store was not read, see `Store.passed_over`.
-        stale: What may be stale today, by kind; see `staleness.stale`. None where nobody looked.
     """
 
     url: str
@@ -94,7 +90,6 @@ class Report:
     settings: Mapping[str, Json] = field(default_factory=dict)
     off: str = ""
     passed: tuple[str, int, int] = ("", 0, 0)
-    stale: tuple[Sign, ...] | None = None
 
     @cached_property
     def groups(self) -> Sequence[ReportedGroup]:
@@ -187,11 +182,6 @@ class Report:
     def marked(self) -> int:
         """Returns how many memories earlier runs hid."""
         return sum(page.marked for page in self.pages)
-
-    @property
-    def on_disk(self) -> bool:
-        """Returns whether what may be stale hangs on files beside the store."""
-        return any(sign.kind in ON_DISK for page in self.pages for sign in page.signs)
 
     @property
     def ratio(self) -> float:
@@ -354,18 +344,6 @@ def audit(findings: Findings) -> Report:
     return replace(report, told=notes)
 
 
-def with_stale(report: Report, store: Store, when: date | None = None) -> Report:
-    """Returns a report that also says what may be stale.
-
-    Args:
-        report: Of an audit.
-        store: Open, the one that was audited.
-        when: Day that decides on deadlines; by default that of the clock.
-    """
-    signs = (sign for page in report.pages for sign in page.signs)
-    return replace(report, stale=tuple(stale(signs, store, when or today())))
-
-
 def _summed(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
     """Returns the sum of counts by name."""
     total: Counter[str] = Counter()
@@ -511,7 +489,6 @@ def report_json(report: Report) -> dict[str, Json]:
         "near_left_out": report.near_left_out,
         **overlaps_json(report.overlaps),
         "series": [{"members": list(s.members), "newest": s.newest} for s in report.series],
-        **({} if report.stale is None else {"stale": [asdict(sign) for sign in report.stale]}),
         "counts": dict(report.counts),
         "unread": report.unread or None,
         **_skipped_json(report.tally),

@@ -114,7 +114,6 @@ def audit_blocks(
         yield from _apart(kind, pairs, memories, extent, unlisted)
     yield from _overlaps(report, memories, extent)
     yield from _series(report, memories, extent)
-    yield from _stale(report, extent)
     yield from _parts(report, extent)
     yield from skipped_blocks(report.tally)
 
@@ -153,20 +152,6 @@ def _summary(report: Report) -> Iterator[Block]:
         yield say(f"Profile {report.profile}.")
     if report.reused:
         yield say(report.reused)
-    yield Gap()
-
-
-def _stale(report: Report, extent: Extent) -> Iterator[Block]:
-    """Yields what may be stale, by kind: all of it where everything is explained."""
-    if not report.stale:
-        return
-    yield Heading(f"May be stale: {number(len(report.stale))}")
-    yield say("Nothing is hidden for this. A file counts as gone where its folder is still there.")
-    shown = report.stale if extent.explain else report.stale[: extent.top]
-    for sign in shown:
-        yield say(strong(sign.id), f"  {quoted(sign.sentence)}", level=1)
-    if len(shown) < len(report.stale):
-        yield say(f"{number(len(report.stale) - len(shown))} more; --explain shows all of them.")
     yield Gap()
 
 
