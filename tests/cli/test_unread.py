@@ -61,7 +61,6 @@ UNREAD = {
     long_file: "Nothing was compared: all text, about 575 tokens, was read as one memory.",
     table: "Most was not read: 3 of 5 rows of the store.",
     blank: "Most was not read: 2 of 2 memories have no text.",
-    nothing: "There are no memories here.",
     folder_of_text: "Most was not read: 2 of 3 files of the store.",
     folder_of_utf_16: "Most was not read: 2 of 3 files of the store.",
 }
@@ -87,6 +86,16 @@ def test_every_door_says_it_first_and_a_limit_refuses(
         refused = echoless(*words, "--fail-over", "100%", *form)
         assert refused.exit_code == 3
         assert "So --fail-over cannot tell" in refused.stderr
+
+
+def test_an_empty_store_is_said_to_be_empty_and_passes_a_limit(
+    echoless: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = echoless("audit", nothing(tmp_path), "--no-semantic", "--fail-over", "0%")
+    assert said.exit_code == 0
+    assert "There are no memories here." in said.stdout
+    assert "repeats another" not in said.stdout
 
 
 def test_all_stores_are_told_apart(

@@ -22,21 +22,6 @@ _OBJECTS: Final = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_ma
 _SPACE: Final = re.compile(r"\s+")
 
 
-def steps_in(file: Path) -> dict[str, list[str]]:
-    """Returns the statements of a file of SQL by the step whose name stands above them.
-
-    A name is a comment that begins with a number; other comments are skipped.
-    """
-    steps: dict[str, list[str]] = {}
-    for line in file.read_text("utf-8").splitlines():
-        if line.startswith("-- 0"):
-            name = line.split()[1].rstrip(":")
-            steps[name] = []
-        elif not line.startswith("--"):
-            steps[name].append(line)
-    return steps
-
-
 @dataclass(frozen=True, slots=True)
 class Oddity:
     """Object in a database that echoless did not make.

@@ -272,8 +272,6 @@ class Report:
         blank = len({id_ for reason in BLANK for id_ in self.tally.skipped.get(reason, ())})
         if passed > (read + passed) * MOST:
             return f"Most was not read: {passed:,} of {count(read + passed, noun)} of the store."
-        if not visible:
-            return "There are no memories here."
         if blank > visible * MOST:
             has = "has" if blank == 1 else "have"
             whole = count(visible, "memory", "memories")
@@ -292,6 +290,8 @@ class Report:
         whole = count(visible, "memory", "memories")
         if self.unread and not (copies or self.outdated):
             return self.unread
+        if not visible:
+            return "There are no memories here."
         repeat = "repeats" if copies == 1 else "repeat"
         said = f"{copies:,} of {whole} {repeat} another one ({percent(self.ratio)})."
         if not copies:
