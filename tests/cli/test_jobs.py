@@ -88,7 +88,6 @@ def test_more_than_was_allowed_is_not_carried_out(echoless: Call, database: str)
         (("--engine", "local", "--interactive"), "No such option"),
         (("--engine", "local", "--rate", "5"), "--rate is for writing; add --apply"),
         (("--engine", "local", "--processes", "0"), "at least one process"),
-        (("--engine", "local", "--address", "auto"), "leave out --address"),
         (("--engine", "local", "--limit", "5"), "--limit counts memories of all namespaces"),
         (("--engine", "postgres"), "needs a database for the results"),
     ],

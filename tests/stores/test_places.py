@@ -18,6 +18,7 @@ HOME = Path("/home-of-nobody")
 KINDS = {
     "",
     "chroma",
+    "jsonl",
     "lancedb",
     "llm-memory",
     "markdown",

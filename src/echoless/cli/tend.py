@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -45,7 +45,10 @@ from echoless.stores import Scope, Store, open_store
 from echoless.stores.files import Snapshot, read_bytes, replace_bytes
 from echoless.workflows.dedupe import pipeline
 
-updates = lazy_module("echoless.workflows.dedupe.updates")  # brings in the rules
+if TYPE_CHECKING:
+    from echoless.workflows.dedupe import updates
+else:
+    updates = lazy_module("echoless.workflows.dedupe.updates")  # brings in the rules
 
 _FORMAT: Final = 1
 """Of the file of what a store held last time."""
