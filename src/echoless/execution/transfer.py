@@ -234,14 +234,20 @@ def _memories(path: Path, names: Sequence[str], rows: Iterable[Sequence[Json]]) 
     ids: Counter[str] = Counter()
     for number, row in enumerate(rows, 1):
         if len(row) > len(names):
-            raise BadRecord(f"Row {number} of {path} has more cells than there are columns.")
+            raise BadRecord(
+                f"Row {number} of {path} has more cells than there are columns. Quote cells that "
+                "hold the mark between cells, or name all columns in the first row."
+            )
         cells = {name: cell for name, cell in zip(names, row, strict=False) if cell != ""}
         data = {name: _spelled(name, cell) for name, cell in cells.items() if cell is not None}
         text = text_of(data) or ""
         id_ = str(data.get("id", derived_id(text)))
         ids[id_] += 1
         if ids[id_] > 1 and "id" in data:
-            raise DuplicateId(f"Row {number} of {path} has the id {id_!r} of an earlier one.")
+            raise DuplicateId(
+                f"Row {number} of {path} has the id {id_!r} of an earlier one. Give each row an "
+                "id of its own; nothing was imported."
+            )
         try:
             yield from_object(data, id_ if ids[id_] == 1 else f"{id_}-{ids[id_]}", text)
         except BadRecord as problem:
