@@ -38,6 +38,7 @@ MAX_LENGTH: Final = 20_000
 
 _MAX_PEELS: Final = 24
 _MAX_BRACES: Final = 20
+_COMMAS: Final = str.maketrans(";|", ",,")
 _WINDOW: Final = 2_000
 """Characters from the end in which a dump may begin: keeps the work linear."""
 
@@ -385,7 +386,7 @@ def _dumps(text: str) -> Iterator[tuple[str, set[str]]]:
     closed = tail.endswith(("]", ")", "）"))
     boxed = re.search(r"\s*[\[(（]([^\[\]()（）\n]{3,300})[\])）]$", tail) if closed else None
     if boxed:
-        yield text[: start + boxed.start()].strip(), _keys(re.split(r"[,;|]", boxed[1]))
+        yield text[: start + boxed.start()].strip(), _keys(boxed[1].translate(_COMMAS).split(","))
     pairs = re.search(r"(?:\s+[\w-]{1,40}=[^\s=]{1,80})+$", tail) if "=" in tail else None
     if pairs:
         yield text[: start + pairs.start()].strip(), _keys(pairs.group().split())

@@ -26,7 +26,6 @@ from echoless.core.destination import (
 )
 from echoless.core.errors import InputError
 from echoless.core.model import Json
-from echoless.core.model_files import folder_digest
 from echoless.core.optional import lazy_module
 from echoless.core.own_folders import expanded
 from echoless.core.plugins import text_destination
@@ -34,7 +33,10 @@ from echoless.core.trust import config_folder, is_trusted, was_trusted
 
 if TYPE_CHECKING:
     import tomllib
+
+    from echoless.core import model_files
 else:
+    model_files = lazy_module("echoless.core.model_files")
     tomllib = lazy_module("tomllib")
 
 CONFIG_FILE: Final = "echoless.toml"
@@ -82,7 +84,7 @@ class SettingsFile:
             folder = expanded(model)
             try:
                 if model and name not in PROVIDERS and folder.is_dir():
-                    parts.append(f"{key}={folder_digest(folder)}".encode())
+                    parts.append(f"{key}={model_files.folder_digest(folder)}".encode())
             except (OSError, ValueError) as problem:
                 raise InputError(f"The model in {model!r} cannot be read ({problem}).") from problem
         return b"\0".join(parts)

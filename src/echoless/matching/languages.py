@@ -93,7 +93,7 @@ def _stem_en(word: str) -> str:
 
 
 def _undouble(word: str, base: str) -> str:
-    if len(base) < 3 or not re.search("[aeiouy]", base):
+    if len(base) < 3 or set(base).isdisjoint("aeiouy"):
         return word
     if len(base) > 3 and base[-1] == base[-2] and base[-1] not in "aeiouls":
         return base[:-1]

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
-from echoless.core.expressions import lazy_pattern
 from echoless.matching.languages import Lexicon, fold, lexicon, stem, units
 from echoless.matching.values.tokens import (
     LINE,
@@ -27,7 +26,7 @@ _SENTENCE_ENDS: Final = frozenset(f".!?。:|{LINE}-–—=([【「")
 _TITLES: Final = frozenset(
     {"herr", "herrn", "frau", "onkel", "tante", "dr", "prof", "mr", "mrs", "ms", "familie"}
 )
-_HONORIFIC: Final = lazy_pattern("^(?:さん|くん|ちゃん|さま)")
+_HONORIFICS: Final = ("さん", "くん", "ちゃん", "さま")
 
 
 _BARE: Final = frozenset({"hour", "alone"})
@@ -277,7 +276,8 @@ class Reader:
         if raw.kind == "han" and len(text) > 1 and text[-1] in "様氏":
             yield self._make(Kind.NAME, text[:-1], text)
             return
-        if following is not None and following.kind == "hira" and _HONORIFIC.match(following.text):
+        behind = following.text if following and following.kind == "hira" else ""
+        if behind.startswith(_HONORIFICS):
             yield self._make(Kind.NAME, text, text)
             return
         for part in _known_han().split(text) if raw.kind == "han" else (text,):
@@ -337,10 +337,8 @@ def _morphemes() -> re.Pattern[str]:
     lex = lexicon("ja")
     names = {*lex.sets["function"], *lex.sets["articles"], *lex.sets["conjunctions"]}
     names |= {*lex.negation, *lex.quantifiers, *lex.modality, *lex.sets["qualifiers"]}
-    kana = sorted(
-        (n for n in names if re.fullmatch("[\u3041-\u309f]+", n)), key=lambda n: (-len(n), n)
-    )
-    return re.compile("|".join(kana))
+    kana = (name for name in names if all("\u3041" <= sign <= "\u309f" for sign in name))
+    return re.compile("|".join(sorted(kana, key=lambda name: (-len(name), name))))
 
 
 @cache
