@@ -405,14 +405,15 @@ def _audit_each(scope: _Scope, choices: Choices, limits: FailureLimits, form: _F
         if form.html_file is not None:
             html_report.write_report(form.html_file, audited.page)
         _print(audited, form)
-        if audited.lasting and not plain:
+        stale = audited.report.stale
+        if audited.lasting and (not plain or (stale and stale.is_fleeting)):
             incremental.keep_report(cache, audited.report)
         codes.add(_say_over(audited, limits, form, store if len(stores) > 1 else ""))
     if form.as_json:
         text = render.json_line(answers[0] if len(stores) == 1 else {"stores": answers}, indent=2)
         click.echo(text)
-        if plain and audited.lasting:
-            cache.keep_text(text)
+        if plain and audited.lasting and stale:
+            cache.keep_text(text, stale)
     return failed or min(codes - {0}, default=0)
 
 

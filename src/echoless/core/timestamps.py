@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
@@ -76,6 +76,11 @@ def day(text: str | None) -> str:
 def now() -> str:
     """Returns the present in UTC, ISO 8601 with microseconds and a `Z`."""
     return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def today() -> date:
+    """Returns the present day in UTC."""
+    return datetime.now(UTC).date()
 
 
 def moment_of_writing(moment: datetime | None = None) -> str:

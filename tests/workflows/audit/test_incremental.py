@@ -37,7 +37,7 @@ from echoless.testing.stores import fill
 from echoless.workflows.audit import incremental as audited
 from echoless.workflows.audit.incremental import packed, unpacked
 from echoless.workflows.audit.namespace_report import pages_of
-from echoless.workflows.audit.report import report_json
+from echoless.workflows.audit.report import report_json, with_store
 from echoless.workflows.dedupe import pipeline
 from tests.conformance.strategies import worlds
 from tests.laws.worlds import folder, safe
@@ -98,7 +98,7 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> Within:
 
 def full(store: Store, chosen: Settings) -> JsonObject:
     """What an audit says that takes nothing over."""
-    return report_json(audit(find(store, replace(chosen, cache=False))))
+    return report_json(with_store(audit(find(store, replace(chosen, cache=False))), store))
 
 
 # ------------------------------------------------------------------ what is looked at again

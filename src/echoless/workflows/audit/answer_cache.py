@@ -11,13 +11,14 @@ as they were printed.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from echoless.core.cache import QUOTING, EntryFile
 from echoless.core.errors import EcholessError
@@ -25,10 +26,14 @@ from echoless.core.masking import OUTPUT
 from echoless.core.own_folders import cache_folder
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, layered
+from echoless.core.timestamps import today
 from echoless.core.versions import edition
 from echoless.models.encoders.calibration import own_digest
 from echoless.stores.files import open_file
 from echoless.stores.sidecar import SUFFIX
+
+if TYPE_CHECKING:
+    from echoless.workflows.audit.staleness import Staleness
 
 FILE_NAME: Final = QUOTING[1]
 
@@ -94,14 +99,28 @@ class AnswerCache:
             self._name = repr((*parts, self._state[0])).encode("utf-8", "surrogatepass")
 
     def text(self) -> str:
-        """Returns the printed answer, and counts its masked secrets; empty where none is known."""
-        answer = self.of("text")
-        OUTPUT.recount(int.from_bytes(answer[:_COUNT], "little"))
-        return answer[_COUNT:].decode()
+        """Returns the printed answer, and counts its masked secrets; empty where none is known.
 
-    def keep_text(self, text: str) -> None:
-        """Keeps the answer that was printed last, as `keep`."""
-        self.keep("text", OUTPUT.count.to_bytes(_COUNT, "little") + text.encode())
+        An answer that another day or other files beside the store would change is not known.
+        """
+        answer = self.of("text")
+        basis, _, text = answer[_COUNT:].partition(b"\n")
+        until, files = json.loads(basis or b'["", {}]')
+        if until < today().isoformat() or any(map(_differs, files, files.values())):
+            self._known.clear()
+            return ""
+        OUTPUT.recount(int.from_bytes(answer[:_COUNT], "little"))
+        return text.decode()
+
+    def keep_text(self, text: str, stale: Staleness) -> None:
+        """Keeps the answer that was printed last, as `keep`.
+
+        Args:
+            text: The answer.
+            stale: What may be stale in it; it decides for how long the answer holds.
+        """
+        basis = f"{json.dumps([stale.until, dict(stale.files)])}\n"
+        self.keep("text", OUTPUT.count.to_bytes(_COUNT, "little") + f"{basis}{text}".encode())
 
     def of(self, form: str) -> bytes:
         """Returns the answer in one form; empty where none is known."""
@@ -125,6 +144,11 @@ class AnswerCache:
         name = hashlib.blake2b(self._name, digest_size=16)
         name.update(f"{form} {OUTPUT.shown}".encode())
         return name.digest()
+
+
+def _differs(path: str, existed: bool) -> bool:
+    """Returns whether a path exists, where it did not, or the reverse."""
+    return os.path.lexists(path) != existed
 
 
 def _files_of(address: str) -> Sequence[Path]:

@@ -41,6 +41,8 @@ _WORDS: Final = {"update": "replaced by", "contradiction": "or", "subsumes": "bu
 """What stands before the second memory of a pair; `and` for any other kind."""
 _VALUES: Final = re.compile(r"(?:may not both be true: (?=.* or )|(?=was ))(.*)")
 """A reason that names both values."""
+_STALE: Final = 5
+"""Memories that may be stale that are shown."""
 _NOTES: Final = 1
 """Notes of the run that are shown."""
 
@@ -71,6 +73,7 @@ def first_screen(
         yield from _part(HELD[kind][0], "pair", *screen.pairs(kind))
     yield from _part("Much in common", "pair", *screen.overlaps())
     yield from _part("One sentence, other values", "series", *screen.series())
+    yield from _part("May be stale", "memory", *screen.stale())
     yield from list(_part("Noted", "line", *screen.remarks()))[:-1]
     if report.groups:
         yield command(command_line("dedup", name), before="Preview a plan:    ", level=0)
@@ -91,7 +94,7 @@ def _part(
     if not whole:
         return
     some = "" if len(items) == whole else f"{number(len(items))} of "
-    many = noun if noun == "series" else None
+    many = {"series": "series", "memory": "memories"}.get(noun)
     yield say(strong(title), f"  {some}{count(whole, noun, many)}{more}")
     for item in items:
         yield from item
@@ -104,6 +107,8 @@ class _Screen:
     def __init__(self, report: Report, extent: Extent, between: Between, store: Store) -> None:
         self._report, self._extent, self._between = report, extent, between
         self._held = {kind: self._once(pairs) for kind, pairs in held_pairs(report).items()}
+        signs = report.stale.signs if report.stale else ()
+        self._stale = {sign.id: sign for sign in reversed(signs)}
         ids = list(dict.fromkeys(self._ids()))
         self._memories = store.get(ids)
         learn(self._memories.get(id_) for id_ in ids)
@@ -131,6 +136,7 @@ class _Screen:
             yield from (overlap.a, overlap.b)
         for series in self._report.series[: self._most("near")]:
             yield series.newest or series.members[0]
+        yield from islice(self._stale, _STALE)
 
     def _line(
         self, which: str | Whereabouts, before: str = "", behind: str = "", *, level: int = 1
@@ -198,6 +204,12 @@ class _Screen:
             for s in series[: self._most("near")]
         ]
         return items, len(series)
+
+    def stale(self) -> tuple[Sequence[_Item], int]:
+        """Returns what may be stale, a line for a memory."""
+        some = islice(self._stale.items(), _STALE)
+        items = [(self._line(id_, behind=f" ({quoted(sign.sentence)})"),) for id_, sign in some]
+        return items, len(self._stale)
 
     def remarks(self) -> tuple[Sequence[_Item], int]:
         """Returns what was skipped, and the notes of the run."""

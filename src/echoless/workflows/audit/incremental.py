@@ -50,7 +50,8 @@ from echoless.workflows.audit.namespace_report import (
     ReportedPair,
     Share,
 )
-from echoless.workflows.audit.report import Report, audit, settings_json
+from echoless.workflows.audit.report import Report, audit, settings_json, with_store
+from echoless.workflows.audit.staleness import Sign
 from echoless.workflows.dedupe import pipeline
 from echoless.workflows.dedupe.series import Series
 
@@ -73,10 +74,10 @@ def audit_store(
 ) -> Report:
     """Finds what a store says twice and reports it; reads only.
 
-    Says what `audit(find(store, settings))` says. What an earlier audit said of a namespace is
-    taken over as long as no memory, mark or decision in it, and no setting, is another one, where
-    the store can tell (`Printed`), the profile is one of those that read texts, and the settings
-    neither limit the memories, nor ask a verifier, nor switch caches off.
+    Says what `with_store(audit(find(store, settings)), store)` says. What an earlier audit said of
+    a namespace is taken over as long as no memory, mark or decision in it, and no setting, is
+    another one, where the store can tell (`Printed`), the profile is one of those that read texts,
+    and the settings neither limit the memories, nor ask a verifier, nor switch caches off.
 
     Args:
         store: Any open store.
@@ -94,10 +95,8 @@ def audit_store(
         check_namespace(store, chosen.namespace)
         if store.count(Scope(chosen.namespace)) >= KEPT_FROM:
             tell = progress or (lambda _stage, _done, _all: None)
-            report = _IncrementalAudit(store, store, chosen, tell).report()
-            return replace(report, passed=store.passed_over())
-    report = audit(pipeline.find(store, chosen, progress=progress))
-    return replace(report, passed=store.passed_over())
+            return with_store(_IncrementalAudit(store, store, chosen, tell).report(), store)
+    return with_store(audit(pipeline.find(store, chosen, progress=progress)), store)
 
 
 def is_repeatable(settings: Settings) -> bool:
@@ -153,7 +152,7 @@ def audit_file(
     whole = [page for page in pages if page is not None]
     known = bool(whole) and len(whole) == len(pages)
     report = (
-        _report_of(whole, store, settings)
+        with_store(_report_of(whole, store, settings), store)
         if known
         else audit_store(store, settings, progress=progress)
     )
@@ -351,6 +350,7 @@ def _page_json(page: Page) -> bytes:
     ]
     for name in _PAIRS:
         data[name] = [astuple(pair) for pair in data[name]]
+    data["signs"] = [astuple(sign) for sign in page.signs]
     data["series"] = [[s.members, s.newest] for s in page.series]
     data["overlaps"] = [
         [o.a, o.b, o.share_a, o.share_b, *map(_packed_passages, (o.passages, o.differing))]
@@ -396,6 +396,7 @@ def _page(line: bytes) -> Page | None:
         )
         for name in _PAIRS:
             data[name] = tuple([ReportedPair(*pair) for pair in data[name]])
+        data["signs"] = tuple([Sign(*parts) for parts in data["signs"]])
         data["series"] = tuple([Series(tuple(ids), newest) for ids, newest in data["series"]])
         data["overlaps"] = tuple([_unpacked_overlap(*parts) for parts in data["overlaps"]])
         data["skipped"] = {reason: tuple(ids) for reason, ids in data["skipped"].items()}

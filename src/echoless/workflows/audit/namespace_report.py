@@ -19,6 +19,7 @@ from echoless.core.overlaps import Overlap
 from echoless.core.text import token_estimate
 from echoless.core.timestamps import spelled
 from echoless.core.verdict_sentences import sentence
+from echoless.workflows.audit.staleness import Sign, signs_of
 from echoless.workflows.dedupe.findings import Findings, Part, held, measure, spared_note
 from echoless.workflows.dedupe.series import Series, outside, series_of
 
@@ -151,6 +152,7 @@ class Page:
         overlaps: Notes that stay apart though most of one is in the other, by ids.
         near: Pairs of one topic with other facts, from `NEAR` on, the closest first; none is held.
         near_left_out: How many more of them there are.
+        signs: What in its memories may be stale, whatever the day; see `staleness.stale`.
     """
 
     namespace: str
@@ -172,6 +174,7 @@ class Page:
     overlaps: tuple[Overlap, ...] = ()
     near: tuple[ReportedPair, ...] = ()
     near_left_out: int = 0
+    signs: tuple[Sign, ...] = ()
 
     @property
     def share(self) -> Share:
@@ -223,6 +226,7 @@ def pages_of(findings: Findings) -> Iterator[Page]:
             overlaps=tuple(overlaps.get(name, ())),
             near=tuple(map(reported_pair, closest)),
             near_left_out=len(near) - len(closest),
+            signs=tuple(signs_of(visible)),
         )
 
 

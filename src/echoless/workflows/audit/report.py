@@ -20,6 +20,7 @@ from echoless.core.optional import lazy_module
 from echoless.core.overlaps import Overlap, SharedPassage
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Settings
+from echoless.core.timestamps import today
 from echoless.core.versions import __version__
 from echoless.core.wording import count, percent
 from echoless.workflows.audit.namespace_report import (
@@ -32,6 +33,7 @@ from echoless.workflows.audit.namespace_report import (
     pages_of,
     reported_pair,
 )
+from echoless.workflows.audit.staleness import Staleness, stale
 from echoless.workflows.dedupe.findings import Findings, spared_note, totals, unasked_note
 from echoless.workflows.dedupe.series import Series
 
@@ -77,6 +79,7 @@ class Report:
         settings: Settings of the audit, as in `--json`.
         off: What the audit did without, as a sentence; see `matching.runner.left_off`.
         passed: What of the store was not read, see `Store.passed_over`.
+        stale: What may be stale today; None where nobody looked.
     """
 
     url: str
@@ -90,6 +93,7 @@ class Report:
     settings: Mapping[str, Json] = field(default_factory=dict)
     off: str = ""
     passed: tuple[str, int, int] = ("", 0, 0)
+    stale: Staleness | None = None
 
     @cached_property
     def groups(self) -> Sequence[ReportedGroup]:
@@ -344,6 +348,12 @@ def audit(findings: Findings) -> Report:
     return replace(report, told=notes)
 
 
+def with_store(report: Report, store: Store) -> Report:
+    """Returns a report that also says what of the store was not read, and what may be stale."""
+    signs = (sign for page in report.pages for sign in page.signs)
+    return replace(report, passed=store.passed_over(), stale=stale(signs, store, today()))
+
+
 def _summed(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
     """Returns the sum of counts by name."""
     total: Counter[str] = Counter()
@@ -489,6 +499,7 @@ def report_json(report: Report) -> dict[str, Json]:
         "near_left_out": report.near_left_out,
         **overlaps_json(report.overlaps),
         "series": [{"members": list(s.members), "newest": s.newest} for s in report.series],
+        **(report.stale.to_json() if report.stale else {}),
         "counts": dict(report.counts),
         "unread": report.unread or None,
         **_skipped_json(report.tally),

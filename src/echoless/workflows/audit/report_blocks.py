@@ -114,6 +114,7 @@ def audit_blocks(
         yield from _apart(kind, pairs, memories, extent, unlisted)
     yield from _overlaps(report, memories, extent)
     yield from _series(report, memories, extent)
+    yield from _stale(report, extent)
     yield from _parts(report, extent)
     yield from skipped_blocks(report.tally)
 
@@ -152,6 +153,21 @@ def _summary(report: Report) -> Iterator[Block]:
         yield say(f"Profile {report.profile}.")
     if report.reused:
         yield say(report.reused)
+    yield Gap()
+
+
+def _stale(report: Report, extent: Extent) -> Iterator[Block]:
+    """Yields what may be stale, by kind: all of it where everything is explained."""
+    signs = report.stale.signs if report.stale else ()
+    if not signs:
+        return
+    yield Heading(f"May be stale: {number(len(signs))}")
+    yield say("Nothing is hidden for this. A file counts as gone where its folder is still there.")
+    shown = signs if extent.explain else signs[: extent.top]
+    for sign in shown:
+        yield say(strong(sign.id), f"  {quoted(sign.sentence)}", level=1)
+    if len(shown) < len(signs):
+        yield say(f"{number(len(signs) - len(shown))} more; --explain shows all of them.")
     yield Gap()
 
 

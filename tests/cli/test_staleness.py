@@ -1,0 +1,157 @@
+"""`echoless audit` says which memories may be stale, and hides none of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from echoless import Memory, open_store
+from echoless.cli import audit
+from echoless.workflows.audit import answer_cache, incremental, report
+from echoless.workflows.audit.staleness import Sign, signs_of, stale
+
+Call = Callable[..., Result]
+
+NOTES = """# Notes
+
+- The entry point is `src/gone.py`, the tests are in `src/there.py`.
+- The report is due on 2025-03-01.
+- See [the runbook](docs/runbook.md) and [the site](https://example.org/a.md).
+- Create `src/planned.py` for the parser.
+- Ben pays on Fridays.
+"""
+
+
+@pytest.fixture
+def notes(place: Path) -> Path:
+    (place / "src").mkdir()
+    (place / "src/there.py").touch()
+    (place / "CLAUDE.md").write_text(NOTES)
+    return place
+
+
+def told(answer: Result) -> list[tuple[str, str]]:
+    """Returns kind and words of what a JSON answer calls stale."""
+    return [(sign["kind"], sign["what"]) for sign in json.loads(answer.stdout)["stale"]]
+
+
+def test_files_and_links_that_are_gone_and_past_deadlines_are_told(
+    echoless: Call, notes: Path
+) -> None:
+    answer = echoless("audit", "CLAUDE.md", "--no-semantic", "--json")
+    assert told(answer) == [
+        ("path", "src/gone.py"),
+        ("link", "docs/runbook.md"),
+        ("deadline", "2025-03-01"),
+    ]
+    (notes / "src/gone.py").touch()
+    assert ("path", "src/gone.py") not in told(
+        echoless("audit", "CLAUDE.md", "--no-semantic", "--json")
+    )
+
+
+def test_the_first_screen_shows_five_and_counts_the_rest(echoless: Call, place: Path) -> None:
+    lines = (f"- Report {n} is due on 2024-01-0{n}.\n" for n in range(1, 8))
+    (place / "AGENTS.md").write_text("".join(lines))
+    screen = echoless("audit", "AGENTS.md", "--no-semantic").stdout
+    assert "May be stale  5 of 7 memories" in screen
+    assert screen.count("names a day that has passed") == 5
+    whole = echoless("audit", "AGENTS.md", "--no-semantic", "--explain").stdout
+    assert whole.count("names a day that has passed") == 7
+
+
+def signs(*texts: str) -> list[tuple[str, str]]:
+    """Returns kind and words of the signs in texts."""
+    memories = [Memory(id=str(n), content=text) for n, text in enumerate(texts)]
+    return [(sign.kind, sign.what) for sign in signs_of(memories)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Deadline: March 1, 2025",
+        "The form is due by 1 March 2025.",
+        "Die Steuer ist fällig am 1.3.2025.",
+        "The certificate expires on 2025-03-01.",
+    ],
+)
+def test_deadlines_are_read_in_several_forms(text: str) -> None:
+    assert signs(text) == [("deadline", "2025-03-01")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The form was due on 2025-03-01 and is done.",
+        "The tool prints `due 2025-03-01`.",
+        "Due 2025-02-31.",
+        "Released on 2025-03-01.",
+        "Reports lie in `reports/YYYY-MM-DD.md`, logs in `/tmp/a/b.txt`.",
+        "`src/old.py` was renamed.",
+        "- [ ] `src/new.py`",
+    ],
+)
+def test_what_is_done_planned_or_an_example_is_no_sign(text: str) -> None:
+    assert signs(text) == []
+
+
+def test_memories_that_nothing_reads_are_told_after_a_month_where_reads_are_counted(
+    place: Path,
+) -> None:
+    rows = [("read", "2026-01-01", 3), ("unread", "2026-01-01", 0), ("new", "2026-02-20", 0)]
+    lines = (
+        json.dumps({"id": i, "content": f"Note {i}.", "created_at": at, "access_count": reads})
+        for i, at, reads in rows
+    )
+    (place / "a.jsonl").write_text("\n".join(lines))
+    with open_store("a.jsonl") as store:
+        found = list(signs_of(store.scan()))
+        spring = stale(found, store, date(2026, 3, 1))
+        assert spring.signs == [Sign("unread", "never_read", "2026-01-01")]
+        assert spring.until == "2026-03-22"
+        assert len(stale(found, store, date(2026, 3, 23)).signs) == 2
+        never = [Memory(id="x", content="A.", created_at="2026-01-01")]
+        assert list(signs_of(never)) == []
+
+
+def test_a_kept_answer_of_an_earlier_day_is_not_taken_over(
+    echoless: Call, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(incremental, "KEPT_FROM", 1)
+    (place / "a.jsonl").write_text('{"id": "a", "content": "The form is due on 2026-03-01."}\n')
+    command = ("audit", "a.jsonl", "--no-semantic", "--json")
+    for day, expected in (
+        (date(2026, 2, 28), []),
+        (date(2026, 3, 1), []),
+        (date(2026, 3, 2), [("deadline", "2026-03-01")]),
+    ):
+        for reader in (answer_cache, report):
+            monkeypatch.setattr(reader, "today", lambda day=day: day)
+        assert told(echoless(*command)) == expected
+
+
+def test_an_answer_that_hangs_on_files_is_kept_until_one_of_them_goes(
+    echoless: Call, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(incremental, "KEPT_FROM", 1)
+    named = place / "kept.txt"
+    named.touch()
+    text = json.dumps({"id": "a", "content": f"The list is `{named}`."})
+    (place / "a.jsonl").write_text(text)
+    command = ("audit", "a.jsonl", "--no-semantic", "--json")
+    first = echoless(*command)
+    assert told(first) == []
+    with monkeypatch.context() as closed:
+        closed.setattr(audit, "open_store", None)
+        assert echoless(*command).stdout == first.stdout
+    monkeypatch.setattr(incremental, "audit_store", None)
+    for _ in range(2):
+        named.unlink(missing_ok=True)
+        assert told(echoless(*command)) == [("path", str(named))]
+    monkeypatch.setattr(audit, "open_store", None)
+    assert told(echoless(*command)) == [("path", str(named))]
