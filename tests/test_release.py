@@ -12,9 +12,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 import yaml
-from click.testing import CliRunner
 from tools import release, release_files
 
 from echoless.cli.main import main
@@ -81,7 +81,10 @@ def test_what_is_no_owner_is_refused(owner: str, repository: Path) -> None:
 
 
 def test_the_registry_takes_the_server() -> None:
-    """Its rules: names, 100 characters, one version, a marker in the README of the package."""
+    """Its rules: names, 100 characters, one version, a marker in the README of the package.
+
+    The schema that the file names accepts it (modelcontextprotocol/static of December 2025).
+    """
     server = json.loads((ROOT / "server.json").read_text("utf-8"))
     assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", server["name"])
     assert len(server["description"]) <= 100
@@ -89,12 +92,26 @@ def test_the_registry_takes_the_server() -> None:
     (package,) = server["packages"]
     assert server["version"] == package["version"] == __version__
     assert (package["registryType"], package["transport"]) == ("pypi", {"type": "stdio"})
-    assert all("value" in each or "valueHint" in each for each in package["packageArguments"])
-    command = package["packageArguments"][0]["value"]
-    assert CliRunner().invoke(main, [command, "--help"]).exit_code == 0
+    assert all({"name", "value", "valueHint"} & each.keys() for each in package["packageArguments"])
+    serves_a_store(
+        [
+            each["name"] if each["type"] == "named" else each.get("value", "agent.db")
+            for each in package["packageArguments"]
+        ]
+    )
+
+
+def serves_a_store(words: list[str]) -> None:
+    """That these words serve `agent.db`, and make it if need be."""
+    context = click.Context(main)
+    command = main.get_command(context, words[0])
+    assert command is not None
+    given = command.make_context(words[0], words[1:], parent=context).params
+    assert (given["store"], given["create"]) == ("agent.db", True)
 
 
 def test_the_bundle_holds_what_its_manifest_names(repository: Path) -> None:
+    """`mcpb validate` of @anthropic-ai/mcpb 2.1.2 accepts the manifest."""
     with zipfile.ZipFile(release_files.pack(repository)) as file:
         manifest = json.loads(file.read("manifest.json"))
         project = tomllib.loads(file.read("pyproject.toml").decode())
@@ -103,7 +120,26 @@ def test_the_bundle_holds_what_its_manifest_names(repository: Path) -> None:
     assert required <= manifest.keys()
     used = re.findall(r"\$\{user_config\.(\w+)\}", json.dumps(manifest["server"]))
     assert used == list(manifest["user_config"]) == ["store"]
+    started = manifest["server"]["mcp_config"]
+    words = [each.replace("${user_config.store}", "agent.db") for each in started["args"]]
+    assert [started["command"], *words[:4]] == [
+        *("uv", "run", "--directory", "${__dirname}", manifest["server"]["entry_point"])
+    ]
+    serves_a_store(words[4:])
     assert project["project"]["dependencies"] == [f"echoless[mcp]=={__version__}"]
+
+
+def test_the_page_on_the_package_index_leads_to_the_repository_of_the_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    shown = (ROOT / "README.md").read_text("utf-8")
+    linked = re.findall(r"\]\((?!https?:)([^)#]+)", shown)
+    hook = project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
+    for each in hook["substitutions"]:
+        shown = re.sub(each["pattern"], each["replacement"], shown)
+    place = f"https://github.com/{release_files.slug()}"
+    found = re.findall(rf"\]\({place}/(raw|blob)/v\$HFPR_VERSION/([^)#]+)", shown)
+    assert [path for _, path in found] == linked
+    assert {kind for kind, path in found if path.startswith("docs/pictures/")} == {"raw"}
 
 
 def test_the_same_sources_give_the_same_bundle(repository: Path) -> None:

@@ -34,6 +34,8 @@ NAMED: Final = (
     ("docs/pre-commit.md", "repo: https://github.com/{slug}"),
     ("docs/pre-commit.md", "rev: v{version}"),
     ("plugins/claude-code/.claude-plugin/plugin.json", '"version": "{version}"'),
+    ("packages/js/package.json", '"version": "{version}"'),
+    ("packages/js/package.json", '"url": "git+https://github.com/{slug}.git"'),
     (
         "plugins/claude-code/.claude-plugin/plugin.json",
         '"repository": "https://github.com/{slug}"',
@@ -46,7 +48,10 @@ _SCHEMA: Final = "https://static.modelcontextprotocol.io/schemas/2025-12-11/serv
 _SHORT: Final = (
     "A memory for agents that takes no fact twice, finds what is repeated, and can undo."
 )
-_STORE: Final = "Path or address of the memory, such as a folder of notes or a database."
+_STORE: Final = (
+    "Full path or address of the memory, such as a folder of notes or a database. A file that is "
+    "not there is made."
+)
 # A moment for all files of the bundle, so that the same sources give the same bytes.
 _MOMENT: Final = (1980, 1, 1, 0, 0, 0)
 
@@ -98,6 +103,7 @@ def server(root: Path = ROOT) -> dict[str, object]:
                         "format": "string",
                         "isRequired": True,
                     },
+                    {"type": "named", "name": "--create"},
                 ],
                 "transport": {"type": "stdio"},
             }
@@ -130,13 +136,20 @@ def bundle(root: Path = ROOT) -> dict[str, str]:
                     "server.py",
                     "mcp",
                     "${user_config.store}",
+                    "--create",
                 ],
             },
         },
         "tools_generated": True,
         "compatibility": {"runtimes": {"python": ">=3.11"}},
         "user_config": {
-            "store": {"type": "string", "title": "Memory", "description": _STORE, "required": True}
+            "store": {
+                "type": "string",
+                "title": "Memory",
+                "description": _STORE,
+                "default": "${HOME}/agent.db",
+                "required": True,
+            }
         },
     }
     project = (

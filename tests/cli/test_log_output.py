@@ -138,6 +138,19 @@ def test_the_loggers_are_as_before_when_the_command_has_ended(echoless: Echoless
     assert (log.level, log.propagate, log.handlers) == before
 
 
+def test_a_command_within_a_command_prints_a_line_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    log = logging.getLogger("echoless.progress")
+    with logging_to_stderr():
+        with logging_to_stderr():
+            log.warning("within")
+        log.warning("after")
+    assert [line.rpartition(": ")[2] for line in capsys.readouterr().err.splitlines()] == [
+        *("within", "after")
+    ]
+
+
 def test_a_bar_outside_a_command_leaves_no_thread_behind(
     monkeypatch: pytest.MonkeyPatch, lines: pytest.LogCaptureFixture
 ) -> None:

@@ -62,6 +62,28 @@ def test_help_imports_only_what_every_call_needs(words: list[str], heavy: list[s
     assert done.stderr.strip() == "[]"
 
 
+@pytest.mark.parametrize(
+    ("words", "extra", "brings"),
+    [
+        (["mcp"], "mcp", ["anyio", "httpx", "mcp", "mcp_types", "pydantic", "starlette"]),
+        (["review"], "review", ["jinja2", "starlette", "uvicorn"]),
+        (["jobs", "dedup"], "scale", ["duckdb", "pyarrow"]),
+    ],
+)
+def test_a_command_without_its_extra_names_it(
+    words: list[str], extra: str, brings: list[str], notes: str
+) -> None:
+    program = (
+        f"import sys\nsys.modules.update(dict.fromkeys({brings!r}))\n"
+        f"from echoless.cli.main import run\nrun([*{words!r}, {notes!r}])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=50
+    )
+    assert done.stderr.endswith(f"pip install 'echoless[{extra}]'\n")
+    assert done.returncode == 7
+
+
 def test_a_process_that_only_adds_a_text_loads_no_detector_and_no_plan(
     process: Process, write_store: Callable[..., str]
 ) -> None:

@@ -73,22 +73,25 @@ def set_log_level(name: str | None) -> None:
 
 @contextmanager
 def logging_to_stderr() -> Iterator[None]:
-    """Prints what the library logs on standard error; puts the loggers back afterwards."""
+    """Prints what the library logs on standard error; puts the loggers back afterwards.
+
+    A command within a command, as in the demo, prints each line once.
+    """
     sentences, lines = _SentenceHandler(), _LineHandler()
     handlers: tuple[tuple[logging.Logger, int, logging.Handler], ...] = (
         (DESTINATIONS, logging.INFO, sentences),
         (CACHES, logging.WARNING, sentences),
         (_LIBRARY, logging.WARNING, lines),
     )
-    before = [(log, log.level, log.propagate) for log, _, _ in handlers]
+    before = [(log, log.handlers, log.level, log.propagate) for log, _, _ in handlers]
     for log, least, handler in handlers:
-        log.addHandler(handler)
+        log.handlers = [handler]
         log.setLevel(least)
         log.propagate = False
     try:
         yield
     finally:
-        for (log, level, propagates), (_, _, handler) in zip(before, handlers, strict=True):
-            log.removeHandler(handler)
+        for log, outer, level, propagates in before:
+            log.handlers = outer
             log.setLevel(level)
             log.propagate = propagates

@@ -24,7 +24,6 @@ from echoless.core.errors import UsageError
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.settings import Choices, layered, resolve
 from echoless.ingest.recalled_text import read_boot_files
-from echoless.mcp.served_store import ServedStore
 from echoless.models.encoders.registry import open_encoder
 from echoless.stores import open_store
 
@@ -86,9 +85,10 @@ def read_token(name: str | None, address: Address) -> str | None:
 
 
 if TYPE_CHECKING:
-    from echoless.mcp import server
-else:
-    server = lazy_module("echoless.mcp.server")  # needs the extra "mcp"
+    from echoless.mcp import served_store, server
+else:  # they need the extra "mcp"
+    served_store = lazy_module("echoless.mcp.served_store")
+    server = lazy_module("echoless.mcp.server")
 
 
 @click.command(
@@ -170,7 +170,7 @@ def mcp_command(
     open_encoder(settings.encoder)
     read_boot_files(boot)
 
-    served = ServedStore(
+    served = served_store.ServedStore(
         store, choices=choices, boot=boot, read_only=read_only, output_schemas=output_schemas
     )
     if tools is not None:
