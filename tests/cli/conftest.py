@@ -11,6 +11,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from echoless.cli.main import main
+from tests.answers import held_to_schemas
+
+__all__ = ["held_to_schemas"]
 
 MEMORIES = [
     ("m-1", "The database listens on port 5432.", "work", 0.9),

@@ -8,6 +8,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from echoless.cli.main import main
+from tests.answers import held_to_schemas
+
+__all__ = ["held_to_schemas"]
 
 
 @pytest.fixture

@@ -102,7 +102,9 @@ def test_a_program_that_asks_gets_the_shape_of_each_answer(notes: Path) -> None:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
             assert all(tool.output_schema for tool in tools.values())
             shown = tools["memory_audit"].output_schema["properties"]
-            assert "survivor, why, members" in shown["groups"]["description"]
+            assert shown["groups"]["items"] == {"$ref": "#/$defs/group"}
+            group = tools["memory_audit"].output_schema["$defs"]["group"]["properties"]
+            assert group.keys() == {"survivor", "why", "members"}
             assert "masked" in shown
             await Agent(client).call("memory_audit")
 

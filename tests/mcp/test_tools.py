@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import re
+import json
 from pathlib import Path
 
 import anyio
 import pytest
+from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from echoless import open_store
+from echoless.cli.main import main
 from echoless.cli.server import read_address
 from echoless.core.address import Address
+from echoless.core.answer_schemas import answer_schema
 from echoless.core.errors import UsageError
 from echoless.core.settings import Choices
 from echoless.mcp import read_tools as looking_module
@@ -73,27 +76,42 @@ def test_a_server_that_sends_texts_elsewhere_says_so(notes: Path) -> None:
     talk(notes, story, choices=Choices(encoder="openai:text-embedding-3-small"))
 
 
-def test_the_keys_of_every_record_stand_in_its_description(notes: Path) -> None:
+@pytest.mark.parametrize(
+    ("tool", "arguments", "words"),
+    [
+        ("memory_audit", {}, ["audit", "{}"]),
+        ("memory_search", {"query": "database port"}, ["search", "{}", "database port"]),
+        ("memory_consolidate", {}, ["consolidate", "{}"]),
+        (
+            "memory_explain",
+            {"a": "m-1", "b": "m-4"},
+            ["explain", "m-1", "m-4", "--store", "{}"],
+        ),
+    ],
+)
+def test_a_tool_answers_what_its_command_prints(
+    notes: Path, tool: str, arguments: dict[str, object], words: list[str]
+) -> None:
+    said = [word.format(notes) for word in words]
+    printed = CliRunner().invoke(main, [*said, "--encoder", "none", "--json"])
+    command = json.loads(printed.stdout)
+
     async def story(agent: Agent) -> None:
-        answers = {
-            "memory_audit": await agent.call("memory_audit"),
-            "memory_explain": await agent.call("memory_explain", a="m-1", b="m-4"),
-            "memory_consolidate": await agent.call("memory_consolidate"),
-            "memory_deduplicate": await agent.call("memory_deduplicate"),
-        }
-        looked_at = set()
-        for name, answer in answers.items():
-            schema = agent.schemas[name][1]
-            assert isinstance(schema, dict)
-            for key, shape in schema["properties"].items():
-                if shape.get("items", {}).get("additionalProperties") is not True:
-                    continue
-                for record in answer.get(key) or ():  # type: ignore[attr-defined]
-                    looked_at.add(key)
-                    members = [each for part in record.get("members", ()) for each in part]
-                    for each in {*record, *members}:
-                        assert re.search(rf"\b{each}\b", shape["description"]), (name, key, each)
-        assert looked_at >= {"groups", "values", "against", "duplicate_groups", "planned"}
+        answer = await agent.call(tool, **arguments)
+        shared = answer.keys() & command.keys() - {"notes", "held", "hits"}
+        assert len(shared) >= 4
+        assert {key: answer[key] for key in shared} == {key: command[key] for key in shared}
+
+    talk(notes, story)
+
+
+def test_an_answer_holds_what_its_schema_names_and_nothing_else(notes: Path) -> None:
+    async def story(agent: Agent) -> None:
+        answer = await agent.call("memory_search", query="database port")
+        schema = answer_schema("memory_search")
+        (hit, *_) = answer["hits"]  # type: ignore[misc]
+        assert hit.keys() == schema["$defs"]["brief_hit"]["properties"].keys()
+        assert answer.keys() == schema["properties"].keys() - {"masked"}
 
     talk(notes, story)
 

@@ -14,6 +14,7 @@ from echoless.cli import render
 from echoless.cli.options import (
     SettingsCommand,
     check_texts,
+    complete_path,
     count_option,
     examples,
     explain_option,
@@ -291,7 +292,7 @@ class _Audited:
         "echoless audit --all . agent.db",
     ),
 )
-@click.argument("stores", metavar="[STORE]...", nargs=-1)
+@click.argument("stores", metavar="[STORE]...", nargs=-1, shell_complete=complete_path)
 @mapping_options
 @finding_options
 @count_option("--top", default=3, explained="Show the N largest groups.")

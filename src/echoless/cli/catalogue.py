@@ -1,7 +1,8 @@
-"""The commands about echoless: stores, detectors, encoders, profiles, demo, completion."""
+"""The commands about echoless: stores, detectors, encoders, profiles, schema, demo, completion."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from echoless.cli.demo import demo
 from echoless.cli.main import main
 from echoless.cli.options import examples, json_option
 from echoless.core import plugins
+from echoless.core.answer_schemas import answer_names, answer_schema
 from echoless.core.document import Gap, Heading, Table, say
 from echoless.core.errors import MissingExtra, UsageError
 from echoless.core.model import Json
@@ -128,6 +130,39 @@ def _list(
         render.show_json({what: [dict(zip(headers, row, strict=True)) for row in rows]})
     else:
         render.show([Table(headers, tuple(rows))])
+
+
+@click.command(
+    "schema",
+    epilog=examples(
+        "echoless schema",
+        "echoless schema audit > audit.schema.json",
+        "echoless schema jobs list",
+    ),
+)
+@click.argument(
+    "name",
+    metavar="[NAME]...",
+    nargs=-1,
+    shell_complete=lambda _ctx, _param, typed: [n for n in answer_names() if n.startswith(typed)],
+)
+@json_option
+def schema_command(*, name: tuple[str, ...], as_json: bool) -> None:
+    """Print the JSON Schema of what a command prints with --json.
+
+    NAME is a command, such as audit or jobs list, or a tool of the MCP server, such as
+    memory_audit. Without NAME the schemas are listed. They follow draft 2020-12.
+    """
+    names, wanted = answer_names(), "-".join(name)
+    if not name:
+        rows = [(each, answer_schema(each)["description"]) for each in names]
+        _list("schemas", ("name", "answer"), rows, as_json=as_json)
+        return
+    if wanted not in names:
+        near = difflib.get_close_matches(wanted, names, 3)
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        raise UsageError(f"There is no schema {wanted!r}.{hint} `echoless schema` lists all.")
+    render.show_json(answer_schema(wanted))
 
 
 @click.command("demo")

@@ -16,6 +16,7 @@ from echoless.cli import render
 from echoless.cli.options import (
     SettingsCommand,
     check_delete,
+    complete_path,
     examples,
     finding_options,
     gathered,
@@ -86,6 +87,7 @@ job_argument = click.argument("job", metavar="JOB")
 store_option = click.option(
     "--store",
     metavar="STORE",
+    shell_complete=complete_path,
     help="The store of the job, where it lies elsewhere now or the job was made by somebody else.",
 )
 

@@ -103,7 +103,10 @@ def examples(*lines: str) -> str:
     return "\n".join(("\b", title, *(f"  {line}" for line in lines)))
 
 
-store_argument = click.argument("store", metavar="STORE")
+complete_path: Final = click.Path().shell_complete
+"""Lets the shell complete a path, where a URL may be given too."""
+
+store_argument = click.argument("store", metavar="STORE", shell_complete=complete_path)
 
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON (see docs/cli.md) and nothing else."

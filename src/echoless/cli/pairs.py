@@ -16,6 +16,7 @@ from echoless.cli import render
 from echoless.cli.options import (
     SettingsCommand,
     asking_options,
+    complete_path,
     count_option,
     encoder_option,
     examples,
@@ -62,7 +63,12 @@ _MOST = 6
 )
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
-@click.option("--store", metavar="STORE", help="A and B are ids of memories in this store.")
+@click.option(
+    "--store",
+    metavar="STORE",
+    shell_complete=complete_path,
+    help="A and B are ids of memories in this store.",
+)
 @encoder_option
 @no_cache_option
 @json_option
@@ -177,7 +183,7 @@ _TEXT: Final = 200
         "echoless judge --serve",
     ),
 )
-@click.argument("pairs", metavar="PAIRS.jsonl", required=False)
+@click.argument("pairs", metavar="PAIRS.jsonl", required=False, shell_complete=complete_path)
 @setting_option(
     "profile",
     explained="Way of deduplicating, safe by default. `echoless profiles` explains them.",

@@ -127,8 +127,8 @@ else:  # they need the extra "mcp"
 @click.option(
     "--output-schemas",
     is_flag=True,
-    help="List the schema of each tool's answer, too, for programs. They take twice the room of "
-    "the rest.",
+    help="List the schema of each tool's answer, too, for programs. They take three times the room "
+    "of the rest.",
 )
 @click.option("--read-only", is_flag=True, help="Offer only what reads, and previews.")
 @click.option("--create", is_flag=True, help="Make an empty STORE where there is none.")

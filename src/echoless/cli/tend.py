@@ -18,6 +18,7 @@ from echoless.cli import render
 from echoless.cli.options import (
     SettingsCommand,
     check_delete,
+    complete_path,
     examples,
     finding_options,
     json_option,
@@ -199,7 +200,7 @@ def _replace(path: Path, data: bytes) -> None:
         "echoless tend agent.db --schedule cron",
     ),
 )
-@click.argument("stores", metavar="STORE...", nargs=-1, required=True)
+@click.argument("stores", metavar="STORE...", nargs=-1, required=True, shell_complete=complete_path)
 @mapping_options
 @finding_options
 @click.option(

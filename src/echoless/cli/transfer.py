@@ -10,6 +10,7 @@ import click
 
 from echoless.cli import render
 from echoless.cli.options import (
+    complete_path,
     examples,
     json_option,
     map_option,
@@ -39,8 +40,8 @@ _IMPORTED: Final = "Imported"
         "echoless import notes.csv agent.db --map content=text --map created_at=date",
     ),
 )
-@click.argument("source", metavar="SOURCE")
-@click.argument("target", metavar="TARGET")
+@click.argument("source", metavar="SOURCE", shell_complete=complete_path)
+@click.argument("target", metavar="TARGET", shell_complete=complete_path)
 @map_option
 @click.option(
     "--skip-invalid",

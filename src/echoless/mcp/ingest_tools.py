@@ -6,21 +6,22 @@ its own with two calls, for which a client can ask its person.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, Literal, TypedDict, cast
 from uuid import uuid4
 
+from echoless.core.document import records_in
 from echoless.core.errors import PlanRefused, UsageError
 from echoless.core.model import JsonObject
 from echoless.mcp.access import client_of
 from echoless.mcp.background import ProgressReporter, in_thread
-from echoless.mcp.schemas import KeepBothAnswer, RememberAnswer, SupersedeAnswer
 from echoless.mcp.served_store import ALONE, ServedStore
-from echoless.mcp.tool import Context, MemoryTool, make_tool, shaped
+from echoless.mcp.tool import Context, MemoryTool, make_tool
 from echoless.stores import Store
 from echoless.workflows.consolidation.merge_pairs import keep_both
+from echoless.workflows.tool_answers import Answer
 
 
 class _Details(TypedDict):
@@ -47,9 +48,9 @@ class _Replacement:
     olds: tuple[tuple[str, str], ...]
 
 
-def _texts(answer: RememberAnswer) -> tuple[tuple[str, str], ...]:
+def _texts(answer: Answer) -> tuple[tuple[str, str], ...]:
     """Returns ids and texts of the memories an answer is about."""
-    return tuple((each["id"], each["text"]) for each in answer["matches"])
+    return tuple((str(each["id"]), str(each["text"])) for each in records_in(answer["matches"]))
 
 
 def _named(olds: Sequence[tuple[str, str]]) -> str:
@@ -90,7 +91,7 @@ class IngestTools:
         dry_run: bool = False,
         *,
         ctx: Context,
-    ) -> RememberAnswer:
+    ) -> Mapping[str, object]:
         """Store one memory, unless the store says it already.
 
         Answers admitted (stored), already_known, updates (stored beside an older
@@ -114,7 +115,7 @@ class IngestTools:
         """
         self._served.must_write()
 
-        def work(_progress: ProgressReporter) -> RememberAnswer:
+        def work(_progress: ProgressReporter) -> Answer:
             answer = self._served.guard.remember(
                 text,
                 namespace=namespace,
@@ -129,12 +130,12 @@ class IngestTools:
                 unsure=unsure,
                 dry_run=dry_run,
             )
-            return shaped(RememberAnswer, answer.to_json())
+            return answer.to_json()
 
         async with self._served.writer:
             return await in_thread(work, ctx)
 
-    async def memory_keep_both(self, a: str, b: str, *, ctx: Context) -> KeepBothAnswer:
+    async def memory_keep_both(self, a: str, b: str, *, ctx: Context) -> Mapping[str, object]:
         """Remember that two memories say different things.
 
         The pair is not offered again, and never merged, as long as neither text changes.
@@ -145,7 +146,7 @@ class IngestTools:
             ctx: The call.
         """
 
-        def work(store: Store, _progress: ProgressReporter) -> KeepBothAnswer:
+        def work(store: Store, _progress: ProgressReporter) -> Answer:
             keep_both(store, a, b, by="mcp")
             after = "Go on with the next pair of memory_consolidate."
             return {"a": a, "b": b, "kept_both": True, "next": after}
@@ -161,7 +162,7 @@ class IngestTools:
         plan_id: str | None = None,
         *,
         ctx: Context,
-    ) -> SupersedeAnswer:
+    ) -> Mapping[str, object]:
         """Store a text and hide the older memories whose value it updates.
 
         Two calls: text gives a preview of what would be hidden, and a plan_id; that plan_id alone
@@ -188,12 +189,12 @@ class IngestTools:
         details: _Details = {"namespace": namespace, "type": type, "tags": tuple(tags or ())}
         new = text
 
-        def make_preview(_progress: ProgressReporter) -> SupersedeAnswer:
+        def make_preview(_progress: ProgressReporter) -> Answer:
             return self._preview(new, details, client_of(ctx))
 
         return await in_thread(make_preview, ctx)
 
-    def _preview(self, text: str, details: _Details, client: str) -> SupersedeAnswer:
+    def _preview(self, text: str, details: _Details, client: str) -> Answer:
         """Returns what would be hidden, and keeps the plan where there is something to hide."""
         answer = self._answered(text, details, dry_run=True)
         if answer["answer"] != "updates":
@@ -205,7 +206,7 @@ class IngestTools:
         after += f"plan_id={plan_id!r} alone."
         return {**answer, "dry_run": True, "plan_id": plan_id, "next": after}
 
-    def _done(self, plan: _Replacement) -> SupersedeAnswer:
+    def _done(self, plan: _Replacement) -> Answer:
         """Carries a plan out if a new preview says the same."""
         answer = self._answered(plan.text, plan.details, dry_run=True)
         if answer["answer"] != "updates" or _texts(answer) != plan.olds:
@@ -218,7 +219,7 @@ class IngestTools:
         after += f"run={done.get('run')!r}."
         return {**done, "dry_run": False, "plan_id": None, "next": after}
 
-    def _answered(self, text: str, details: _Details, *, dry_run: bool) -> RememberAnswer:
+    def _answered(self, text: str, details: _Details, *, dry_run: bool) -> Answer:
         """Returns the answer of the guard."""
         answer = self._served.guard.remember(text, supersede=True, dry_run=dry_run, **details)
-        return shaped(RememberAnswer, answer.to_json())
+        return answer.to_json()

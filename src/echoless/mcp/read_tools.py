@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import asdict
 from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from echoless.core.document import records_in
 from echoless.core.errors import InputError, UsageError
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
@@ -14,21 +17,12 @@ from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices
 from echoless.execution.rollback import history
 from echoless.mcp.background import ProgressReporter, in_thread
-from echoless.mcp.schemas import (
-    AuditAnswer,
-    ConsolidateAnswer,
-    ExplainAnswer,
-    HistoryAnswer,
-    Hit,
-    SearchAnswer,
-    SimilarAnswer,
-)
 from echoless.mcp.served_store import ServedStore
-from echoless.mcp.tool import Context, MemoryTool, make_tool, shaped
+from echoless.mcp.tool import Context, MemoryTool, make_tool
 from echoless.stores import Store
 from echoless.stores.base import in_context
 from echoless.workflows.audit.incremental import audit_store
-from echoless.workflows.audit.report import report_json
+from echoless.workflows.audit.report import held_json, report_json
 from echoless.workflows.dedupe.secret_masking import learn_answer, learn_run
 from echoless.workflows.owner_tools import SHARED, SimilarRequest, owner_tools
 from echoless.workflows.pairs.judge_pairs import explain_memories, explanation_json
@@ -42,7 +36,7 @@ from echoless.workflows.retrieval.neighbours import (
 from echoless.workflows.retrieval.search import search
 from echoless.workflows.review.items import ADVICE
 from echoless.workflows.review.pairs import consolidate
-from echoless.workflows.tool_answers import similar_answer
+from echoless.workflows.tool_answers import Answer, similar_answer
 
 
 class ReadTools:
@@ -73,7 +67,7 @@ class ReadTools:
         include_duplicates: bool = False,
         *,
         ctx: Context,
-    ) -> SearchAnswer:
+    ) -> Mapping[str, object]:
         """Search the memory by words, and by meaning where no memory has them.
 
         Call it before you answer from memory; a question will do. A hidden duplicate folds under
@@ -88,7 +82,7 @@ class ReadTools:
             ctx: The call.
         """
 
-        def work(progress: ProgressReporter) -> SearchAnswer:
+        def work(progress: ProgressReporter) -> Answer:
             with self._served.opened() as store:
                 chosen = self._served.settings(store, Choices(namespace=namespace))
                 result = search(
@@ -103,9 +97,7 @@ class ReadTools:
                     progress=progress,
                 )
             self._served.recalled(hit.memory for hit in result.hits)
-            answer = shaped(SearchAnswer, result.to_json())
-            answer["hits"] = [shaped(Hit, hit) for hit in answer["hits"]]
-            return answer
+            return result.to_json()
 
         return await in_thread(work, ctx)
 
@@ -121,7 +113,7 @@ class ReadTools:
         text: str | None = None,
         *,
         ctx: Context,
-    ) -> SimilarAnswer:
+    ) -> Mapping[str, object]:
         """List the memories closest in meaning to a memory or a text.
 
         Shows what a memory might be merged with; to search, take memory_search. Give memory_id or
@@ -139,7 +131,7 @@ class ReadTools:
             ctx: The call.
         """
 
-        def work(progress: ProgressReporter) -> SimilarAnswer:
+        def work(progress: ProgressReporter) -> Answer:
             with self._served.opened() as store:
                 if text is None and (owner := owner_tools(store)):
                     request = SimilarRequest(
@@ -151,9 +143,9 @@ class ReadTools:
                         min_similarity=min_similarity,
                         exclude_linked=exclude_linked,
                     )
-                    answer = shaped(SimilarAnswer, owner.similar(store, request))
-                    shown = store.get(each["id"] for each in answer["similar_memories"]).values()
-                    self._served.recalled(shown)
+                    answer = owner.similar(store, request)
+                    near = records_in(answer["similar_memories"])
+                    self._served.recalled(store.get(str(each["id"]) for each in near).values())
                     return answer
                 base = _base(store, memory_id, id, text)
                 result = neighbours(
@@ -180,7 +172,7 @@ class ReadTools:
         pairs: Annotated[int, Field(ge=0, le=200)] = 10,
         *,
         ctx: Context,
-    ) -> AuditAnswer:
+    ) -> Mapping[str, object]:
         """Report how much of the memory is repetition, where, since when, and what it costs.
 
         Also lists updates, contradictions, and pairs somebody should look at.
@@ -192,17 +184,16 @@ class ReadTools:
             ctx: The call.
         """
 
-        def work(progress: ProgressReporter) -> AuditAnswer:
+        def work(progress: ProgressReporter) -> Answer:
             with self._served.opened() as store:
                 chosen = self._served.settings(store, Choices(namespace=namespace))
-                report = report_json(audit_store(store, chosen, progress=progress))
-                answer = shaped(AuditAnswer, report)
-                answer["groups"], answer["series"] = answer["groups"][:top], answer["series"][:top]
-                if "overlaps" in answer:
-                    answer["overlaps"] = answer["overlaps"][:top]
-                by_similarity = sorted(answer["held"], key=lambda pair: -pair["similarity"])
-                answer["held"] = by_similarity[:pairs]
-                learn_answer(store, {**report, **answer})
+                audit = audit_store(store, chosen, progress=progress)
+                answer = report_json(audit)
+                for name in {"groups", "series", "overlaps"} & answer.keys():
+                    answer[name] = records_in(answer[name])[:top]
+                closest = sorted(audit.held, key=lambda pair: -pair.similarity)
+                answer["held"] = held_json(closest[:pairs])
+                learn_answer(store, answer)
             return answer
 
         return await in_thread(work, ctx)
@@ -215,7 +206,7 @@ class ReadTools:
         namespace: str | None = None,
         *,
         ctx: Context,
-    ) -> ConsolidateAnswer:
+    ) -> Mapping[str, object]:
         """List pairs of memories that may say the same, with both texts and an advice.
 
         Read both texts, then answer with memory_merge or memory_keep_both; an answered pair is not
@@ -229,7 +220,7 @@ class ReadTools:
             ctx: The call.
         """
 
-        def work(progress: ProgressReporter) -> ConsolidateAnswer:
+        def work(progress: ProgressReporter) -> Answer:
             with self._served.opened() as store:
                 result = consolidate(
                     store,
@@ -240,7 +231,7 @@ class ReadTools:
                     progress=progress,
                 )
             self._served.recalled(memory for pair in result.pairs for memory in (pair.a, pair.b))
-            return shaped(ConsolidateAnswer, result.to_json())
+            return result.to_json()
 
         return await in_thread(work, ctx)
 
@@ -251,7 +242,7 @@ class ReadTools:
         given: Literal["ids", "texts"] = "ids",
         *,
         ctx: Context,
-    ) -> ExplainAnswer:
+    ) -> Mapping[str, object]:
         """Explain what two memories, or two texts, are to each other.
 
         Says the verdict, what is the same, what differs, what forbids a merge, and what would
@@ -264,7 +255,7 @@ class ReadTools:
             ctx: The call.
         """
 
-        def work(_progress: ProgressReporter) -> ExplainAnswer:
+        def work(_progress: ProgressReporter) -> Answer:
             with self._served.opened() as store:
                 chosen = self._served.settings(store)
                 pair = [Memory(id=side, content=text) for side, text in (("a", a), ("b", b))]
@@ -274,7 +265,7 @@ class ReadTools:
             tally = Tally()
             learn(pair)
             answer = explanation_json(explain_memories(*read, settings=chosen, tally=tally))
-            return shaped(ExplainAnswer, {**answer, "notes": list(tally.notes)})
+            return {**answer, "notes": list(tally.notes)}
 
         return await in_thread(work, ctx)
 
@@ -284,7 +275,7 @@ class ReadTools:
         limit: Annotated[int, Field(ge=1, le=1000)] = 20,
         *,
         ctx: Context,
-    ) -> HistoryAnswer:
+    ) -> Mapping[str, object]:
         """List what was done to this memory, oldest first. Each run can be undone by its id.
 
         Args:
@@ -293,11 +284,11 @@ class ReadTools:
             ctx: The call.
         """
 
-        def work(_progress: ProgressReporter) -> HistoryAnswer:
+        def work(_progress: ProgressReporter) -> Answer:
             with self._served.opened() as store:
                 if run is None:
                     runs = history(store.ledger)
-                    shown = list(runs[-limit:])
+                    shown = [asdict(each) for each in runs[-limit:]]
                     return {"runs": shown, "left_out": len(runs) - len(shown)}
                 runs = history(store.ledger, run)
                 if not runs:
@@ -307,7 +298,7 @@ class ReadTools:
                 events = list(store.ledger.events(run))
                 learn_run(store, run, [e.data for e in events])
                 return {
-                    "runs": list(runs),
+                    "runs": [asdict(each) for each in runs],
                     "left_out": 0,
                     "events": [{"at": e.at, "event": e.kind, **e.data} for e in events],
                 }
@@ -344,13 +335,13 @@ def _namespaces(store: Store, base: Memory, given: str | None, scope: str) -> fr
     return frozenset({own, *shared})
 
 
-def _similar(result: Neighbours) -> SimilarAnswer:
+def _similar(result: Neighbours) -> Answer:
     """Returns the answer with the neighbours of a memory or text."""
     base = None if result.base.id == ASKED else result.base.id
-    notes = list(result.tally.notes)
-    answer = shaped(SimilarAnswer, {**similar_answer(base, result.nearest), "notes": notes})
     counts = result.tally.counts
-    if skipped := sum(counts.values()):
-        answer["skipped"] = skipped
-        notes += [f"{count} left out: {why}." for why, count in counts.items()]
-    return answer
+    left_out = [f"{count} left out: {why}." for why, count in counts.items()]
+    return {
+        **similar_answer(base, result.nearest),
+        "notes": [*result.tally.notes, *left_out],
+        **({"skipped": sum(counts.values())} if left_out else {}),
+    }

@@ -6,29 +6,21 @@ import inspect
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from mcp.server.context import LifespanContextT, RequestT
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, ToolAnnotations
-from pydantic import ConfigDict, ValidationError, with_config
+from pydantic import ValidationError
 
+from echoless.core.answer_schemas import named_parts
 from echoless.core.errors import EcholessError
 from echoless.core.masking import MARKED, OUTPUT
 from echoless.workflows.owner_tools import OwnerRefusal
 
-__all__ = ["Context", "MemoryTool", "make_tool", "shaped"]
-
-T = TypeVar("T")
-
-
-_MASKED: Final = {
-    "type": "integer",
-    "description": "Secrets masked in this answer; missing if none. A server started with "
-    "--show-secrets shows them.",
-}
+__all__ = ["Context", "MemoryTool", "make_tool"]
 
 
 class MemoryTool(Tool):
@@ -63,15 +55,15 @@ class MemoryTool(Tool):
             raise type(error)(OUTPUT.reason(str(error))) from problem.__cause__
         OUTPUT.learn(each for each in arguments.values() if isinstance(each, str))
         OUTPUT.begin(shown=OUTPUT.shown)
-        shown = OUTPUT.json(answer)
-        count = OUTPUT.count
+        shown = OUTPUT.json(named_parts(self.name, answer))
+        assert isinstance(shown, dict), "it was one before"
         if not convert_result:
             return shown
-        if count and isinstance(shown, dict):
-            shown["masked"] = count
+        if OUTPUT.count:
+            shown["masked"] = OUTPUT.count
         result = self.fn_metadata.convert_result(shown)
-        if count and isinstance(result, CallToolResult) and result.structured_content is not None:
-            result.structured_content["masked"] = count
+        assert isinstance(result, CallToolResult)
+        result.structured_content = shown
         return result
 
 
@@ -117,7 +109,7 @@ def make_tool(
     """Makes a tool from a method; its docstring describes the tool and each parameter.
 
     Args:
-        function: The method, with a typed answer whose fields have descriptions below them.
+        function: The method, whose answer has a schema of the name of the tool.
         title: For people.
         reads: It changes nothing.
         destroys: It may change or hide what is there, rather than only add.
@@ -126,8 +118,6 @@ def make_tool(
     """
     described, _, listed = inspect.cleandoc(function.__doc__ or "").partition("\n\nArgs:\n")
     texts = {name: " ".join(text.split()) for name, text in _ARGUMENT.findall(listed)}
-    answer = inspect.signature(function, eval_str=True).return_annotation
-    with_config(ConfigDict(use_attribute_docstrings=True))(answer)
     tool = MemoryTool.from_function(
         function,
         description=" ".join(described.split()),
@@ -138,15 +128,13 @@ def make_tool(
             idempotent_hint=reads or repeats,
             open_world_hint=open_world,
         ),
-        structured_output=True,
+        structured_output=False,  # of our own: `answer_schemas` says what an answer holds
     )
     assert isinstance(tool, MemoryTool)
     shown = tool.parameters["properties"]
     shown.update({name: {**_short(shown[name]), "description": texts[name]} for name in shown})
     tool.parameters["additionalProperties"] = False
     del tool.parameters["title"]
-    if tool.output_schema is not None:
-        tool.output_schema.setdefault("properties", {})["masked"] = dict(_MASKED)
     return tool
 
 
@@ -163,15 +151,3 @@ def _short(schema: Mapping[str, Any]) -> dict[str, Any]:
     kind, *_ = (each for each in schema.get("anyOf", ({},)) if each.get("type") != "null")
     left_out = {"anyOf", "title"} | ({"default"} if not schema.get("default") else set())
     return {name: value for name, value in {**schema, **kind}.items() if name not in left_out}
-
-
-def shaped(shape: Callable[..., T], answer: Mapping[str, object]) -> T:
-    """Returns an answer of the library as the typed dictionary whose schema a tool publishes.
-
-    The SDK holds each answer to that schema before it is sent.
-
-    Args:
-        shape: The class of the typed dictionary.
-        answer: With its keys; others are left out.
-    """
-    return shape(**{name: answer[name] for name in answer.keys() & shape.__annotations__.keys()})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Final, TypeVar
@@ -9,6 +10,7 @@ from uuid import uuid4
 
 from pydantic import Field
 
+from echoless.core.document import records_in, texts_in
 from echoless.core.errors import PlanRefused, UsageError
 from echoless.core.model import Judged
 from echoless.core.profiles import ActionKind
@@ -18,9 +20,8 @@ from echoless.execution.plan import Plan
 from echoless.execution.rollback import Undone, undo, would_undo
 from echoless.mcp.access import client_of
 from echoless.mcp.background import ProgressReporter, in_thread
-from echoless.mcp.schemas import Deduplication, MergeAnswer, Records, UndoAnswer
 from echoless.mcp.served_store import ALONE, ServedStore
-from echoless.mcp.tool import Context, MemoryTool, make_tool, shaped
+from echoless.mcp.tool import Context, MemoryTool, make_tool
 from echoless.stores import Store
 from echoless.stores.hidden_records import seen_elsewhere
 from echoless.workflows.audit.namespace_report import reported_pair
@@ -39,6 +40,7 @@ from echoless.workflows.tool_answers import Answer, groups_answer, held_pairs, m
 
 TOOL = "memory_deduplicate"
 NOTHING = "Nothing is said twice; there is nothing to do. memory_audit shows what was left apart."
+_NOTHING_YET: Final[Answer] = {"planned": [], "plan_id": None, "run": None, "next": NOTHING}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +67,7 @@ class PendingPreview:
         source: The plan, or the preview of the owner's own tool.
     """
 
-    answer: Deduplication
+    answer: Answer
     source: Plan | OwnerPreview
 
     @property
@@ -76,7 +78,7 @@ class PendingPreview:
 
 def preview(
     served: ServedStore, request: PreviewRequest, client: str, progress: ProgressReporter
-) -> Deduplication:
+) -> Answer:
     """Finds what would be done, and keeps the plan for the client; nothing is written."""
     with served.opened() as store:
         if owner := owner_tools(store):
@@ -96,10 +98,10 @@ def preview(
         served.plans.keep(plan.id, TOOL, pending, client=client)
     if not seen:
         return answer
-    return {**answer, "notes": [*answer.get("notes", []), seen]}
+    return {**answer, "notes": [*texts_in(answer.get("notes")), seen]}
 
 
-def carry_out(store: Store, pending: PendingPreview, progress: ProgressReporter) -> Deduplication:
+def carry_out(store: Store, pending: PendingPreview, progress: ProgressReporter) -> Answer:
     """Carries out what a preview showed.
 
     Raises:
@@ -115,15 +117,14 @@ def carry_out(store: Store, pending: PendingPreview, progress: ProgressReporter)
         outcome = owner.carry_out(store, pending.source, progress=progress.actions)
         notes = left_behind(store)
     back = f"To take it back, call memory_undo with run={outcome.get('run')!r}."
-    rest: dict[str, object] = {"plan_id": None, "next": back, "run": None}
-    answer = shaped(Deduplication, {**pending.answer, **rest, **outcome})
-    if (errors := answer.get("errors")) and not answer["merged"]:
+    answer: Answer = {**pending.answer, "plan_id": None, "next": back, "run": None, **outcome}
+    if (errors := records_in(answer.get("errors"))) and not answer["merged"]:
         raise PlanRefused(
             f"Nothing was merged: {errors[0]['group']}: {errors[0]['error']}. Call {TOOL} without "
             "plan_id for a new preview."
         )
     if notes:
-        answer["notes"] = [*pending.answer.get("notes", []), *notes]
+        answer["notes"] = [*texts_in(pending.answer.get("notes")), *notes]
     return answer
 
 
@@ -137,8 +138,7 @@ def _by_owner(
             "only be delete. Leave it out. memory_undo takes all of it back."
         )
     shown = owner.preview(store, request.common, progress=progress)
-    rest: dict[str, object] = {"planned": [], "plan_id": None, "run": None, "next": NOTHING}
-    return PendingPreview(shaped(Deduplication, {**shown.answer, **rest}), shown)
+    return PendingPreview({**shown.answer, **_NOTHING_YET}, shown)
 
 
 def _by_profile(
@@ -165,11 +165,10 @@ def _by_profile(
     return PendingPreview(_answer(findings, request), plan)
 
 
-def _answer(findings: Findings, request: PreviewRequest) -> Deduplication:
+def _answer(findings: Findings, request: PreviewRequest) -> Answer:
     """Returns the answer of a preview, without its plan."""
     common = groups_answer(request.common.namespace, findings.groups)
     first = {name: common[name] for name in ("namespace", "dry_run", "action")}
-    rest: dict[str, object] = {"planned": [], "plan_id": None, "run": None, "next": NOTHING}
     counts = findings.tally.counts
     pairs = held_pairs(findings, _described)
     notes = [*findings.tally.notes, *(f"{n} left out: {why}." for why, n in counts.items())]
@@ -182,7 +181,7 @@ def _answer(findings: Findings, request: PreviewRequest) -> Deduplication:
         "notes": notes,
     }
     present = {name: value for name, value in remarks.items() if value}
-    return shaped(Deduplication, {**first, **common, **rest, **present})
+    return {**first, **common, **_NOTHING_YET, **present}
 
 
 def _described(judged: Judged) -> tuple[str, str, float, str]:
@@ -202,7 +201,7 @@ class _Merge:
     """A merge that waits to be carried out."""
 
     plan: Plan
-    answer: MergeAnswer
+    answer: Answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +249,7 @@ class WriteTools:
         plan_id: str | None = None,
         *,
         ctx: Context,
-    ) -> Deduplication:
+    ) -> Mapping[str, object]:
         """Find memories that say the same, and hide or merge them.
 
         Two calls: without plan_id a preview of the groups (what would stay, why, the evidence) and
@@ -302,7 +301,7 @@ class WriteTools:
         plan_id: str | None = None,
         *,
         ctx: Context,
-    ) -> MergeAnswer:
+    ) -> Mapping[str, object]:
         """Make one memory of two that say the same.
 
         Two calls: keep and remove give a preview and a plan_id; that plan_id alone does it. The one
@@ -328,7 +327,7 @@ class WriteTools:
             raise UsageError("Name two memories: keep, the one that stays, and remove.")
         one, other = keep, remove
 
-        def make_preview(_progress: ProgressReporter) -> MergeAnswer:
+        def make_preview(_progress: ProgressReporter) -> Answer:
             with self._served.opened() as store:
                 answer, merge = self._merge_preview(store, one, other, content, action)
             self._served.plans.keep(merge.plan.id, "memory_merge", merge, client=client_of(ctx))
@@ -338,7 +337,7 @@ class WriteTools:
 
     def _merge_preview(
         self, store: Store, keep: str, remove: str, content: str | None, action: ActionKind
-    ) -> tuple[MergeAnswer, _Merge]:
+    ) -> tuple[Answer, _Merge]:
         """Returns the answer of a preview, and the merge that waits."""
         settings = self._served.settings(store)
         plan = plan_merge(
@@ -350,7 +349,7 @@ class WriteTools:
             action=action,
             settings=settings,
         )
-        answer: MergeAnswer = {
+        answer: Answer = {
             "dry_run": True,
             "keep": keep,
             "remove": remove,
@@ -371,7 +370,7 @@ class WriteTools:
         plan_id: str | None = None,
         *,
         ctx: Context,
-    ) -> UndoAnswer:
+    ) -> Mapping[str, object]:
         """Take a run back: every record as it was before it.
 
         Two calls: run gives a preview and a plan_id; that plan_id alone does it. Refused, with the
@@ -388,7 +387,7 @@ class WriteTools:
                 raise UsageError(f"plan_id says already what to undo. {ALONE}")
             pending = self._take_plan(plan_id, "memory_undo", _Undo, ctx)
 
-            def take_back(store: Store, _progress: ProgressReporter) -> UndoAnswer:
+            def take_back(store: Store, _progress: ProgressReporter) -> Answer:
                 done = undo(store, pending.run, keep_both=pending.keep_both or None)
                 after = "Each record was read back: it is as it was before the run."
                 answer = _undo_answer(done, None, after if done.exact else "The run is undone.")
@@ -399,7 +398,7 @@ class WriteTools:
             raise UsageError("Name the run; memory_history lists all of them.")
         wanted = run
 
-        def make_preview(_progress: ProgressReporter) -> UndoAnswer:
+        def make_preview(_progress: ProgressReporter) -> Answer:
             with self._served.opened() as store:
                 undone = would_undo(store, wanted)
             plan_id = f"undo-{uuid4()}"
@@ -422,7 +421,7 @@ _PREVIEW_FIRST = (
 )
 
 
-def _merged(store: Store, merge: _Merge, progress: ProgressReporter) -> MergeAnswer:
+def _merged(store: Store, merge: _Merge, progress: ProgressReporter) -> Answer:
     """Carries out a merge and returns the answer."""
     done = apply(store, merge.plan, progress=progress.actions)
     if done.refused:
@@ -430,19 +429,19 @@ def _merged(store: Store, merge: _Merge, progress: ProgressReporter) -> MergeAns
             f"Nothing was merged: {done.refused[0].reason}. Call memory_merge again for a new "
             "preview."
         )
-    answer = merge.answer
+    answer, keep = merge.answer, str(merge.answer["keep"])
     return {
         **answer,
         "dry_run": False,
-        "content": store.get([answer["keep"]])[answer["keep"]].content,
+        "content": store.get([keep])[keep].content,
         "plan_id": None,
         "run": done.id,
-        "notes": [*answer["notes"], *left_behind(store, done)],
+        "notes": [*texts_in(answer["notes"]), *left_behind(store, done)],
         "next": f"To take it back, call memory_undo with run={done.id!r}.",
     }
 
 
-def _undo_answer(undone: Undone, plan_id: str | None, after: str) -> UndoAnswer:
+def _undo_answer(undone: Undone, plan_id: str | None, after: str) -> Answer:
     """Returns the answer of an undo, or of its preview where there is a plan id."""
     return {
         "dry_run": plan_id is not None,
@@ -458,7 +457,7 @@ def _undo_answer(undone: Undone, plan_id: str | None, after: str) -> UndoAnswer:
     }
 
 
-def planned(plan: Plan, top: int | None = None) -> Records:
+def planned(plan: Plan, top: int | None = None) -> list[Answer]:
     """Returns the actions of a plan for its reader; at most `top`."""
     return [
         {
