@@ -532,8 +532,9 @@ def _append(path: Path, text: str) -> None:
 def _say_over(audited: _Audited, limits: FailureLimits, form: _Form, store: str) -> int:
     """Prints why a store fails its limits, and returns the exit code; JSON has the figures."""
     where = f"{store}: " if store else ""
-    if limits.share is not None and audited.report.unread:
-        render.note(f"Error: {where}{reports.unjudged(audited.report)}")
+    option = "--fail-worse" if limits.share is None else "--fail-over"
+    if audited.report.unread and (limits.fail_worse or limits.share is not None):
+        render.note(f"Error: {where}{reports.unjudged(audited.report, option)}")
         return InputError.exit_code
     reasons = limits.exceeded(audited.report, audited.compared)
     for sentence in () if form.as_json else reasons:

@@ -511,9 +511,9 @@ def _share_json(share: Share) -> dict[str, Json]:
     }
 
 
-def unjudged(report: Report) -> str:
-    """Returns why no limit can be checked on a report with unread parts."""
-    return f"{report.unread} So --fail-over cannot tell; the share is of what was read."
+def unjudged(report: Report, option: str = "--fail-over") -> str:
+    """Returns why an option with a limit cannot be checked on a report with unread parts."""
+    return f"{report.unread} So {option} cannot tell; the share is of what was read."
 
 
 def share_limit(text: str, option: str = "--fail-over") -> float:
