@@ -36,12 +36,7 @@ from echoless.execution.plan_blocks import off_blocks
 from echoless.workflows.audit.all_stores import AllAudits, StoreAudit, audit_all
 from echoless.workflows.audit.report import unjudged
 from echoless.workflows.audit.report_blocks import between_blocks
-from echoless.workflows.discovery.search import (
-    Discovery,
-    ListedStore,
-    discover,
-    named_store,
-)
+from echoless.workflows.discovery.search import Discovery, ListedStore, discover, named_store
 
 _NAMED: Final = 3
 """Stores that are named with one problem; the table has all of them."""

@@ -12,10 +12,7 @@ from echoless.core.errors import BadRecord, ForeignStore, InputError, LedgerDama
 from echoless.core.model import Json, JsonObject
 from echoless.execution.journal import hidden_before, marks_of
 from echoless.execution.recovery import ADD, outdated, recover, release
-from echoless.stores.base import (
-    Store,
-    together_with_ledger,
-)
+from echoless.stores.base import Store, together_with_ledger
 from echoless.stores.ledger import Ledger, Mark
 from echoless.stores.ledger_rows import survey
 

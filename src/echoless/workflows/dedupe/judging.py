@@ -32,13 +32,7 @@ from echoless.matching.fields import fields_of
 from echoless.matching.guards import in_place
 from echoless.matching.judge import Questions
 from echoless.matching.rule_judge import ALIKE
-from echoless.matching.runner import (
-    JUDGING,
-    judge_all,
-    open_cached_verdicts,
-    open_judge,
-    rules_of,
-)
+from echoless.matching.runner import JUDGING, judge_all, open_cached_verdicts, open_judge, rules_of
 from echoless.models.encoders.vectorizer import MemoryVectoriser
 from echoless.workflows.dedupe.dense_blocks import BY_IDS, judge_in_turn
 from echoless.workflows.dedupe.findings import Part, spared_note
