@@ -441,7 +441,8 @@ def _audited(
         data: dict[str, Json] = {}
         blocks: Sequence[Block] = ()
         if form.as_json:
-            data = _answer(opened, report, wider)
+            data = reports.report_json(report) | ({"across": wider.to_json()} if wider else {})
+            secret_masking.learn_answer(opened, data)
             if earlier is not None:
                 data["compared"] = compared.to_json() if compared else None
             if form.texts:
@@ -453,14 +454,6 @@ def _audited(
         warnings = tuple(github.annotation_lines(opened, store, report)) if form.github else ()
         lasting = incremental.is_lasting(opened, settings, report)
     return _Audited(report, compared, data, blocks, warnings, page, lasting)
-
-
-def _answer(store: Store, report: Report, wider: Between | None) -> dict[str, Json]:
-    """Returns the report as JSON."""
-    data = reports.report_json(report)
-    data |= {"across": wider.to_json()} if wider else {}
-    secret_masking.learn_answer(store, data)
-    return data
 
 
 def _blocks(

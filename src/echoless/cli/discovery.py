@@ -57,20 +57,11 @@ def discover_command(*, folders: tuple[Path, ...], as_json: bool) -> None:
     current project. With FOLDER it looks through these folders alone. `echoless audit --all` audits
     what is listed.
     """
-    listing = discover(_existing(folders))
-    render.show_answer(listing.to_json(), _listing_blocks(listing), as_json=as_json)
-
-
-def _existing(folders: Sequence[Path]) -> Sequence[Path]:
-    """Returns folders to look through.
-
-    Raises:
-        UsageError: One is not there, or is no folder.
-    """
     for folder in folders:
         if not folder.is_dir():
             raise UsageError(f"{folder} is not a folder. Name a folder to look through.")
-    return folders
+    listing = discover(folders)
+    render.show_answer(listing.to_json(), _listing_blocks(listing), as_json=as_json)
 
 
 def _listing_blocks(listing: Discovery) -> Iterator[Block]:

@@ -424,20 +424,14 @@ def _passages_json(passages: Iterable[SharedPassage]) -> list[Json]:
     ]
 
 
-def findings_json(findings: Findings, *, action: str | None = None) -> dict[str, Json]:
-    """Returns the documented answer of `dedup --json`; see `docs/cli.md`.
-
-    Args:
-        findings: What was found.
-        action: The action a plan would take; the profile's by default.
-    """
+def findings_json(findings: Findings) -> dict[str, Json]:
+    """Returns the documented answer of `dedup --json`; see `docs/cli.md`."""
     profile = findings.settings.profile
+    groups = map(group_reporter(findings), findings.groups)
     return {
         "store": findings.url,
         "profile": profile.name,
-        "groups": list(
-            groups_json(map(group_reporter(findings), findings.groups), action or profile.action)
-        ),
+        "groups": list(groups_json(groups, profile.action)),
         "held": list(held_json(map(reported_pair, findings.held))),
         **overlaps_json(findings.overlaps),
         "counts": dict(findings.counts),

@@ -114,7 +114,8 @@ def audit_blocks(
         yield from _apart(kind, pairs, memories, extent, unlisted)
     yield from _overlaps(report, memories, extent)
     yield from _series(report, memories, extent)
-    yield from _parts(report, extent)
+    yield from _shares("By namespace", "namespace", report.by_namespace, extent.parts)
+    yield from _shares("Growth by month of creation", "month", report.by_month, extent.parts)
     yield from skipped_blocks(report.tally)
 
 
@@ -153,12 +154,6 @@ def _summary(report: Report) -> Iterator[Block]:
     if report.reused:
         yield say(report.reused)
     yield Gap()
-
-
-def _parts(report: Report, extent: Extent) -> Iterator[Block]:
-    """Yields the share of redundant copies by namespace and by month."""
-    yield from _shares("By namespace", "namespace", report.by_namespace, extent.parts)
-    yield from _shares("Growth by month of creation", "month", report.by_month, extent.parts)
 
 
 def _shares(title: str, column: str, shares: Mapping[str, Share], most: int) -> Iterator[Block]:
