@@ -49,8 +49,8 @@ JUDGING: Final = "judging"
 """The stage of a run in which pairs are judged."""
 
 JUDGED_AT_ONCE: Final = 2_000
-"""Pairs judged between two signs of progress."""
-
+"""Pairs judged, and kept, between two signs of progress, at least; a fiftieth of more than 100,000.
+Each time the file of verdicts is written all over, so its cost would grow with its size."""
 
 KEPT_FROM: Final = 1_000
 """Pairs from which verdicts are kept: fewer are judged in a second, and leave no trace."""
@@ -272,8 +272,9 @@ def _together(wanted: Sequence[tuple[str, str]], left: Sequence[int]) -> list[in
 
 
 def _batches(places: Sequence[int]) -> Iterator[Sequence[int]]:
-    for start in range(0, len(places), JUDGED_AT_ONCE):
-        yield places[start : start + JUDGED_AT_ONCE]
+    step = max(JUDGED_AT_ONCE, len(places) // 50)
+    for start in range(0, len(places), step):
+        yield places[start : start + step]
 
 
 def open_consultation(settings: Settings, tell: Progress) -> Consultation | None:
