@@ -443,7 +443,8 @@ def _audited(
         data: dict[str, Json] = {}
         blocks: Sequence[Block] = ()
         if form.as_json:
-            data = _answer(opened, report, wider)
+            data = reports.report_json(report) | ({"across": wider.to_json()} if wider else {})
+            secret_masking.learn_answer(opened, data)
             if earlier is not None:
                 data["compared"] = compared.to_json() if compared else None
             if form.texts:
@@ -455,14 +456,6 @@ def _audited(
         warnings = tuple(github.annotation_lines(opened, store, report)) if form.github else ()
         lasting = incremental.is_lasting(opened, settings, report)
     return _Audited(report, compared, data, blocks, warnings, page, lasting)
-
-
-def _answer(store: Store, report: Report, wider: Between | None) -> dict[str, Json]:
-    """Returns the report as JSON."""
-    data = reports.report_json(report)
-    data |= {"across": wider.to_json()} if wider else {}
-    secret_masking.learn_answer(store, data)
-    return data
 
 
 def _blocks(
@@ -534,8 +527,9 @@ def _append(path: Path, text: str) -> None:
 def _say_over(audited: _Audited, limits: FailureLimits, form: _Form, store: str) -> int:
     """Prints why a store fails its limits, and returns the exit code; JSON has the figures."""
     where = f"{store}: " if store else ""
-    if limits.share is not None and audited.report.unread:
-        render.note(f"Error: {where}{reports.unjudged(audited.report)}")
+    option = "--fail-worse" if limits.share is None else "--fail-over"
+    if audited.report.unread and (limits.fail_worse or limits.share is not None):
+        render.note(f"Error: {where}{reports.unjudged(audited.report, option)}")
         return InputError.exit_code
     reasons = limits.exceeded(audited.report, audited.compared)
     for sentence in () if form.as_json else reasons:

@@ -57,12 +57,7 @@ from echoless.core.settings import Choices, Settings
 from echoless.core.verdict_sentences import sentence
 from echoless.execution.executor import Run, apply
 from echoless.execution.plan import Plan, write_plan
-from echoless.execution.plan_blocks import (
-    evidence_line,
-    group_blocks,
-    plan_blocks,
-    skipped_blocks,
-)
+from echoless.execution.plan_blocks import evidence_line, group_blocks, plan_blocks, skipped_blocks
 from echoless.models.llm.registry import open_model
 from echoless.models.llm.retrying_model import GovernedModel
 from echoless.stores import Store, open_store

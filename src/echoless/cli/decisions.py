@@ -244,8 +244,9 @@ def _rest(whole: int, top: int) -> Iterator[Block]:
 
 
 def _pair_blocks(pair: PairApart) -> Iterator[Block]:
-    """Yields one pair: the ids, how it came about, both texts."""
-    yield say(strong(f"{pair.a} and {pair.b}"), f"  {_origin(pair)}")
+    """Yields one pair: the ids, how it came about and when, both texts."""
+    origin = " ".join(filter(None, (pair.origin, pair.at and f"on {pair.at}")))
+    yield say(strong(f"{pair.a} and {pair.b}"), f"  {origin}")
     one, other = pair.texts
     yield from _text_blocks({pair.a: one, pair.b: other}, pair.a, [pair.b])
     if pair.state != "holds":
@@ -253,11 +254,6 @@ def _pair_blocks(pair: PairApart) -> Iterator[Block]:
         yield say(f"{changed}, so this does not count any more.", level=1)
     if not pair.own:
         yield say("Kept by the store's own program; it cannot be taken back here.", level=1)
-
-
-def _origin(pair: PairApart) -> str:
-    """Returns what a decision came through, and when."""
-    return " ".join(part for part in (pair.origin, f"on {pair.at}" if pair.at else "") if part)
 
 
 def _answer_blocks(given: AnswerGiven) -> Iterator[Block]:

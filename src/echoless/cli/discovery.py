@@ -36,12 +36,7 @@ from echoless.execution.plan_blocks import off_blocks
 from echoless.workflows.audit.all_stores import AllAudits, StoreAudit, audit_all
 from echoless.workflows.audit.report import unjudged
 from echoless.workflows.audit.report_blocks import between_blocks
-from echoless.workflows.discovery.search import (
-    Discovery,
-    ListedStore,
-    discover,
-    named_store,
-)
+from echoless.workflows.discovery.search import Discovery, ListedStore, discover, named_store
 
 _NAMED: Final = 3
 """Stores that are named with one problem; the table has all of them."""
@@ -62,20 +57,11 @@ def discover_command(*, folders: tuple[Path, ...], as_json: bool) -> None:
     current project. With FOLDER it looks through these folders alone. `echoless audit --all` audits
     what is listed.
     """
-    listing = discover(_existing(folders))
-    render.show_answer(listing.to_json(), _listing_blocks(listing), as_json=as_json)
-
-
-def _existing(folders: Sequence[Path]) -> Sequence[Path]:
-    """Returns folders to look through.
-
-    Raises:
-        UsageError: One is not there, or is no folder.
-    """
     for folder in folders:
         if not folder.is_dir():
             raise UsageError(f"{folder} is not a folder. Name a folder to look through.")
-    return folders
+    listing = discover(folders)
+    render.show_answer(listing.to_json(), _listing_blocks(listing), as_json=as_json)
 
 
 def _listing_blocks(listing: Discovery) -> Iterator[Block]:

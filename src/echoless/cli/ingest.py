@@ -33,15 +33,7 @@ from echoless.core.errors import NEEDS_REVIEW, InputError
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Memory
 from echoless.core.settings import Choices
-from echoless.ingest import (
-    Admitted,
-    AlreadyKnown,
-    Guard,
-    Match,
-    NeedsReview,
-    Remembered,
-    Updates,
-)
+from echoless.ingest import Admitted, AlreadyKnown, Guard, Match, NeedsReview, Remembered, Updates
 from echoless.ingest.recalled_text import read_text_file
 from echoless.ingest.request import DOUBTS, ORIGINS, Details
 from echoless.stores import open_store

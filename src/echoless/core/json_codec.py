@@ -212,6 +212,13 @@ def read_object(value: Json, name: str) -> JsonObject:
     raise BadRecord(f"{name!r} must be an object, not {_kind(value)}")
 
 
+def insist_object(value: Json, what: str) -> JsonObject:
+    """Returns a value that must be an object."""
+    if not isinstance(value, Mapping):
+        raise BadRecord(f"{what} is no object")
+    return value
+
+
 def vectors_to_json(vectors: Sequence[Vector]) -> dict[str, Json]:
     """Returns an object of model to base64 bytes, as `read_vectors` takes it."""
     return {v.model: base64.b64encode(v.data).decode("ascii") for v in vectors}

@@ -17,13 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from echoless.core.choices import SETTINGS
-from echoless.core.destination import (
-    NO_KEY,
-    PROVIDERS,
-    from_file,
-    split_spec,
-    without_userinfo,
-)
+from echoless.core.destination import NO_KEY, PROVIDERS, from_file, split_spec, without_userinfo
 from echoless.core.errors import InputError
 from echoless.core.model import Json
 from echoless.core.optional import lazy_module

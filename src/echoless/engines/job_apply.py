@@ -125,7 +125,6 @@ def undo_job(
     store: Store,
     job: str,
     *,
-    keep_both: bool | None = None,
     progress: Progress = lambda _done, _all: None,
 ) -> tuple[list[str], dict[str, str]]:
     """Takes back the runs of a job, the latest first.
@@ -133,7 +132,6 @@ def undo_job(
     Args:
         store: The store of the job.
         job: Its id.
-        keep_both: As for `undo`.
         progress: Told how many runs of how many were looked at.
 
     Returns:
@@ -148,7 +146,7 @@ def undo_job(
     progress(0, len(runs))
     for ended, run in enumerate(runs, 1):
         try:
-            undo(store, run, keep_both=keep_both)
+            undo(store, run)
             undone.append(run)
         except UndoConflict as problem:
             conflicts[run] = str(problem)

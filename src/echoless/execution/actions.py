@@ -189,13 +189,13 @@ def action_from_json(data: Json) -> Action:
     Raises:
         BadRecord: A part is missing or has the wrong form; the message names it.
     """
-    data = _object(data, "an action")
+    data = codec.insist_object(data, "an action")
     kind = _readable(data, "action")
     if kind not in KINDS:
         raise BadRecord(f"there is no action {kind!r}")
     rewrite = None
     if data.get("rewrite") is not None:
-        new = _object(data["rewrite"], "a rewrite")
+        new = codec.insist_object(data["rewrite"], "a rewrite")
         vectors = codec.read_vectors(new.get("vectors"))
         rewrite = Rewrite(_readable(new, "content"), vectors, _readable(new, "by"))
     return KINDS[kind](
@@ -212,7 +212,7 @@ def action_from_json(data: Json) -> Action:
 
 
 def _member(data: Json) -> Member:
-    data = _object(data, "a member")
+    data = codec.insist_object(data, "a member")
     return Member(
         _readable(data, "id"),
         _readable(data, "fingerprint"),
@@ -221,12 +221,6 @@ def _member(data: Json) -> Member:
         _readable(data, "evidence"),
         _readable(data, "preview"),
     )
-
-
-def _object(data: Json, what: str) -> JsonObject:
-    if not isinstance(data, Mapping):
-        raise BadRecord(f"{what} is no object")
-    return data
 
 
 def _list(data: JsonObject, name: str) -> Sequence[Json]:

@@ -32,12 +32,7 @@ from echoless.execution.journal import (
     write,
 )
 from echoless.execution.recovery import recover, settle
-from echoless.stores.base import (
-    ALL,
-    Scope,
-    Store,
-    together_with_ledger,
-)
+from echoless.stores.base import ALL, Scope, Store, together_with_ledger
 from echoless.stores.link_index import Backlinks
 
 if TYPE_CHECKING:

@@ -12,10 +12,7 @@ from echoless.core.errors import BadRecord, ForeignStore, InputError, LedgerDama
 from echoless.core.model import Json, JsonObject
 from echoless.execution.journal import hidden_before, marks_of
 from echoless.execution.recovery import ADD, outdated, recover, release
-from echoless.stores.base import (
-    Store,
-    together_with_ledger,
-)
+from echoless.stores.base import Store, together_with_ledger
 from echoless.stores.ledger import Ledger, Mark
 from echoless.stores.ledger_rows import survey
 
@@ -81,7 +78,10 @@ def check(store: Store, *, mend: bool = True) -> Health:
     Raises:
         StoreError: The store is locked, full or read-only, or its disk fails.
     """
-    problems = _unfinished(store, mend=mend)
+    unfinished = store.unfinished()
+    if unfinished and mend:
+        store.take_back()
+    problems = [stopped(path, mended=mend) for path in unfinished]
     damage = _damage(store)
     problems += damage
     if not damage:
@@ -106,14 +106,6 @@ def check(store: Store, *, mend: bool = True) -> Health:
         None if runs is None else len(runs),
         tuple(problems),
     )
-
-
-def _unfinished(store: Store, *, mend: bool) -> list[Problem]:
-    """Finds the writes that any program was stopped in the middle of."""
-    left = store.unfinished()
-    if left and mend:
-        store.take_back()
-    return [stopped(path, mended=mend) for path in left]
 
 
 def stopped(path: Path, *, mended: bool) -> Problem:

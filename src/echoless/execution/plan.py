@@ -13,15 +13,7 @@ from echoless.core import json_codec as codec
 from echoless.core.document import say, strong
 from echoless.core.errors import BadRecord, InputError, PlanUnreadable, StoreError, UsageError
 from echoless.core.groups import Group, Membership
-from echoless.core.model import (
-    Json,
-    JsonObject,
-    Judged,
-    Memory,
-    digest,
-    fingerprint,
-    verdict_name,
-)
+from echoless.core.model import Json, JsonObject, Judged, Memory, digest, fingerprint, verdict_name
 from echoless.core.optional import lazy_module
 from echoless.core.profiles import ActionKind
 from echoless.core.secrets import shortened

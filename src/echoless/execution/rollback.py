@@ -25,10 +25,7 @@ from echoless.execution.journal import (
     state_print,
 )
 from echoless.execution.recovery import ADD, planned, recover
-from echoless.stores.base import (
-    Store,
-    together_with_ledger,
-)
+from echoless.stores.base import Store, together_with_ledger
 from echoless.stores.ledger import Event, Image, Kept, Ledger
 
 WIDEST: Final = 200

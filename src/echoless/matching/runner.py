@@ -49,8 +49,8 @@ JUDGING: Final = "judging"
 """The stage of a run in which pairs are judged."""
 
 JUDGED_AT_ONCE: Final = 2_000
-"""Pairs judged between two signs of progress."""
-
+"""Pairs judged, and kept, between two signs of progress, at least; a fiftieth of more than 100,000.
+Each time the file of verdicts is written all over, so its cost would grow with its size."""
 
 KEPT_FROM: Final = 1_000
 """Pairs from which verdicts are kept: fewer are judged in a second, and leave no trace."""
@@ -100,6 +100,11 @@ def left_off(settings: Settings) -> str:
     return "" if network.available() else road.WITHOUT
 
 
+def rules_of(judge: Judge) -> Judge:
+    """Returns the rules of a judge; the judge itself where it asks no model."""
+    return judge.rules if isinstance(judge, road.LearnedJudge) else judge
+
+
 def open_cached_verdicts(judge: Judge, tally: Tally, *, enabled: bool) -> CachedVerdicts | None:
     """Verdicts of earlier runs, for a judge that costs more than looking them up.
 
@@ -108,7 +113,7 @@ def open_cached_verdicts(judge: Judge, tally: Tally, *, enabled: bool) -> Cached
         tally: Receives a note if the cache cannot be read or written.
         enabled: Whether caches are to be used.
     """
-    judge = judge.rules if isinstance(judge, road.LearnedJudge) else judge
+    judge = rules_of(judge)
     cache = verdict_cache.open_verdicts(enabled)
     if cache is None or not isinstance(judge, Repeatable):
         return None
@@ -151,6 +156,7 @@ def judge_all(
     apart: AbstractSet[tuple[str, str]],
     tell: Progress,
     past: CachedVerdicts | None = None,
+    known: Mapping[tuple[str, str], Verdict] | None = None,
 ) -> list[Judged]:
     """Returns the verdict on every pair but those kept apart, by ids.
 
@@ -161,21 +167,22 @@ def judge_all(
         apart: Pairs nobody is to be asked about again.
         tell: Receives the progress.
         past: Verdicts of earlier runs; taken over, and added to, where there are pairs enough.
+        known: Verdicts of the rules on some of the pairs, by ids.
     """
     measured = _Measured(signals, apart)
     wanted = measured.pairs
     past = past if past is not None and (past.used or len(wanted) >= KEPT_FROM) else None
-    learned = judge if isinstance(judge, road.LearnedJudge) else None
-    rules = judge if learned is None else learned.rules
+    rules = rules_of(judge)
 
     def pairs_at(places: Sequence[int]) -> list[Pair]:
         some = ((wanted[at], measured.at(at)) for at in places)
         return [Pair(memories[a], memories[b], values) for (a, b), values in some]
 
-    verdicts: list[Verdict | None] = [None] * len(wanted)
-    for places in _batches(range(len(wanted))):
-        if past is not None:
-            verdicts[places[0] : places[-1] + 1] = past.recall(pairs_at(places))
+    verdicts = [*map((known or {}).get, wanted)]
+    if past is not None:
+        for places in _batches([at for at, verdict in enumerate(verdicts) if verdict is None]):
+            for at, verdict in zip(places, past.recall(pairs_at(places)), strict=True):
+                verdicts[at] = verdict
     left = _together(wanted, [at for at, verdict in enumerate(verdicts) if verdict is None])
     done = len(wanted) - len(left)
     tell(JUDGING, done, len(wanted))
@@ -188,8 +195,8 @@ def judge_all(
         done += len(places)
         tell(JUDGING, done, len(wanted))
     settled = [verdict for verdict in verdicts if verdict is not None]
-    if learned is not None:
-        settled = learned.settle(
+    if isinstance(judge, road.LearnedJudge):
+        settled = judge.settle(
             pairs_at(range(len(wanted))),
             settled,
             lambda done, whole: tell("asking the pair model", done, whole),
@@ -265,8 +272,9 @@ def _together(wanted: Sequence[tuple[str, str]], left: Sequence[int]) -> list[in
 
 
 def _batches(places: Sequence[int]) -> Iterator[Sequence[int]]:
-    for start in range(0, len(places), JUDGED_AT_ONCE):
-        yield places[start : start + JUDGED_AT_ONCE]
+    step = max(JUDGED_AT_ONCE, len(places) // 50)
+    for start in range(0, len(places), step):
+        yield places[start : start + step]
 
 
 def open_consultation(settings: Settings, tell: Progress) -> Consultation | None:

@@ -189,7 +189,7 @@ class ReadTools:
                 chosen = self._served.settings(store, Choices(namespace=namespace))
                 audit = audit_store(store, chosen, progress=progress)
                 answer = report_json(audit)
-                for name in {"groups", "series", "overlaps"} & answer.keys():
+                for name in {"groups", "series", "overlaps", "stale"} & answer.keys():
                     answer[name] = records_in(answer[name])[:top]
                 closest = sorted(audit.held, key=lambda pair: -pair.similarity)
                 answer["held"] = held_json(closest[:pairs])

@@ -26,10 +26,7 @@ from echoless.web.page_blocks import element
 from echoless.web.templating import render
 from echoless.workflows.audit.between import Between
 from echoless.workflows.audit.report import Report
-from echoless.workflows.audit.report_blocks import (
-    between_blocks,
-    stored_audit_blocks,
-)
+from echoless.workflows.audit.report_blocks import between_blocks, stored_audit_blocks
 
 if TYPE_CHECKING:
     import markupsafe

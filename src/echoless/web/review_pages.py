@@ -373,14 +373,12 @@ class ReviewPages:
             problem: Why something could not be done.
             problem_key: Of the card that the problem is about; else it is about the page.
         """
-        values = self._counted(query, following) if query else {}
+        values: dict[str, object] = {}
+        if query:
+            values = {"kinds": KINDS, "tab": query.kind, "overview": overview(self._session)}
+            values |= self._list(query, following)
         html = fragment_of(card=card, said=said, problem=problem, problem_key=problem_key, **values)
         return Reply(html, status)
-
-    def _counted(self, query: ListQuery, following: ListView | None) -> dict[str, object]:
-        """Returns the values of a fragment with the counts of all lists and those of one."""
-        tabs = {"kinds": KINDS, "tab": query.kind, "overview": overview(self._session)}
-        return {**tabs, **self._list(query, following)}
 
     def _list(self, query: ListQuery, shown: ListView | None) -> dict[str, object]:
         """Returns the values of a list with its counts."""

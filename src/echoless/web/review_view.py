@@ -30,13 +30,7 @@ from echoless.web.review_query import (
     with_line_feeds,
 )
 from echoless.workflows.review.answers import Answer, answer_words
-from echoless.workflows.review.items import (
-    CLASSES,
-    KINDS,
-    ItemKind,
-    ReviewItem,
-    facts_of,
-)
+from echoless.workflows.review.items import CLASSES, KINDS, ItemKind, ReviewItem, facts_of
 from echoless.workflows.review.plan import Regrouped
 from echoless.workflows.review.session import STATES, ReviewSession, State
 

@@ -55,8 +55,9 @@ class LargeJoins:
             n: Characters of an n-gram.
             count: How many texts there are.
         """
+        block = self.block or max(BLOCK, -(-count // MOST_BLOCKS))
         with self._working_folder() as folder:
-            yield RelationalWording(texts, n, self.engine, folder, self._block_of(count))
+            yield RelationalWording(texts, n, self.engine, folder, block)
 
     @contextmanager
     def _working_folder(self) -> Iterator[Path]:
@@ -65,10 +66,6 @@ class LargeJoins:
             self.folder.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix="echoless-join-", dir=self.folder) as name:
             yield Path(name)
-
-    def _block_of(self, rows: int) -> int:
-        """Returns the rows of a block."""
-        return self.block or max(BLOCK, -(-rows // MOST_BLOCKS))
 
 
 def joins_for(memories: int) -> LargeJoins | None:

@@ -25,13 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.blocking.similarities import DENSE, SEEN_ENOUGH
-from echoless.blocking.vector_join.exact_join import (
-    Hits,
-    Join,
-    JoinWork,
-    in_order_of_rows,
-    some_of,
-)
+from echoless.blocking.vector_join.exact_join import Hits, Join, JoinWork, in_order_of_rows, some_of
 from echoless.blocking.vector_join.projections import Floats, Frame, blocks, distance
 from echoless.core.optional import lazy_module
 from echoless.core.threads import in_order

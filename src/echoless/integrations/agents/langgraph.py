@@ -40,16 +40,7 @@ from echoless.stores.live.langgraph import (
 from echoless.stores.live.payload import OWN
 
 try:
-    from langgraph.store.base import (
-        BaseStore,
-        GetOp,
-        Item,
-        Op,
-        PutOp,
-        Result,
-        SearchItem,
-        SearchOp,
-    )
+    from langgraph.store.base import BaseStore, GetOp, Item, Op, PutOp, Result, SearchItem, SearchOp
 except ImportError as problem:
     raise MissingExtra("The guarded store of LangGraph", EXTRA) from problem
 

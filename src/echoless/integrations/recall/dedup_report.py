@@ -8,12 +8,7 @@ from dataclasses import asdict
 from typing import Final
 
 from echoless.core.model import Json, verdict_name
-from echoless.integrations.recall.deduplication import (
-    SHOWN,
-    DedupPlan,
-    DedupResult,
-    TableCounts,
-)
+from echoless.integrations.recall.deduplication import SHOWN, DedupPlan, DedupResult, TableCounts
 
 _FIRST: Final = 3
 NO_PROJECT: Final = "-"

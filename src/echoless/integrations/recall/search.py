@@ -13,14 +13,7 @@ from echoless.core.secrets import uncut
 from echoless.core.sqlite import Cell
 from echoless.core.text import numbered
 from echoless.stores.recall import RecallStore
-from echoless.stores.recall.tables import (
-    TABLES,
-    RecallTable,
-    columns,
-    content_of,
-    id_of,
-    text_of,
-)
+from echoless.stores.recall.tables import TABLES, RecallTable, columns, content_of, id_of, text_of
 
 SHORT: Final = {"loa_entries": "loa"}
 """Names of tables on the command line of `search`, where they differ."""

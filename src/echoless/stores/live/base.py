@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import Final
+from typing import ClassVar, Final
 
 from echoless.core.errors import EcholessError, StoreError, UsageError
 from echoless.core.model import Memory
@@ -73,6 +73,9 @@ class LiveStore(MovesHidden):
     wait for each other; writers of several processes do so where they share a lineage file.
     """
 
+    passed: ClassVar[str]
+    """Sentence on what the last scan passed over, with `{}` for the number."""
+
     _sidecar: Sidecar | MemorySidecar
 
     def __init__(
@@ -105,6 +108,11 @@ class LiveStore(MovesHidden):
         self.url = f"{library.lower()}:///{path or ''}"
         self._passed = 0
         self._touched = Touched(recheck)
+
+    def remarks(self) -> tuple[str, ...]:
+        """Returns how many records the last scan passed over."""
+        passed = (self.passed.format(self._passed),) if self._passed else ()
+        return (*passed, *super().remarks())
 
     @property
     def database(self) -> Database:

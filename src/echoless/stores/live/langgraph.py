@@ -139,6 +139,10 @@ class LangGraphStore(LiveStore):
         "LangGraph stamps every item it takes with the time of now. What was put back has its true "
         "times in its value, under the key 'echoless'; its time to live starts anew."
     )
+    passed: ClassVar[str] = (
+        "Items that hold no text where text_key says, or no JSON: {}. They are no memories and "
+        "stay as they are."
+    )
 
     def __init__(
         self,
@@ -259,15 +263,6 @@ class LangGraphStore(LiveStore):
                 yield memory
             elif namespace is None or namespace_of(item.namespace) == namespace:
                 self._passed += 1
-
-    def remarks(self) -> tuple[str, ...]:
-        """Returns how many items the last scan passed over."""
-        remark = (
-            f"Items that hold no text where text_key says, or no JSON: {self._passed}. They are no "
-            "memories and stay as they are."
-        )
-        passed = (remark,) if self._passed else ()
-        return (*passed, *super().remarks())
 
     def own_get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
         """Returns fresh copies of what the library shows, by id."""

@@ -118,6 +118,10 @@ class Mem0Store(LiveStore):
         "mem0 links names in a memory to it in a second collection, and counts its history on; "
         "neither is set back."
     )
+    passed: ClassVar[str] = (
+        "Records without a text or past their expiration date: {}. They are passed over and stay "
+        "as they are."
+    )
 
     def __init__(
         self,
@@ -181,15 +185,6 @@ class Mem0Store(LiveStore):
             for memory in memories
             if memory is not None
         ]
-
-    def remarks(self) -> tuple[str, ...]:
-        """Returns how many records the last scan passed over."""
-        remark = (
-            f"Records without a text or past their expiration date: {self._passed}. They are "
-            "passed over and stay as they are."
-        )
-        passed = (remark,) if self._passed else ()
-        return (*passed, *super().remarks())
 
     def own_get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
         """Returns fresh copies of what the library shows, by id."""

@@ -23,12 +23,7 @@ from echoless.stores.files import read_bytes
 from echoless.stores.markdown import archive
 from echoless.stores.markdown.archive import ArchivedMemory, archive_of
 from echoless.stores.markdown.document import DIVIDER, front_lines, read, split_lines
-from echoless.stores.markdown.presets import (
-    EARLIER_ARCHIVE,
-    FOLLOWING,
-    Hiding,
-    agents_of,
-)
+from echoless.stores.markdown.presets import EARLIER_ARCHIVE, FOLLOWING, Hiding, agents_of
 from echoless.stores.markdown.state import HiddenSlot, State, digest_of
 from echoless.stores.markdown.tree import LARGEST, Tree
 from echoless.stores.markdown.unit_memory import UnitReading

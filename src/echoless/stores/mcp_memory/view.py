@@ -17,13 +17,7 @@ from echoless.stores.base import ALL, Capabilities, Head, Scope
 from echoless.stores.files import Snapshot, read_bytes, replace_bytes
 from echoless.stores.json_splice import not_read
 from echoless.stores.ledger import Ledger, Mark
-from echoless.stores.mcp_memory.graph_lines import (
-    BOM,
-    UNKNOWN_KEY,
-    UNKNOWN_LINE,
-    Triple,
-    read_line,
-)
+from echoless.stores.mcp_memory.graph_lines import BOM, UNKNOWN_KEY, UNKNOWN_LINE, Triple, read_line
 from echoless.stores.mcp_memory.hidden_file import SUFFIX, HiddenFile, State, file_digest
 from echoless.stores.sidecar import BesideSidecar, JoinedLedger, Sidecar
 

@@ -211,9 +211,13 @@ def decode(point: Point, layout: RecordLayout, space: Space) -> Memory | None:
         native["vectors"] = dict(point.other)
     if point.bare:
         native["bare"] = True
+    named = _named(known)
     whole = replace(
         memory,
-        vectors=_vectors(point, space, _named(known)),
+        vectors=tuple(
+            Vector(str(named.get(name) or space.usual(name)), point.dense[name])
+            for name in sorted(point.dense)
+        ),
         extra=extra,
         native={_NATIVE: native},
         **fields,  # type: ignore[arg-type]
@@ -225,14 +229,6 @@ def _named(own: JsonObject) -> JsonObject:
     """Returns the models of vectors by name that a record states."""
     named = own.get(_MODELS)
     return named if isinstance(named, Mapping) else {}
-
-
-def _vectors(point: Point, space: Space, named: Mapping[str, Json]) -> tuple[Vector, ...]:
-    """Returns the dense vectors, each with the name of its model."""
-    return tuple(
-        Vector(str(named.get(name) or space.usual(name)), point.dense[name])
-        for name in sorted(point.dense)
-    )
 
 
 # ------------------------------------------------------------------ writing

@@ -15,13 +15,7 @@ from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
 from typing import ClassVar, Final, Self
 
-from echoless.core.errors import (
-    BadRecord,
-    ForeignStore,
-    StoreError,
-    StoreNotFound,
-    UsageError,
-)
+from echoless.core.errors import BadRecord, ForeignStore, StoreError, StoreNotFound, UsageError
 from echoless.core.model import Memory
 from echoless.core.own_folders import make_own
 from echoless.core.sqlite import Database

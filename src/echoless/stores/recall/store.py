@@ -16,12 +16,7 @@ from typing import ClassVar, Final, Self
 
 from echoless.core.errors import EcholessError, ForeignStore, StoreError, StoreNotFound
 from echoless.core.model import Memory, digest
-from echoless.core.sqlite import (
-    Database,
-    open_for_reading,
-    open_for_writing,
-    table_exists,
-)
+from echoless.core.sqlite import Database, open_for_reading, open_for_writing, table_exists
 from echoless.core.text import content_key
 from echoless.stores import files
 from echoless.stores.base import ALL, Capabilities, Head, Scope, StoreKind

@@ -385,7 +385,8 @@ class TableStore(BesideSidecar):
         """
         rows = self._fetch(ids, lock=True)
         for id_ in sorted(ids):
-            if id_ in self._seen and not _same_row(self._seen[id_], rows.get(id_)):
+            seen, row = self._seen.get(id_), rows.get(id_)
+            if id_ in self._seen and (seen and seen.cells) != (row and row.cells):
                 raise StoreError(
                     f"The row {id_!r} of {self._location.place} was changed by another program "
                     "since it was checked. Nothing was changed; plan again."
@@ -589,7 +590,3 @@ class TableStore(BesideSidecar):
 def _purged_fact(id_: str) -> str:
     """Returns the name of the fact that keeps the deleted rows that gave way to a row."""
     return f"gave way: {id_}"
-
-
-def _same_row(one: Row | None, other: Row | None) -> bool:
-    return (one and one.cells) == (other and other.cells)

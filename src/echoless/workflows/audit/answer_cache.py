@@ -15,7 +15,7 @@ import json
 import os
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -193,12 +193,7 @@ def _lying(paths: Iterable[Path]) -> Sequence[str]:
 
 def _installed() -> Sequence[str]:
     """Returns what changes when a package is installed or removed; empty if that cannot be told."""
-    folders = [*_site_folders()]
+    folders = [
+        path for path in map(Path, sys.path) if path.name in {"site-packages", "dist-packages"}
+    ]
     return _lying([*folders, *_LEARNED]) if folders else ()
-
-
-def _site_folders() -> Iterator[Path]:
-    """Yields the folders that installed packages lie in."""
-    for each in map(Path, sys.path):
-        if each.name in {"site-packages", "dist-packages"}:
-            yield each

@@ -147,7 +147,7 @@ def _readable(answer: Json, path: Path) -> JsonObject:
         BadRecord: It is no object.
         InputError: It is of a newer format.
     """
-    data = _object(answer, "the answer")
+    data = codec.insist_object(answer, "the answer")
     written = data.get("format", FORMAT)
     if isinstance(written, int) and written > FORMAT:
         raise InputError(
@@ -168,19 +168,19 @@ def _audit(data: JsonObject) -> EarlierAudit:
     Raises:
         BadRecord: A part is missing or has the wrong form; the message names it.
     """
-    counts = _object(data.get("counts"), "counts")
+    counts = codec.insist_object(data.get("counts"), "counts")
     return EarlierAudit(
         store=codec.read_text(data, "store"),
         profile=codec.read_text(data, "profile"),
-        settings=_object(data.get("settings", {}), "settings"),
+        settings=codec.insist_object(data.get("settings", {}), "settings"),
         release=codec.read_text(data, "echoless", ""),
         ratio=_number(data, "ratio"),
         tokens=int(_number(data, "tokens")),
         wasted_tokens=int(_number(data, "wasted_tokens")),
         counts={name: int(_number(counts, name)) for name in COUNTS},
         by_namespace={
-            name: _share(_object(each, "a namespace"))
-            for name, each in _object(data.get("by_namespace"), "by_namespace").items()
+            name: _share(codec.insist_object(each, "a namespace"))
+            for name, each in codec.insist_object(data.get("by_namespace"), "by_namespace").items()
         },
         groups=_parts(data, "groups", _group),
         held=_parts(data, "held", _pair),
@@ -200,20 +200,15 @@ def _share(data: JsonObject) -> Share:
 
 def _parts(data: JsonObject, name: str, read: Callable[[JsonObject], _Part]) -> tuple[_Part, ...]:
     """Returns the objects of a list, each as it is read."""
-    return tuple(read(_object(each, f"a part of {name}")) for each in _list(data.get(name), name))
+    return tuple(
+        read(codec.insist_object(each, f"a part of {name}")) for each in _list(data.get(name), name)
+    )
 
 
 def _pair(data: JsonObject) -> tuple[str, str, str]:
     """Returns a held pair of an answer."""
     a, b, verdict = (codec.read_text(data, name) for name in ("a", "b", "verdict"))
     return a, b, verdict
-
-
-def _object(data: Json, what: str) -> JsonObject:
-    """Returns a value that must be an object."""
-    if not isinstance(data, Mapping):
-        raise BadRecord(f"{what} is no object")
-    return data
 
 
 def _list(data: Json, name: str) -> Sequence[Json]:

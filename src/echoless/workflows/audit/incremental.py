@@ -33,14 +33,7 @@ from echoless.core.versions import edition
 from echoless.matching.pair_model.network import learned
 from echoless.matching.runner import left_off
 from echoless.models.encoders.calibration import own_digest
-from echoless.stores.base import (
-    Printed,
-    Prints,
-    Scope,
-    Store,
-    StoreKind,
-    check_namespace,
-)
+from echoless.stores.base import Printed, Prints, Scope, Store, StoreKind, check_namespace
 from echoless.stores.ledger import Ledger
 from echoless.workflows.audit.answer_cache import FILE_NAME, LARGEST, AnswerCache, PageFile
 from echoless.workflows.audit.namespace_report import (

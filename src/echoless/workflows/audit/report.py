@@ -434,20 +434,14 @@ def _passages_json(passages: Iterable[SharedPassage]) -> list[Json]:
     ]
 
 
-def findings_json(findings: Findings, *, action: str | None = None) -> dict[str, Json]:
-    """Returns the documented answer of `dedup --json`; see `docs/cli.md`.
-
-    Args:
-        findings: What was found.
-        action: The action a plan would take; the profile's by default.
-    """
+def findings_json(findings: Findings) -> dict[str, Json]:
+    """Returns the documented answer of `dedup --json`; see `docs/cli.md`."""
     profile = findings.settings.profile
+    groups = map(group_reporter(findings), findings.groups)
     return {
         "store": findings.url,
         "profile": profile.name,
-        "groups": list(
-            groups_json(map(group_reporter(findings), findings.groups), action or profile.action)
-        ),
+        "groups": list(groups_json(groups, profile.action)),
         "held": list(held_json(map(reported_pair, findings.held))),
         **overlaps_json(findings.overlaps),
         "counts": dict(findings.counts),
@@ -522,9 +516,9 @@ def _share_json(share: Share) -> dict[str, Json]:
     }
 
 
-def unjudged(report: Report) -> str:
-    """Returns why no limit can be checked on a report with unread parts."""
-    return f"{report.unread} So --fail-over cannot tell; the share is of what was read."
+def unjudged(report: Report, option: str = "--fail-over") -> str:
+    """Returns why an option with a limit cannot be checked on a report with unread parts."""
+    return f"{report.unread} So {option} cannot tell; the share is of what was read."
 
 
 def share_limit(text: str, option: str = "--fail-over") -> float:

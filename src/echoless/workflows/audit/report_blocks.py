@@ -115,7 +115,8 @@ def audit_blocks(
     yield from _overlaps(report, memories, extent)
     yield from _series(report, memories, extent)
     yield from _stale(report, extent)
-    yield from _parts(report, extent)
+    yield from _shares("By namespace", "namespace", report.by_namespace, extent.parts)
+    yield from _shares("Growth by month of creation", "month", report.by_month, extent.parts)
     yield from skipped_blocks(report.tally)
 
 
@@ -169,12 +170,6 @@ def _stale(report: Report, extent: Extent) -> Iterator[Block]:
     if len(shown) < len(signs):
         yield say(f"{number(len(signs) - len(shown))} more; --explain shows all of them.")
     yield Gap()
-
-
-def _parts(report: Report, extent: Extent) -> Iterator[Block]:
-    """Yields the share of redundant copies by namespace and by month."""
-    yield from _shares("By namespace", "namespace", report.by_namespace, extent.parts)
-    yield from _shares("Growth by month of creation", "month", report.by_month, extent.parts)
 
 
 def _shares(title: str, column: str, shares: Mapping[str, Share], most: int) -> Iterator[Block]:

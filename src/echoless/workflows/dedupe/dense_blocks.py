@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import Final, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from echoless.blocking.pair_scores import Ints, PairSignals
 from echoless.blocking.similarities import DENSE
@@ -30,12 +31,18 @@ ROUNDS: Final = 8
 """Times memories may be taken to the survivor their own one stands behind."""
 
 
-def judge_in_turn(signals: PairSignals, ask: Ask) -> tuple[list[Judged], Mapping[str, int]]:
+def judge_in_turn(
+    signals: PairSignals,
+    ask: Ask,
+    foresee: Callable[[PairSignals], None] = lambda _some: None,
+) -> tuple[list[Judged], Mapping[str, int]]:
     """Returns the verdicts on all pairs, save those a crowded memory does not need, by ids.
 
     Args:
         signals: What the detectors measured.
         ask: Judges.
+        foresee: Told the pairs of the next rounds, should nobody be hidden until then: of as many
+            rounds as there were, for who was not hidden so far is likely to stay visible.
 
     Returns:
         The verdicts, and how many pairs were not judged, by the memory that did without; see
@@ -46,7 +53,12 @@ def judge_in_turn(signals: PairSignals, ask: Ask) -> tuple[list[Judged], Mapping
     queue = _Queue(signals)
     judged = list(ask(signals.some(queue.at_once)))
     queue.settle(judged)
+    rounds = foreseen = 0
     while len(rows := queue.next_rows()):
+        if rounds == foreseen:
+            foresee(signals.some(np.union1d(rows, queue.following(rounds))))
+            foreseen = 2 * rounds + 1
+        rounds += 1
         some = ask(signals.some(rows))
         queue.learn(some)
         judged += some
@@ -82,9 +94,21 @@ class _Queue:
         self._spared = np.zeros(len(self._who), dtype=np.int64)
         self._ids = signals.ids
 
+    @property
+    def _settled(self) -> NDArray[np.bool_]:
+        """Returns whether a visible memory hides each."""
+        return (self._behind >= 0) & ~self._hidden[self._behind]
+
+    def following(self, rounds: int) -> Ints:
+        """Returns the pairs of the rounds after the next, should nobody more be hidden."""
+        waiting = ~self._settled
+        places = self._next[waiting, np.newaxis] + np.arange(rounds)
+        rows: Ints = self._rows[places[places < self._end[waiting, np.newaxis]]]
+        return rows
+
     def next_rows(self) -> Ints:
         """Returns the next pair of each memory that no visible one hides, ascending."""
-        settled = (self._behind >= 0) & ~self._hidden[self._behind]
+        settled = self._settled
         while True:  # pass over partners that stand behind another themselves: they hide nobody
             waiting = np.flatnonzero(~settled & (self._next < self._end))
             passed = waiting[self._hidden[self._partner[self._next[waiting]]]]

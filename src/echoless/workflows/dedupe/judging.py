@@ -22,7 +22,7 @@ from rapidfuzz import fuzz
 from rapidfuzz.process import cpdist
 
 from echoless.blocking.pair_scores import Floats, Ints, PairSignals
-from echoless.core.model import Judged, Memory, merges
+from echoless.core.model import Judged, Memory, Verdict, merges
 from echoless.core.passages import is_long
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.runtime import workers
@@ -32,7 +32,7 @@ from echoless.matching.fields import fields_of
 from echoless.matching.guards import in_place
 from echoless.matching.judge import Questions
 from echoless.matching.rule_judge import ALIKE
-from echoless.matching.runner import JUDGING, judge_all, open_cached_verdicts, open_judge
+from echoless.matching.runner import JUDGING, judge_all, open_cached_verdicts, open_judge, rules_of
 from echoless.models.encoders.vectorizer import MemoryVectoriser
 from echoless.workflows.dedupe.dense_blocks import BY_IDS, judge_in_turn
 from echoless.workflows.dedupe.findings import Part, spared_note
@@ -89,6 +89,7 @@ class Judging:
         self.cache = open_cached_verdicts(self.judge, tally, enabled=settings.cache)
         self._compared: PassageComparison | None = None
         self._rounds = _Rounds(tell)
+        self._ruled: Mapping[tuple[str, str], Verdict] = {}
         self.left_out: Counter[str] = Counter()
         self.spared: Mapping[str, int] = {}
 
@@ -123,17 +124,26 @@ class Judging:
         self._compared = compared
         # of crowded memories some pairs are never judged, so the whole is a bound there
         self._rounds = _Rounds(self._tell, 0 if signals.crowds is None else len(signals))
-        judged, self.spared = judge_in_turn(signals, self.ask)
+        judged, self.spared = judge_in_turn(signals, self.ask, self._foresee)
         if self.spared:
             self._tally.note(spared_note(sum(self.spared.values())))
         return judged
 
     def ask(self, some: PairSignals) -> list[Judged]:
         """Returns the verdicts on some more pairs, by ids."""
-        self._rounds.begin()
-        judged = judge_all(self.judge, self._read, some, self._apart, self._rounds, self.cache)
+        if not self._ruled:
+            self._rounds.begin()
+        how = self._apart, self._rounds, self.cache
+        judged = judge_all(self.judge, self._read, some, *how, self._ruled)
         judged = judged if self._compared is None else self._compared.settle(judged)
         return self._in_place(judged)
+
+    def _foresee(self, some: PairSignals) -> None:
+        """Has the rules judge pairs of the next rounds at once, so that each text is read once."""
+        self._rounds.begin()
+        how = self._apart, self._rounds, self.cache
+        ruled = judge_all(rules_of(self.judge), self._read, some, *how)
+        self._ruled = {(each.a, each.b): each.verdict for each in ruled}
 
     def _in_place(self, judged: Sequence[Judged]) -> list[Judged]:
         """Returns verdicts that read what the two memories stand under, too."""
@@ -193,8 +203,8 @@ class _Rounds:
     def __call__(self, stage: str, done: int, whole: int) -> None:
         """Tells how far a round is."""
         if stage == JUDGING:
-            self._round = done
-            done, whole = self._before + done, max(self._least, self._before + whole)
+            self._round = max(self._round, done)  # the rules may be ahead of a round
+            done, whole = self._before + self._round, max(self._least, self._before + whole)
         self._tell(stage, done, whole)
 
 

@@ -18,12 +18,7 @@ from echoless.blocking.candidates import (
     open_vectors,
 )
 from echoless.blocking.detector import Joins
-from echoless.clustering.assign import (
-    GroupingInput,
-    best_first,
-    fold,
-    make_groups,
-)
+from echoless.clustering.assign import GroupingInput, best_first, fold, make_groups
 from echoless.clustering.folding import PINNED, PRIOR_SURVIVOR
 from echoless.clustering.grouping import joined_by_thirds
 from echoless.clustering.survivor import Standing
@@ -39,18 +34,9 @@ from echoless.core.text_facts_cache import Readings, open_readings
 from echoless.execution.actions import Rewrite
 from echoless.execution.plan import Plan, PlanBasis, make_plan
 from echoless.execution.recovery import outdated
-from echoless.matching.runner import (
-    consult,
-    open_consultation,
-    open_judge,
-)
+from echoless.matching.runner import consult, open_consultation, open_judge
 from echoless.models.encoders.memory_mapped import Spill
-from echoless.stores.base import (
-    Scope,
-    Store,
-    check_namespace,
-    in_contexts,
-)
+from echoless.stores.base import Scope, Store, check_namespace, in_contexts
 from echoless.stores.ledger import Mark, kept_apart
 from echoless.stores.scope import by_owners
 from echoless.workflows.dedupe.findings import Findings, held, measure

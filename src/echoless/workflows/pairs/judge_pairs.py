@@ -36,12 +36,7 @@ from echoless.core.settings import Choices, Settings, resolve
 from echoless.core.text import is_blank
 from echoless.matching.base import Judge
 from echoless.matching.explanation import Explanation, Reading, explain
-from echoless.matching.runner import (
-    open_consultation,
-    open_judge,
-    settled_by_passages,
-    verdicts_on,
-)
+from echoless.matching.runner import open_consultation, open_judge, settled_by_passages, verdicts_on
 from echoless.matching.verifiers.consultation import Consultation
 from echoless.models.encoders.registry import open_vectoriser
 from echoless.models.encoders.vectorizer import MemoryVectoriser
