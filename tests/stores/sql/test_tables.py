@@ -425,6 +425,24 @@ def test_a_foreign_key_of_two_columns_of_a_server_brings_its_rows_back(
     assert worlds.server_rows(worlds.conninfo(database), "notes", "parts") == before
 
 
+def test_all_rows_of_a_table_without_a_key_come_back(
+    database: str, server_table: psycopg.Connection
+) -> None:
+    server_table.execute(
+        "CREATE TABLE notes (id int PRIMARY KEY, body text);"
+        "CREATE TABLE links (a int REFERENCES notes ON DELETE CASCADE,"
+        " b int REFERENCES notes ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED, weight float);"
+        "INSERT INTO notes SELECT n, 'Tea is hot.' FROM generate_series(1, 3) n;"
+        "INSERT INTO links VALUES (1, 2, .1), (1, 2, .1), (2, 3, .3), (2, 1, NULL), (3, 1, .5)"
+    )
+    before = worlds.server_rows(worlds.conninfo(database), "notes", "links")
+    with open_store(f"postgresql://{database}&hide=move#notes") as store:
+        run = apply(store, plan_by_hand(store, [("1", "2", "3")], "mark"))
+        assert server_table.execute("SELECT * FROM links").fetchall() == []
+        undo(store, run.id)
+    assert worlds.server_rows(worlds.conninfo(database), "notes", "links") == before
+
+
 PLAIN = {
     "a number": "id INTEGER PRIMARY KEY, body TEXT",
     "a text without rowid": "id TEXT PRIMARY KEY, body TEXT) WITHOUT ROWID --",
