@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,8 @@ import pytest
 from echoless import open_store
 from echoless.core.sqlite import is_sqlite, open_for_writing
 from echoless.stores.jsonl import JsonlStore
+from echoless.testing.stores import contents
+from tests.stores.stopped_writers import stop_in_the_middle
 
 INTRUDER = """
 import sqlite3, sys
@@ -95,3 +98,31 @@ def test_a_table_that_was_there_is_not_looked_for_again(tmp_path: Path) -> None:
         database.connection.set_trace_callback(asked.append)
         assert all(database.has_table("notes") for _ in range(3))
         assert len(asked) == 1
+
+
+SCHEMAS = {
+    "a check": "CREATE TABLE notes (id TEXT PRIMARY KEY, content TEXT,"
+    " m TEXT CHECK (json_valid(m)))",
+    "an index": "CREATE TABLE notes (id TEXT PRIMARY KEY, content TEXT, m TEXT);"
+    "CREATE INDEX by_wing ON notes (json_extract(m, '$.wing'))",
+    "a computed column": "CREATE TABLE notes (id TEXT PRIMARY KEY, content TEXT, m TEXT,"
+    " wing TEXT GENERATED ALWAYS AS (json_extract(m, '$.wing')) VIRTUAL)",
+}
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_a_table_whose_schema_reads_json_is_read(
+    tmp_path: Path, schema: str, *, stopped: bool
+) -> None:
+    """SQLite 3.40 counts `json_extract` among the functions an untrusted schema may not use."""
+    path = tmp_path / "own.db"
+    with closing(sqlite3.connect(path)) as db, db:
+        db.executescript(SCHEMAS[schema])
+        db.execute("INSERT INTO notes (id, content, m) VALUES ('a', 'Tea is hot.', '{}')")
+    if stopped:
+        stop_in_the_middle(path)
+    before = contents(tmp_path)
+    with open_store(f"sql:///{path}#notes") as store:
+        assert [memory.content for memory in store.scan()] == ["Tea is hot."]
+    assert contents(tmp_path) == before

@@ -44,6 +44,7 @@ the usual build does."""
 FAILURES: Final = SQLITE_FAILURES
 
 _MAGIC: Final = b"SQLite format 3\x00"
+_READS_SCHEMA: Final = "SELECT count(*) FROM sqlite_master"
 
 Migration = Callable[[sqlite3.Connection], None]
 Cell: TypeAlias = "str | int | float | bytes | None"
@@ -468,7 +469,6 @@ def _read(path: Path, query: str) -> Database:
     database = Database(path, _connected(path, query), writable=False)
     try:
         _only_reads(database.connection)
-        database.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except FAILURES:
         database.close()
         raise
@@ -476,13 +476,22 @@ def _read(path: Path, query: str) -> Database:
 
 
 def _only_reads(connection: sqlite3.Connection) -> None:
-    """Forbids writes on a connection, and functions with side effects in the schema.
+    """Reads the schema, and forbids writes and functions with side effects in it.
 
     A writer trusts the schema: triggers fill full-text tables, which older SQLite (3.40) counts
-    among the things with effects (https://sqlite.org/pragma.html#pragma_trusted_schema).
+    among the things with effects (https://sqlite.org/pragma.html#pragma_trusted_schema). It counts
+    `json_valid` and `json_extract` too, which checks and indexes use.
     """
     connection.execute("PRAGMA query_only=ON")
     connection.execute("PRAGMA trusted_schema=OFF")
+    connection.execute("PRAGMA writable_schema=RESET")  # a schema that was read is not checked
+    try:
+        connection.execute(_READS_SCHEMA).fetchone()
+    except sqlite3.DatabaseError as problem:
+        if "unsafe use of json" not in str(problem):
+            raise
+        connection.execute("PRAGMA trusted_schema=ON")
+        connection.execute(_READS_SCHEMA).fetchone()
 
 
 def _from_copy(path: Path, *, unfinished: bool) -> Database:
@@ -495,7 +504,7 @@ def _from_copy(path: Path, *, unfinished: bool) -> Database:
         raise
     try:
         connection = _connected(copy.path, "mode=rw")
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        connection.execute(_READS_SCHEMA).fetchone()
         _only_reads(connection)
     except FAILURES as problem:
         copy.discard()
@@ -526,7 +535,7 @@ def take_back(path: Path) -> None:
     """
     try:
         with closing(_connected(path, "mode=rw")) as connection:
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            connection.execute(_READS_SCHEMA).fetchone()
     except FAILURES as problem:
         raise translated(problem, path) from problem
 

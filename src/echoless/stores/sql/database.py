@@ -91,12 +91,13 @@ def put_back(references: Sequence[Reference], connection: sa.Connection, saved: 
                 for name, column in each.table.columns.items()
                 if not column.generated
             }
-            known = {name: cells[name] for name in each.table.key or each.columns}
+            known = {name: cells[name] for name in each.table.key or cells}
             if one["place"] is not None:
-                present = connection.execute(each.table.place_is_taken(one["place"])).first()
+                statement = each.table.place_is_taken(one["place"])
             else:
-                present = connection.execute(each.table.select_where(known)).first()
-            if present is None:  # else it came back with another row that it refers to
+                statement = each.table.select_where(known)
+            present = connection.execute(statement).all()
+            if len(present) < given.count(one):  # else it came back with another row it refers to
                 connection.execute(each.table.insert(cells, one["place"]))
 
 
