@@ -12,6 +12,7 @@ from click.testing import Result
 
 from echoless import Memory, open_store
 from echoless.cli import audit
+from echoless.core.masking import OUTPUT
 from echoless.workflows.audit import answer_cache, incremental, report
 from echoless.workflows.audit.staleness import Sign, signs_of, stale
 
@@ -139,6 +140,7 @@ def test_an_answer_that_hangs_on_files_is_kept_until_one_of_them_goes(
     echoless: Call, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(incremental, "KEPT_FROM", 1)
+    monkeypatch.setattr(OUTPUT, "_numbers", {})  # as in a process of its own
     named = place / "kept.txt"
     named.touch()
     text = json.dumps({"id": "a", "content": f"The list is `{named}`."})
