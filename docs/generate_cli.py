@@ -102,14 +102,18 @@ def answers() -> str:
     by_text: dict[str, list[str]] = {}
     for name in answer_names():
         if not name.startswith("memory_"):  # tools tell theirs to their clients
-            schema = answer_schema(name)
+            schema = {**answer_schema(name), "title": ""}
             shared.update(schema.get("$defs", {}))
             by_text.setdefault(json.dumps(schema), []).append(name)
+    by_keys = {json.dumps(part.get("properties")): name for name, part in shared.items()}
     for text, names in by_text.items():
         titles = ", ".join(f"`{_typed(name)}`" for name in names)
-        lines += [f"### {titles}", "", *_answer(json.loads(text), shared)]
+        schema = json.loads(text)
+        whole = by_keys.get(json.dumps(schema.get("properties"))) if "properties" in schema else ""
+        form = {"anyOf": [{"$ref": whole}]} if whole else {}
+        lines += [f"### {titles}", "", *_answer({**schema, **form}, shared)]
     for name, part in sorted(shared.items()):
-        if name not in answer_names() and _is_section(part):
+        if _is_section(part):
             lines += [f"### Part `{name}`", "", *_answer(part, shared)]
     return "\n".join(lines)
 

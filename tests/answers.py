@@ -14,9 +14,6 @@ from jsonschema import Draft202012Validator
 from echoless.cli import render
 from echoless.core.answer_schemas import answer_names, answer_schema
 
-seen: set[str] = set()
-"""Names of the schemas that an answer of this process was held to."""
-
 
 @cache
 def validator(name: str) -> Draft202012Validator:
@@ -25,7 +22,6 @@ def validator(name: str) -> Draft202012Validator:
 
 def check(name: str, answer: object) -> None:
     """Fails where an answer is not as its schema says."""
-    seen.add(name)
     wrong = [
         f"{each.json_path}: {cause.json_path}: {cause.message[:300]}"
         for each in validator(name).iter_errors(answer)

@@ -52,6 +52,15 @@ def test_a_job_is_planned_shown_carried_out_and_taken_back(echoless: Call, datab
     assert hidden(database) == {}
 
 
+def test_what_is_carried_out_and_taken_back_is_told_as_json(echoless: Call, database: str) -> None:
+    echoless("dedup", database, *ENGINE)
+    (job,) = answer(echoless("jobs", "list", "--json"))["jobs"]
+    done = answer(echoless("jobs", "apply", job["name"], "--json"))
+    assert done["counts"]["mark"] == 6
+    undone = answer(echoless("jobs", "undo", job["name"], "--json"))
+    assert (undone["undone"], undone["conflicts"]) == (done["runs"], {})
+
+
 def test_a_failed_partition_with_an_earlier_result_is_not_left_over(
     echoless: Call, database: str, place: Path
 ) -> None:

@@ -207,16 +207,6 @@ def test_secrets_are_masked_in_the_reasons_of_a_served_answer(echoless: Call) ->
     assert [json.loads(line)["masked"] for line in said.splitlines()] == [2, 2]
 
 
-def test_every_key_of_a_served_answer_is_documented(echoless: Call) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
-    section = page.partition("### `judge --serve`")[2].partition("\n### ")[0]
-    texts = [each["a"] for each in PAIRS[:2]] * 2
-    said = echoless("judge", "--serve", stdin=jsonl({"call": "distinct", "items": texts})).stdout
-    answer = json.loads(said)
-    for key in (*answer, *answer["keep"][0]["folded"][0]):
-        assert f"`{key}`" in section
-
-
 @pytest.mark.parametrize(
     ("words", "says"),
     [

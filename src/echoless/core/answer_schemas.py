@@ -47,6 +47,7 @@ def answer_schema(name: str) -> dict[str, Any]:
                 waiting.append(shared[part])
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": name,
         **schema,
         **({"$defs": dict(sorted(named.items()))} if named else {}),
     }
