@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable
 from datetime import date
@@ -129,3 +130,9 @@ def test_a_table_of_a_duckdb_file_becomes_a_store(echoless: Call) -> None:
     said = echoless("import", "agent.duckdb#none", "other.jsonl")
     assert said.exit_code == 2
     assert "agent.duckdb has the tables notes. Write agent.duckdb#TABLE." in said.stderr
+
+
+def test_an_import_leaves_other_readers_of_csv_their_limit(echoless: Call, place: Path) -> None:
+    (place / "notes.csv").write_text("text\nTea is at four.\n")
+    assert echoless("import", "notes.csv", "new.jsonl", "--map", "content=text").exit_code == 0
+    assert list(csv.reader(["a" * 1_000])) == [["a" * 1_000]]

@@ -269,7 +269,7 @@ def _delimited(path: Path) -> Iterator[Sequence[Json]]:
     """Yields the names of the columns of a CSV file, and its rows."""
     text = decoded(read_bytes(path), path).removeprefix("\ufeff")
     first = text.partition("\n")[0]
-    csv.field_size_limit(max(len(text), 1))
+    csv.field_size_limit(max(len(text), csv.field_size_limit()))  # of all readers: never lower
     mark = max(",;\t", key=first.count)
     rows = csv.reader(StringIO(text, newline=""), delimiter=mark, strict=True)
     try:
