@@ -148,7 +148,11 @@ def plan_answers(
         (Group(survivor, tuple(members)) for survivor, members in behind.items()),
         key=lambda group: (-len(group.members), group.survivor),
     )
-    reviewed = replace(findings, reasons=_reasons(findings, items, answers, behind.keys()))
+    accepted = ((answer.survivor, items[answer.key]) for answer in answers)
+    proposed = {survivor: item.why for survivor, item in accepted if survivor == item.survivor}
+    known_reasons = {**proposed, **findings.reasons}
+    reasons = {survivor: known_reasons.get(survivor, CHOSEN) for survivor in behind}
+    reviewed = replace(findings, reasons=reasons)
     plain = [group for group in groups if group.survivor not in rewrites]
     made = plan_groups(reviewed, plain, action=action)
     if len(plain) == len(groups):
@@ -194,19 +198,6 @@ def _membership(
     if lets_go:
         return Membership(id_, judged)
     return asked_for(memories[survivor], memories[id_], text or memories[survivor].content)
-
-
-def _reasons(
-    findings: Findings,
-    items: Mapping[str, ReviewItem],
-    answers: Iterable[Answer],
-    survivors: AbstractSet[str],
-) -> dict[str, str]:
-    """Returns why each survivor stays."""
-    accepted = ((answer.survivor, items[answer.key]) for answer in answers)
-    proposed = {survivor: item.why for survivor, item in accepted if survivor == item.survivor}
-    known = {**proposed, **findings.reasons}
-    return {survivor: known.get(survivor, CHOSEN) for survivor in survivors}
 
 
 # ------------------------------------------------------------------ answers that still count
