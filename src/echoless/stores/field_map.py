@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from urllib.parse import quote, unquote
@@ -115,18 +116,11 @@ class FieldMap:
         return "&".join(f"map={name}:{quote(column, safe=_SAFE)}" for name, column in pairs)
 
 
-PRESETS: Final[Mapping[str, FieldMap]] = {
-    # The payload that mem0 2.2 stores in a Chroma collection (`mem0/memory/main.py`).
-    "mem0": FieldMap(
-        {
-            "content": "data",
-            "namespace": "user_id",
-            "created_at": "created_at",
-            "updated_at": "updated_at",
-        }
-    ),
-}
-"""Maps by the name of the program whose layout they are."""
+@cache
+def presets() -> Mapping[str, FieldMap]:
+    """Returns maps by the name of the program whose layout they are."""
+    rows = tomllib.loads(Path(__file__).with_name("maps.toml").read_text("utf-8"))
+    return {name: FieldMap(row) for name, row in rows.items()}
 
 
 def read_pairs(pairs: Iterable[str], separator: str = "=") -> FieldMap:
@@ -142,13 +136,14 @@ def read_pairs(pairs: Iterable[str], separator: str = "=") -> FieldMap:
     for pair in pairs:
         name, separated, column = pair.partition(separator)
         name = name.strip()
-        if not separated and name in PRESETS:
-            preset = preset.over(PRESETS[name])
+        if not separated and name in presets():
+            preset = preset.over(presets()[name])
             continue
         if not separated:
             raise UsageError(
                 f"The map entry {pair!r} is not FIELD{separator}COLUMN, such as "
-                f"namespace{separator}project, and not the name of a preset ({', '.join(PRESETS)})."
+                f"namespace{separator}project, and not the name of a preset "
+                f"({', '.join(presets())})."
             )
         if name in columns:
             raise UsageError(f"The map names the field {name!r} twice.")

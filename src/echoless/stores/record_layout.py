@@ -14,7 +14,7 @@ from typing import Final
 from echoless.core.errors import BadRecord
 from echoless.core.model import Json, JsonObject, Memory, canonical
 from echoless.stores import column_values as values
-from echoless.stores.field_map import PRESETS
+from echoless.stores.field_map import presets
 from echoless.stores.scope import OWNERS, no_owners, owned_by, owners_of
 
 _CLASSES: Final = ("public", "private")
@@ -116,7 +116,7 @@ class RecordLayout:
 
 
 MEM0: Final = RecordLayout(
-    {k: v for k, v in PRESETS["mem0"].columns.items() if k not in {"content", "namespace"}},
+    {k: v for k, v in presets()["mem0"].columns.items() if k not in {"content", "namespace"}},
     content="data",
     owners=OWNERS,
     digest="hash",

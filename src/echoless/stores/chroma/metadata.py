@@ -17,7 +17,7 @@ from echoless.core.model import Json, JsonObject, Memory, Vector, canonical
 from echoless.core.text import unreadable
 from echoless.stores import column_values as values
 from echoless.stores.expiration import promised, shown
-from echoless.stores.field_map import PLAIN, PRESETS, FieldMap
+from echoless.stores.field_map import PLAIN, FieldMap, presets
 from echoless.stores.record_layout import MEM0, RecordLayout
 from echoless.stores.scope import Head, no_owners, owned, owners_of
 
@@ -74,7 +74,7 @@ def mem0(model: str) -> CollectionLayout:
 
 def is_mem0(field_map: FieldMap) -> bool:
     """Returns whether a map is that of mem0."""
-    return field_map == PRESETS["mem0"]
+    return field_map == presets()["mem0"]
 
 
 def model_of(collection: str, configuration: Mapping[str, Json]) -> str:

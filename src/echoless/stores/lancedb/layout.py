@@ -13,7 +13,7 @@ from echoless.core import json_codec as codec
 from echoless.core.errors import ForeignStore, StoreNotFound, UsageError
 from echoless.core.json_codec import FIELDS
 from echoless.core.model import Json
-from echoless.stores.field_map import FieldMap, Hiding, read_hiding, read_pairs
+from echoless.stores.field_map import FieldMap, Hiding, presets, read_hiding, read_pairs
 from echoless.stores.lancedb import cells, places
 from echoless.stores.lancedb.places import Field, Value
 
@@ -47,21 +47,9 @@ _CONTEXT_COLUMNS: Final = (
     "telegramMessageIds",
 )
 
-CREWAI: Final = "crewai"
-
-_CREWAI_FIELDS: Final[Mapping[str, str]] = {
-    "id": "id",
-    "content": "content",
-    "tags": "categories_str",
-    "metadata": "metadata_str",
-    "importance": "importance",
-    "created_at": "created_at",
-    "last_accessed": "last_accessed",
-}
-"""Column by field in the table `memories` of CrewAI 1.15
-(`crewai/memory/storage/lancedb_storage.py`)."""
-
-_CREWAI_HOME: Final = ("scope", "source", "private")
+_CREWAI: Final = "crewai"
+_CREWAI_HOME: Final = {"namespace": "scope", "type": "source", "pinned": "private"}
+"""Columns that make a namespace, by a field with the same type."""
 
 _CONTEXT_TEXTS: Final = ("id", "summary", "sessionType", "channel")
 
@@ -81,7 +69,7 @@ class Columns:
     """The places of all fields in a table.
 
     Attributes:
-        name: `sliding-context`, `crewai`, or `general`.
+        name: `sliding-context`, a map in `maps.toml`, or `general`.
         profile: The profile a store of this layout proposes.
         places: Place of each field; every column of the table is in exactly one.
         placeholder: Id of a row that is no memory, or None.
@@ -118,10 +106,9 @@ def layout_of(schema: pa.Schema, table: str, columns: FieldMap, model: str | Non
     """
     if not columns and _is_sliding_context(schema):
         return _sliding_context(schema, model)
-    if not columns and _is_crewai(schema):
-        return _crewai(schema, model)
+    program = "" if columns else _program(schema)
     made = []
-    for part, name in _chosen(schema, table, columns).items():
+    for part, name in _chosen(schema, table, presets().get(program, columns)).items():
         kind = schema.field(name).type
         make = _maker(part, kind)
         if make is None:
@@ -133,7 +120,20 @@ def layout_of(schema: pa.Schema, table: str, columns: FieldMap, model: str | Non
         made.append(places.vector(name, model_namer(name, model)) if is_list else make(name))
     if set(own_schema().names) <= set(schema.names):
         made.append(places.others(OTHERS))
-    return Columns("general", "safe", (*made, *_remaining(schema, made)))
+    if program == _CREWAI:
+        made.append(places.shared_or_private("namespace", *_CREWAI_HOME.values()))
+    return Columns(program or "general", "safe", (*made, *_remaining(schema, made)))
+
+
+def _program(schema: pa.Schema) -> str:
+    """Returns the program whose table has these columns, each of a type that fits; or empty."""
+    kinds = {name: schema.field(name).type for name in schema.names}
+    for program, known in presets().items():
+        parts = {**known.columns, **(_CREWAI_HOME if program == _CREWAI else {})}
+        fits = (name in kinds and _maker(part, kinds[name]) for part, name in parts.items())
+        if "id" in parts and all(fits):
+            return program
+    return ""
 
 
 def model_namer(column: str, model: str | None) -> Callable[[int], str]:
@@ -212,35 +212,6 @@ def context_schema(dimensions: int) -> pa.Schema:
         "hasDecision": pa.bool_(),
     }
     return pa.schema([(name, kinds.get(name, pa.string())) for name in _CONTEXT_COLUMNS])
-
-
-# ------------------------------------------------------------------ CrewAI
-
-
-def _is_crewai(schema: pa.Schema) -> bool:
-    """Checks for the columns of CrewAI's memories, each of a type that fits."""
-    needed = {*_CREWAI_FIELDS.values(), *_CREWAI_HOME, "vector"}
-    if not needed <= set(schema.names):
-        return False
-    kinds = {name: schema.field(name).type for name in needed}
-    return (
-        all(_maker(field, kinds[name]) is not None for field, name in _CREWAI_FIELDS.items())
-        and cells.is_text(kinds["scope"])
-        and cells.is_text(kinds["source"])
-        and cells.is_truth(kinds["private"])
-        and cells.is_list(kinds["vector"])
-    )
-
-
-def _crewai(schema: pa.Schema, model: str | None) -> Columns:
-    """Returns the layout of a table of CrewAI's memories."""
-    makers = [(_maker(f, schema.field(name).type), name) for f, name in _CREWAI_FIELDS.items()]
-    made = (
-        *(make(name) for make, name in makers if make is not None),
-        places.vector("vector", model_namer("vector", model)),
-        places.shared_or_private("namespace", *_CREWAI_HOME),
-    )
-    return Columns(CREWAI, "safe", (*made, *_remaining(schema, made)))
 
 
 # ------------------------------------------------------------------ any other table
