@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from echoless import apply, open_store, undo
@@ -81,12 +82,24 @@ FILES: dict[str, Callable[[Path], World]] = {
     "Mastra": lambda folder: file_world(
         worlds.scripted(folder, "mastra"), 8, "mastra_knowledge_records"
     ),
+    "MemPalace": lambda folder: file_world(worlds.scripted(folder, "mempalace"), 9, "documents"),
 }
+
+SERVERS: dict[str, tuple[int, tuple[str, ...]]] = {
+    "hindsight": (8, ("memory_units", "memory_links", "invalidated_memory_units")),
+    "honcho": (8, ("documents",)),
+    "langgraph": (len(TEXTS), ("store",)),
+    "mastra_server": (8, ("mastra_knowledge_records",)),
+    "mem0": (len(TEXTS), ("mem0",)),
+}
+"""Number of memories and tables of each program on a server, that of the memories first."""
 
 
 @pytest.fixture(scope="module")
-def filled(server: Server, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The table of each program on a server, each in a database of its own, to be copied."""
+def filled(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Server:
+    """The tables of each program on a server, each in a database of its own, to be copied."""
+    for name in SERVERS.keys() - {"langgraph", "mem0"}:
+        worlds.scripted_server(server.database(name), name)
     with worlds.langgraph_server(server.database("langgraph")) as store:
         worlds.fill_langgraph(store)
     folder = tmp_path_factory.mktemp("mem0")
@@ -94,10 +107,22 @@ def filled(server: Server, tmp_path_factory: pytest.TempPathFactory) -> dict[str
         for number, text in enumerate(TEXTS):
             user = "ben" if number % 7 == 6 else "ann"
             memory.add(text, user_id=user, infer=False, metadata={"n": number})
-    return {"langgraph": "store", "mem0": "mem0"}
+    return server
 
 
-@pytest.fixture(params=["LangGraph", "langgraph on a server", "mem0 on a server", *FILES])
+@contextmanager
+def on_a_server(server: Server, name: str) -> Iterator[World]:
+    count, tables = SERVERS[name]
+    address = server.database("copy", template=name)
+    conninfo = worlds.conninfo(address)
+    rows = lambda: worlds.server_rows(conninfo, *tables)  # noqa: E731
+    try:
+        yield World(f"postgresql://{address}#{tables[0]}", rows, count)
+    finally:
+        server.drop("copy")
+
+
+@pytest.fixture(params=["LangGraph", *(f"{name} on a server" for name in SERVERS), *FILES])
 def world(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[World]:
@@ -109,14 +134,8 @@ def world(
             yield made
         return
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    server: Server = request.getfixturevalue("server")
-    program = request.param.split()[0]
-    table = request.getfixturevalue("filled")[program]
-    address = server.database("copy", template=program)
-    conninfo = worlds.conninfo(address)
-    rows = lambda: worlds.server_rows(conninfo, table)  # noqa: E731
-    yield World(f"postgresql://{address}#{table}", rows, len(TEXTS))
-    server.drop("copy")
+    with on_a_server(request.getfixturevalue("filled"), request.param.split()[0]) as made:
+        yield made
 
 
 def ids_of(store: TableStore, pair: tuple[str, str]) -> tuple[str, ...]:
@@ -216,3 +235,76 @@ def test_a_new_text_of_a_fact_of_memori_gets_the_hash_of_its_program(tmp_path: P
     with closing(sqlite3.connect(made.url)) as database:
         query = "SELECT uniq FROM memori_entity_fact WHERE content = 'Port 8443!'"
         assert database.execute(query).fetchall() == [(sha256(b"port8443").hexdigest(),)]
+
+
+MOVING = {
+    "honcho": "SELECT content FROM documents WHERE deleted_at IS NULL",
+    "hindsight": "SELECT text FROM memory_units",
+}
+
+
+@pytest.mark.parametrize("name", MOVING)
+@pytest.mark.parametrize("action", ACTIONS)
+def test_a_row_that_leaves_a_server_comes_back_whole(
+    filled: Server, name: str, action: ActionKind
+) -> None:
+    with on_a_server(filled, name) as made:
+        before = made.rows()
+        url = made.url.replace("#", "&hide=move#")
+        with open_store(url) as store:
+            assert isinstance(store, TableStore)
+            run = apply(store, plan_by_hand(store, [ids_of(store, PAIR)], action))
+            with psycopg.connect(worlds.conninfo(made.url.split("//")[1].split("#")[0])) as other:
+                read = [text for (text,) in other.execute(MOVING[name]).fetchall()]
+            assert len(read) == made.count - 1
+            assert PAIR[1] not in read
+        with open_store(url) as store:
+            undo(store, run.id)
+        assert made.rows() == before
+
+
+def test_what_honcho_deletes_and_takes_out_later_is_passed_over(filled: Server) -> None:
+    with on_a_server(filled, "honcho") as made, open_store(made.url) as store:
+        assert isinstance(store, TableStore)
+        assert len(list(store.scan())) == made.count
+        assert "deleted by the program of the table: 1" in store.remarks()[0]
+        assert store.namespaces() == {
+            "level=deductive&observed=ann&observer=bot&session=s1&workspace=acme": 1,
+            "level=explicit&observed=ann&observer=bot&session=s1&workspace=acme": 5,
+            "level=explicit&observed=ann&observer=bot&session=s2&workspace=acme": 1,
+            "level=explicit&observed=ben&observer=bot&session=s1&workspace=acme": 1,
+        }
+
+
+def test_sessions_of_honcho_are_compared_where_the_map_leaves_them_out(filled: Server) -> None:
+    with on_a_server(filled, "honcho") as made:
+        names = "namespace:workspace_name,observer,observed,level"
+        with open_store(made.url.replace("#", f"&map={names}#")) as store:
+            assert dict(store.namespaces()) == {
+                "level=deductive&observed=ann&observer=bot&workspace_name=acme": 1,
+                "level=explicit&observed=ann&observer=bot&workspace_name=acme": 6,
+                "level=explicit&observed=ben&observer=bot&workspace_name=acme": 1,
+            }
+
+
+def test_a_bank_its_kinds_of_facts_and_tags_keep_memories_of_hindsight_apart(
+    filled: Server,
+) -> None:
+    with on_a_server(filled, "hindsight") as made, open_store(made.url) as store:
+        assert dict(store.namespaces()) == {
+            "bank=ann&fact_type=world&tags=%7B%7D": 5,
+            "bank=ann&fact_type=world&tags=%7Bhome%7D": 2,
+            "bank=ben&fact_type=world&tags=%7B%7D": 1,
+        }
+        first = next(memory for memory in store.scan() if memory.content == PAIR[1])
+        assert (first.metadata, first.tags) == ({"n": "1"}, ())
+        assert [vector.dimensions for vector in first.vectors] == [8]
+
+
+def test_wings_and_rooms_keep_drawers_apart(tmp_path: Path) -> None:
+    with open_store(FILES["MemPalace"](tmp_path).url) as store:
+        assert dict(store.namespaces()) == {
+            "collection=1&room=home&wing=ann": 7,
+            "collection=1&room=home&wing=ben": 1,
+            "collection=1&room=kitchen&wing=ann": 1,
+        }

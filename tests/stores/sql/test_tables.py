@@ -29,7 +29,7 @@ from echoless.core.timestamps import day
 from echoless.ingest.guard import Guard
 from echoless.stores.field_map import read_pairs
 from echoless.stores.registry import mapped
-from echoless.stores.sql.location import Location
+from echoless.stores.sql.location import Location, driver_url
 from echoless.stores.sql.row_codec import id_of, key_of
 from echoless.testing.stores import plan_by_hand
 from tests.stores.sql import worlds
@@ -441,6 +441,38 @@ def test_all_rows_of_a_table_without_a_key_come_back(
         assert server_table.execute("SELECT * FROM links").fetchall() == []
         undo(store, run.id)
     assert worlds.server_rows(worlds.conninfo(database), "notes", "links") == before
+
+
+def test_a_collection_of_vecs_is_read_as_supabase_keeps_it(
+    database: str, server_table: psycopg.Connection
+) -> None:
+    """`vecs/collection.py` of vecs 0.4.5: a table of its own schema, and all fields in JSON."""
+    server_table.execute(
+        "CREATE SCHEMA vecs; CREATE TABLE vecs.memories (id varchar PRIMARY KEY,"
+        " vec vector(3) NOT NULL, metadata jsonb NOT NULL DEFAULT '{}');"
+        "INSERT INTO vecs.memories VALUES"
+        """ ('a', '[1,0,0]', '{"data": "Tea is hot.", "user_id": "ann", "n": 1}'),"""
+        """ ('b', '[1,0,0]', '{"data": "Tea is hot!", "user_id": "ann"}')"""
+    )
+    before = worlds.server_rows(worlds.conninfo(database), "vecs.memories")
+    fields = "map=content:metadata->data&map=namespace:metadata->user_id&map=metadata:metadata"
+    with open_store(f"postgresql://{database}&{fields}&hide=move#vecs.memories") as store:
+        first = store.get(["a"])["a"]
+        assert (first.content, first.namespace, first.metadata) == ("Tea is hot.", "ann", {"n": 1})
+        assert [vector.dimensions for vector in first.vectors] == [3]
+        run = apply(store, plan_by_hand(store, [("a", "b")], "mark"))
+        assert server_table.execute("SELECT id FROM vecs.memories").fetchall() == [("a",)]
+        undo(store, run.id)
+    assert worlds.server_rows(worlds.conninfo(database), "vecs.memories") == before
+
+
+def test_an_address_of_supabase_keeps_its_user_and_shows_no_password() -> None:
+    host = "aws-0-eu-central-1.pooler.supabase.com:5432"
+    given = f"postgresql://postgres.abcdefghij:SECRET@{host}/postgres?sslmode=require#memories"
+    read = Location.parse(given)
+    assert read.table == "memories"
+    assert read.url == f"postgresql://postgres.abcdefghij@{host}/postgres?sslmode=require#memories"
+    assert driver_url(read) == given.replace("postgresql:", "postgresql+psycopg:").partition("#")[0]
 
 
 PLAIN = {

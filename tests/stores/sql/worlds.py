@@ -55,7 +55,7 @@ def server_rows(conninfo: str, *tables: str) -> dict[str, list[Any]]:
         return {
             table: sorted(
                 connection.execute(
-                    sql.SQL("SELECT t::text FROM {} t").format(sql.Identifier(table))
+                    sql.SQL("SELECT t::text FROM {} t").format(sql.Identifier(*table.split(".")))
                 ).fetchall()
             )
             for table in tables
@@ -106,6 +106,12 @@ def scripted(folder: Path, name: str) -> Path:
     with closing(sqlite3.connect(path)) as db:
         db.executescript((FIXTURES / f"{name}.sql").read_text("utf-8"))
     return path
+
+
+def scripted_server(address: str, name: str) -> None:
+    """Makes the tables that a program wrote to a server, by a script whose first line names it."""
+    with psycopg.connect(conninfo(address)) as connection:
+        connection.execute((FIXTURES / f"{name}.sql").read_bytes())
 
 
 def fill_langgraph(store: BaseStore) -> None:

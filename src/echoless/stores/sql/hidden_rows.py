@@ -43,7 +43,7 @@ def check_hiding(opened: Opened, layout: Layout) -> None:
     """
     place = opened.location.place
     asked = opened.location.hiding_way(opened.table.columns)
-    if asked and layout.gone and layout.hiding is None:
+    if asked and layout.deletion and layout.hiding is None:
         raise UsageError(
             f"{place} keeps deleted rows, marked in {layout.gone!r}, so hide={asked} cannot move "
             f"any out. Let a newer {layout.preset.program} open it once, which adds a column that "

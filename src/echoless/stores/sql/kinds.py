@@ -213,4 +213,4 @@ def _store(opened: Opened) -> TableStore:
         return TableStore(opened, layout)
     if layout.hiding is not None:
         return HidingTable(opened, layout, layout.hiding)
-    return TableStore(opened, layout) if layout.gone else MovingTable(opened, layout)
+    return TableStore(opened, layout) if layout.deletion else MovingTable(opened, layout)

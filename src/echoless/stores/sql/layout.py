@@ -52,6 +52,7 @@ class TablePreset:
         hidden: Value of that place in a hidden row; empty if it names the survivor.
         survivor: Column that names a survivor there.
         gone: Column that is set in a row the program has deleted; may be empty.
+        purges: Whether the program takes such rows out by itself, so that a removal does so too.
         vectors: Table of sqlite-vec that holds the vectors by the number of the row; may be empty.
         model: Name of the vectors' model; empty to name it after the table.
         counters: Columns the program changes whenever it reads or reorders, which are no edit.
@@ -73,6 +74,7 @@ class TablePreset:
     hidden: str = ""
     survivor: str = ""
     gone: str = ""
+    purges: bool = False
     vectors: str = ""
     model: str = ""
     counters: Collection[str] = ()
@@ -207,6 +209,11 @@ class Layout:
             and len(place.path) > depth
             and place.path[:depth] == self.rest.path
         )
+
+    @property
+    def deletion(self) -> str:
+        """Returns the column that a removal sets; empty where it takes the row out."""
+        return "" if self.preset.purges else self.gone
 
     @property
     def used(self) -> tuple[Place, ...]:

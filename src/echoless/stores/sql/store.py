@@ -213,7 +213,7 @@ class TableStore(BesideSidecar):
     def retained(self, pairs: Sequence[tuple[str, str]]) -> Mapping[str, str]:
         """Returns why duplicates stay: rows of other tables refer to them."""
         holding = [each for each in self._references if not each.cascades]
-        if not holding or self._layout.gone:
+        if not holding or self._layout.deletion:
             return {}
         reasons: dict[str, str] = {}
         rows = self._fetch({duplicate for duplicate, _ in pairs})
@@ -496,10 +496,10 @@ class TableStore(BesideSidecar):
         The hash of a text is unique in such a table, in rows that are set as deleted too.
         """
         derived = [place.column for place in self._layout.derived if not place.path]
-        if not self._layout.gone or not derived:
+        if not self._layout.deletion or not derived:
             return
         same = [sa.column(name) == cells.get(name) for name in derived]
-        deleted = sa.and_(sa.column(self._layout.gone).is_not(None), *same)
+        deleted = sa.and_(sa.column(self._layout.deletion).is_not(None), *same)
         rows = list(self._table.rows(connection.execute(self._table.select_if(deleted))))
         if rows:
             names = [name for name, each in self._table.columns.items() if not each.generated]
@@ -547,7 +547,8 @@ class TableStore(BesideSidecar):
                 for id_, row in self._planned(wanted).items()
                 if not self._heads.is_gone(row)
             }
-            gone = {self._layout.gone: datetime.now(UTC).timestamp()} if self._layout.gone else {}
+            deletion = self._layout.deletion
+            gone = {deletion: datetime.now(UTC).timestamp()} if deletion else {}
             with self._backend.transaction() as connection:
                 if gone:
                     left = {i: present[i] for i in present if not self._take_back(connection, i)}
