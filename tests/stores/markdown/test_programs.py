@@ -378,6 +378,38 @@ def test_a_run_on_a_folder_that_was_read_as_notes_is_undone_to_the_byte(
         assert check(store).sound
 
 
+NOTE = """---
+title: Gateway
+type: note
+permalink: main/notes/gateway
+tags:
+- net
+---
+
+# Gateway
+
+- [fact] The gateway listens on port 8443. #net
+- [fact] The gateway service listens on port 8443. #net
+- [preference] Anna prefers green tea in the morning. (since 2025)
+- relates_to [[Office]]
+- [fact] The gateway listens on port 8443! #net"""
+"""As basic-memory 0.24.1 wrote it (`tool write-note`, `tool edit-note`)."""
+
+
+def test_a_bullet_that_basic_memory_indexes_leaves_its_note_and_comes_back(tmp_path: Path) -> None:
+    note = tmp_path / "notes" / "Gateway.md"
+    note.parent.mkdir()
+    note.write_text(NOTE, "utf-8")
+    with open_store(tmp_path) as store:
+        by_text = {memory.content: memory for memory in store.scan()}
+        pair = ("The gateway listens on port 8443.", "The gateway listens on port 8443!")
+        assert by_text[pair[0]].tags == ("net",)
+        run = apply(store, plan_by_hand(store, [tuple(by_text[text].id for text in pair)], "mark"))
+        assert note.read_text("utf-8") == NOTE.removesuffix(NOTE.splitlines()[-1])
+        undo(store, run.id)
+    assert note.read_text("utf-8") == NOTE
+
+
 # ------------------------------------------------------------------ what is made from the table
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
@@ -14,6 +15,8 @@ from echoless.stores import places
 from echoless.stores.jsonl import JsonlStore
 from echoless.workflows.discovery import search
 from echoless.workflows.discovery.search import Discovery, discover, project_of
+from tests.fixtures import memory_lancedb_pro, mempalace
+from tests.stores.sql.worlds import scripted
 
 
 class HeadingStore(JsonlStore):
@@ -242,3 +245,21 @@ def test_memories_of_all_kinds_of_records_are_only_counted(home: Path) -> None:
     listing = discover()
     assert "tea" not in json.dumps(listing.to_json())
     assert listing.to_json()["stores"][0]["memories"] == 2  # type: ignore[index, call-overload]
+
+
+def test_stores_that_programs_wrote_are_found_where_they_keep_them(home: Path) -> None:
+    for program, folder, archive in (
+        (memory_lancedb_pro, ".openclaw/memory/lancedb-pro", "memories.tar.gz"),
+        (mempalace, ".mempalace/palace", "palace.tar.gz"),
+    ):
+        with tarfile.open(Path(program.__file__).with_name(archive)) as packed:
+            packed.extractall(home / folder, filter="data")
+    (home / ".config" / "mempalace" / "palace").mkdir(parents=True)
+    scripted(home / ".config" / "mempalace" / "palace", "mempalace").rename(
+        home / ".config" / "mempalace" / "palace" / "sqlite_exact.sqlite3"
+    )
+    assert {(each.program, each.kind, each.memories) for each in discover().stores} == {
+        ("memory-lancedb-pro", "lancedb", 9),
+        ("MemPalace", "chroma", 9),
+        ("MemPalace", "sql", 9),
+    }
