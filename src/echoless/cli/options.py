@@ -238,8 +238,8 @@ map_option: Final = click.option(
     multiple=True,
     metavar="FIELD=COLUMN",
     help="For a store of another program: the column or metadata key that holds a field of a "
-    "memory, such as namespace=project; the program that wrote it: mem0; or @FILE, a map in TOML "
-    "or JSON, which goes behind the others. May be given several times.",
+    "memory, such as namespace=project; the program that wrote it: mem0, mempalace; or @FILE, a "
+    "map in TOML or JSON, which goes behind the others. May be given several times.",
 )
 
 

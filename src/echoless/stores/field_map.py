@@ -12,7 +12,6 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from urllib.parse import quote, unquote
@@ -120,7 +119,7 @@ class FieldMap:
 @cache
 def presets() -> Mapping[str, FieldMap]:
     """Returns maps by the name of the program whose layout they are."""
-    rows = tomllib.loads((files(__package__) / "maps.toml").read_text("utf-8"))
+    rows = tomllib.loads(Path(__file__).with_name("maps.toml").read_text("utf-8"))
     return {name: FieldMap(row) for name, row in rows.items()}
 
 
