@@ -55,10 +55,12 @@ def _given(place: Path) -> tuple[Path, Path]:
     return given_folder, victim
 
 
-def _applied(root: Path) -> str:
+def _applied(root: Path) -> None:
+    """Hides the second memory behind the first; a file of the folder itself may hold only one."""
     with open_store(root) as store:
-        first, second, *_ = [memory.id for memory in store.scan()]
-        return apply(store, plan_by_hand(store, [(first, second)], "mark")).id
+        pair = tuple(memory.id for memory in store.scan())[:2]
+        if len(pair) == 2:
+            apply(store, plan_by_hand(store, [pair], "mark"))
 
 
 def _journal(root: Path, path: str) -> None:
