@@ -25,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -41,13 +41,13 @@ from benchmarks.speed.side_by_side import child, peak_mb
 KEPT: Final = RESULTS / "public.json"
 WARM: Final = 20
 """Memories that a tool is asked about before its time is taken."""
-PAIRWISE: Final = (
+NOT_OF_PAIRS: Final = (
     "no change",
-    "echoless audit",
+    "echoless dedup --with-updates",
     "echoless remember --supersede",
     "by lot, as many",
 )
-"""Tools that say nothing about labelled pairs."""
+"""Tools left out where pairs are the same or not: they hide nothing, or the older of two values."""
 AS_MANY: Final = {"current": "echoless dedup --with-updates"}
 """Tool whose number of hidden memories others are set to; of the other tasks `echoless dedup`."""
 
@@ -97,7 +97,7 @@ def _names(text: str) -> list[str]:
 
 def _public(argv: Sequence[str]) -> Iterator[str]:
     """Yields the arguments with words in place of what lies on this machine."""
-    shown = {"--from": "FOLDER", "--weights": "WEIGHTS"}
+    shown = {"--from": "FOLDER", "--weights": "WEIGHTS", "--show": "FILE"}
     before = ""
     for each in argv:
         yield shown.get(before, each)
@@ -114,24 +114,20 @@ def measured(options: argparse.Namespace) -> Iterator[Figures]:
         raise BadCorpus(f"There is no task {unknown[0]!r}. Known: {', '.join(corpora.TASKS)}.")
     corpora.check(options.folder, options.tasks)
     for task, name, memories, figures in _parts(options):
-        vectors, count = tempfile.TemporaryDirectory(), 0
-        for tool in options.tools:
-            if task == "same" and tool in PAIRWISE:
-                continue
-            answer = _answer(tool, memories, Opening(Path(vectors.name), options.weights, count))
-            line = {
-                "task": task,
-                "corpus": name,
-                "tool": tool,
-                **_figures(answer, memories, figures),
-            }
-            if options.show and "figures" in line:
-                _show(options.show, name, tool, memories, answer)
-            if tool == AS_MANY.get(task, "echoless dedup"):
-                count = len(answer.get("hidden", ()))
-            print(json.dumps(line), file=sys.stderr, flush=True)
-            yield line
-        vectors.cleanup()
+        with tempfile.TemporaryDirectory() as vectors:
+            at = Opening(Path(vectors), options.weights)
+            for tool in options.tools:
+                if task == "same" and tool in NOT_OF_PAIRS:
+                    continue
+                answer = _answer(tool, memories, at)
+                if tool == AS_MANY.get(task, "echoless dedup"):
+                    at = replace(at, count=len(answer.get("hidden", ())))
+                made = _figures(answer, memories, figures)
+                if options.show and "figures" in made:
+                    _show(options.show, name, tool, memories, answer)
+                line = {"task": task, "corpus": name, "tool": tool, **made}
+                print(json.dumps(line), file=sys.stderr, flush=True)
+                yield line
 
 
 Measure = Callable[[Mapping[int, int], Sequence[tuple[int, int]]], Figures]

@@ -18,6 +18,13 @@ PICTURE: Final = DOCS / "pictures" / "benchmark.svg"
 UNREAD: Final = 10
 """Hidden memories that nobody has read from which on the read ones are not shown."""
 
+_LEFT_OUT: Final = {
+    "evidence": ("by lot, as many",),  # a column tells it
+    "updates": ("no change", "by lot, as many", "MiniLM, as many", "equal text"),  # a handful
+    "same": ("MiniLM, as many",),
+}
+"""Rows that the page does not show, by task."""
+
 Lines: TypeAlias = Sequence[Line]
 Cells: TypeAlias = Mapping[str, Callable[[Line], object]]
 """What a column shows of a line, by its head."""
@@ -32,11 +39,17 @@ def write(lines: Lines) -> None:
 
 def text(lines: Lines) -> str:
     """Returns the page in Markdown."""
-    by_task = {task: [line for line in lines if line["task"] == task] for task in _TASKS}
+    by_task = {
+        task: [
+            line
+            for line in lines
+            if line["task"] == task and line["tool"] not in _LEFT_OUT.get(task, ())
+        ]
+        for task in _TASKS
+    }
     return Template((HERE / "page.md").read_text("utf-8")).substitute(
         {task: shown(by_task[task]) for task, shown in _TASKS.items()},
         draws=DRAWS,
-        cost=_table(by_task["evidence"], _COST),
         goals=table(["goal", "reached", "met"], [_goal(lines, *each) for each in _GOALS.items()]),
         origin=_origin(lines),
     )
@@ -87,6 +100,11 @@ def _read(line: Line) -> str:
     return ", ".join(str(read[label]) for label in LABELS) + more
 
 
+def _seconds(line: Line) -> object:
+    """Returns seconds of the processor, save for MiniLM where it takes its vectors over."""
+    return "-" if line["tool"] in ("MiniLM .95", "MiniLM, as many") else line["cpu_s"]
+
+
 _EVIDENCE: Final[Cells] = {
     "hidden": _figure("hidden"),
     "questions that lose evidence": _figure("lost"),
@@ -94,15 +112,17 @@ _EVIDENCE: Final[Cells] = {
     "recall at 5": _figure("recall_5"),
     "at 20": _figure("recall_20"),
     "read: right, arguable, wrong": _read,
+    "tokens saved": lambda line: line["figures"]["tokens"]["saved"],
+    "seconds": _seconds,
+    "peak MB": lambda line: line["peak_mb"],
 }
 _CURRENT: Final[Cells] = {
     "in the first hit": _figure("first"),
-    "first five": _figure("first_five"),
     "recognised": _said("recognised"),
-    "hidden behind the current": _figure("superseded_hidden"),
-    "merged": _figure("merged"),
-    "hidden wrongly": _figure("wrongly"),
-    "if the newest stayed": _figure("wrongly_newest"),
+    "hidden rightly, wrongly": lambda line: "{rightly}, {wrongly}".format(**line["figures"]),
+    "if the newest stayed": lambda line: "{first}: {rightly}, {wrongly}".format(
+        **line["figures"]["newest"]
+    ),
 }
 _UPDATES: Final[Cells] = {
     "updates named": _said("named"),
@@ -112,14 +132,6 @@ _UPDATES: Final[Cells] = {
     "older behind newer": _figure("older_hidden"),
     "newer hidden": _figure("newer_hidden"),
     "labelled notes hidden": _figure("labelled_hidden"),
-}
-_COST: Final[Cells] = {
-    "seconds of the processor": lambda line: (
-        "-" if line["tool"] in ("MiniLM .95", "MiniLM, as many") else line["cpu_s"]
-    ),
-    "peak MB": lambda line: line["peak_mb"],
-    "tokens of the first 20 hits": lambda line: line["figures"]["tokens"]["prompt"],
-    "of them hidden": lambda line: line["figures"]["tokens"]["saved"],
 }
 
 
@@ -131,18 +143,32 @@ def _evidence(lines: Lines) -> str:
         for name in before
         if name.startswith("recall_5: ") and after
     )
-    asked = f"{_known(lines).get('questions', 0):,} questions. Recall at 5 by kind of question"
-    return f"{_table(lines, _EVIDENCE)}\n\n{asked}, before and after `echoless dedup`: {kinds}."
+    known = _known(lines)
+    asked = (
+        f"{known.get('questions', 0):,} questions; the first 20 hits of one are "
+        f"{known.get('tokens', {}).get('prompt', 0):.0f} tokens."
+    )
+    recall = f"Recall at 5 by kind of question, before and after `echoless dedup`: {kinds}."
+    return f"{_table(lines, _EVIDENCE)}\n\n{asked} {recall}"
 
 
 def _current(lines: Lines) -> str:
-    parts = []
-    for corpus in dict.fromkeys(line["corpus"] for line in lines):
-        mine = [line for line in lines if line["corpus"] == corpus]
-        known = _known(mine)
-        counts = f"{known['questions']} questions, {known['superseded']:,} superseded facts"
-        parts.append(f"{corpus}: {counts}.\n\n{_table(mine, _CURRENT)}")
-    return "\n\n".join(parts)
+    """Returns one table: a row a tool, and the columns of each size side by side."""
+    sizes = {line["corpus"].rpartition(" ")[2]: line["corpus"] for line in lines}
+    figures = {(line["corpus"], line["tool"]): line for line in lines}
+    counts, rows = [], []
+    for size, corpus in sizes.items():
+        known = _known([line for line in lines if line["corpus"] == corpus])
+        if known:
+            counts.append(f"{size}: {known['superseded']:,} superseded facts")
+    for tool in dict.fromkeys(line["tool"] for line in lines):
+        row = [f"`{tool}`"]
+        for corpus in sizes.values():
+            line = figures.get((corpus, tool), {})
+            row += [_shown(cell(line)) if "figures" in line else "-" for cell in _CURRENT.values()]
+        rows.append(row)
+    head = [f"{size}: {name}" for size in sizes for name in _CURRENT]
+    return f"100 questions each. {'; '.join(counts)}.\n\n{table(['tool', *head], rows)}"
 
 
 def _updates(lines: Lines) -> str:
@@ -241,10 +267,14 @@ _GOALS: Final[Mapping[str, Callable[[Lookup], tuple[str, bool]]]] = {
 
 def _origin(lines: Lines) -> str:
     """Returns with what command, when and from which source the figures were made."""
-    origins = {tuple(sorted(line["origin"].items())): line["origin"] for line in lines}
+    commands: dict[str, list[str]] = {}
+    for origin in (line["origin"] for line in lines):
+        source = f"{origin['date']}, commit {origin['commit']} (source {origin['source']})"
+        known = commands.setdefault(source, [])
+        known += [origin["command"]] if origin["command"] not in known else []
     runs = "\n".join(
-        f"* `{each['command']}`, {each['date']}, commit {each['commit']} (source {each['source']})"
-        for each in origins.values()
+        f"* {source}: {', '.join(f'`{each}`' for each in known)}"
+        for source, known in commands.items()
     )
     versions = {name: at for line in lines for name, at in line.get("versions", {}).items()}
     used = ", ".join(f"{name} {at}" for name, at in sorted(versions.items()))

@@ -11,13 +11,16 @@ from benchmarks.speed.side_by_side import Line
 
 PANELS: Final = (
     ("LoCoMo", "questions that lose evidence", "lost"),
-    ("FactConsolidation 32k", "facts hidden wrongly", "wrongly"),
+    ("FactConsolidation 6k", "facts hidden wrongly", "wrongly"),
 )
 """Corpus, what goes upwards, and its name among the figures."""
 
 _COLOURS: Final = (
     "#0f766e", "#b42318", "#4e79a7", "#b7791f", "#6b46c1", "#59a14f", "#9c755f", "#1f3b57",
+    "#d53f8c", "#76b7b2",
 )  # fmt: skip
+CLOSE: Final = 0.06
+"""Share of the hidden memories by which two dots must differ to be drawn as two."""
 _OWN: Final = "echoless"
 _WIDE, _HIGH, _LEFT, _TOP, _APART = 330, 260, 70, 64, 430
 _TICKS: Final = (0.05, 0.2, 0.5, 1.0)
@@ -58,7 +61,7 @@ def _panel(points: Mapping[str, Figures], tools: Sequence[str], at: int) -> Iter
         return left + _WIDE * (hidden / right) ** 0.5, bottom - _HIGH * (lost / most) ** 0.5
 
     yield _text(left, _TOP - 40, corpus, "bold")
-    yield _text(left, _TOP - 20, f"upwards: {upwards}; to the right: memories hidden")
+    yield _text(left, _TOP - 20, f"{upwards}, against memories hidden")
     yield f'<path d="M{left} {_TOP}V{bottom}H{left + _WIDE}" fill="none" stroke="#616e7c"/>'
     for share in _TICKS:
         x, y = place(share * right, share * most)
@@ -68,11 +71,28 @@ def _panel(points: Mapping[str, Figures], tools: Sequence[str], at: int) -> Iter
     if lots:
         path = "L".join("{:.0f} {:.0f}".format(*place(*each)) for each in lots)
         yield f'<path d="M{path}" fill="none" stroke="#9aa5b1" stroke-dasharray="5 4"/>'
-    for number, tool in enumerate(tools):
-        if tool in points:
-            x, y = place(points[tool]["hidden"], points[tool][key])
-            yield _dot(x, y, number, tool)
-            yield _text(x + 8, y - 7, str(number + 1), "bold")
+    names = []
+    for together in _near(points, tools, key):
+        x, y = place(points[together[0]]["hidden"], points[together[0]][key])
+        yield _dot(x, y, tools.index(together[0]), together[0])
+        numbers = ", ".join(str(tools.index(tool) + 1) for tool in together)
+        names.append(_text(x + 8, y - 7, numbers, "bold"))
+    yield from names  # above all dots
+
+
+def _near(points: Mapping[str, Figures], tools: Sequence[str], key: str) -> list[list[str]]:
+    """Returns the tools by place: those that could not be told apart are one."""
+    places: list[list[str]] = []
+    for tool in (tool for tool in tools if tool in points):
+        mine = points[tool]
+        for others in places:
+            first = points[others[0]]
+            if max(abs(mine[of] - first[of]) for of in ("hidden", key)) <= CLOSE * first["hidden"]:
+                others.append(tool)
+                break
+        else:
+            places.append([tool])
+    return places
 
 
 def _dot(x: float, y: float, number: int, tool: str) -> str:

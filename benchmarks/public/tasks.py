@@ -173,40 +173,45 @@ def _tokens(corpus: Dialogues, behind: Mapping[int, int]) -> Figures:
 def current(corpus: Facts, behind: Mapping[int, int], named: Sequence[tuple[int, int]]) -> Figures:
     """Returns how often the current value comes first, and what became of superseded facts.
 
-    A hidden fact is hidden rightly if it is superseded and the current one of its slot stays for
-    it. `merged` counts superseded facts in one group with the current one, whichever of them stays;
-    `wrongly_newest` is `wrongly` for a tool that would let the newest of each group stay.
+    `merged` counts superseded facts in one group with the current one, whichever of them stays;
+    `newest` has the figures if the newest fact of each group stayed in place of the tool's choice.
     """
     superseded = corpus.superseded
     group = {place: behind.get(place, place) for place in range(len(corpus.slots))}
     last = {stays: place for place, stays in group.items()}
+    newest = {place: last[stays] for place, stays in group.items() if place != last[stays]}
+    right = sum(superseded.get(older) == newer for older, newer in set(named))
+    return {
+        "hidden": len(behind),
+        "questions": len(corpus.questions),
+        "superseded": len(superseded),
+        "recognised": right,
+        "named_wrongly": len(set(named)) - right,
+        "merged": sum(group[older] == group[newer] for older, newer in superseded.items()),
+        **_values(corpus, behind),
+        "newest": _values(corpus, newest),
+    }
+
+
+def _values(corpus: Facts, behind: Mapping[int, int]) -> Figures:
+    """Returns what search finds of the current values, and how many facts are hidden rightly.
+
+    A hidden fact is so if it is superseded and the current one of its slot stays for it.
+    """
+    superseded = corpus.superseded
     rightly = sum(superseded.get(hidden) == stays for hidden, stays in behind.items())
-    newest = {*range(len(corpus.slots))} - superseded.keys()
-    gone = sum(place in behind for place in newest)
     first, five = 0, 0
     with searching(corpus.memories, behind) as search:
         for question, answers in corpus.questions:
             hits = [_holds(corpus, place, answers) for place in search(question, 5)]
             first += any(hits[:1])
             five += any(hits)
-    right = sum(superseded.get(older) == newer for older, newer in set(named))
     return {
-        "hidden": len(behind),
-        "superseded": len(superseded),
-        "superseded_hidden": rightly,
-        "wrongly": len(behind) - rightly,
-        "wrongly_newest": sum(
-            place != last[stays] and superseded.get(place) != last[stays]
-            for place, stays in group.items()
-        ),
-        "merged": sum(group[older] == group[newer] for older, newer in superseded.items()),
-        "current_gone": gone,
-        "recognised": right,
-        "named_wrongly": len(set(named)) - right,
-        "left": len(superseded.keys() - behind.keys()),
-        "questions": len(corpus.questions),
         "first": first,
         "first_five": five,
+        "rightly": rightly,
+        "wrongly": len(behind) - rightly,
+        "current_gone": sum(place not in superseded for place in behind),
     }
 
 
@@ -273,9 +278,7 @@ def bounded(hits: int, of: int) -> list[float] | None:
     if not of:
         return None
     z, share = 1.96, hits / of
-    middle, width = (
-        share + z * z / (2 * of),
-        z * (share * (1 - share) / of + (z / (2 * of)) ** 2) ** 0.5,
-    )
     whole = 1 + z * z / of
-    return [round(each, 3) for each in (share, (middle - width) / whole, (middle + width) / whole)]
+    middle = (share + z * z / (2 * of)) / whole
+    width = z * (share * (1 - share) / of + (z / (2 * of)) ** 2) ** 0.5 / whole
+    return [round(each, 3) for each in (share, max(0.0, middle - width), min(1.0, middle + width))]

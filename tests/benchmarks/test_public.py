@@ -12,7 +12,7 @@ from benchmarks.public import __main__ as command
 from benchmarks.public import corpora, page, tasks
 from benchmarks.public.corpora import BadCorpus, Dialogues, Facts, Memories, Pairs, Plans, Question
 from benchmarks.public.picture import picture
-from benchmarks.public.tools import Opening, opened
+from benchmarks.public.tools import TOOLS, Opening, opened
 
 SAMPLE = {
     "sample_id": "conv-1",
@@ -285,14 +285,19 @@ def facts() -> Facts:
 
 def test_a_superseded_fact_behind_the_current_one_is_hidden_rightly() -> None:
     made = tasks.current(facts(), {0: 2}, [(0, 2), (1, 2)])
-    assert (made["first"], made["superseded_hidden"], made["wrongly"], made["left"]) == (1, 1, 0, 0)
+    assert (made["first"], made["rightly"], made["wrongly"], made["merged"]) == (1, 1, 0, 1)
     assert (made["recognised"], made["named_wrongly"]) == (1, 1)
 
 
-def test_the_current_fact_behind_the_older_one_is_merged_wrongly() -> None:
+def test_the_current_fact_behind_the_older_one_is_hidden_wrongly() -> None:
     made = tasks.current(facts(), {2: 0}, [])
     assert (made["first_five"], made["merged"], made["wrongly"]) == (0, 1, 1)
-    assert made["wrongly_newest"] == 0
+    assert made["current_gone"] == 1
+
+
+def test_groups_are_counted_once_more_as_if_their_newest_fact_stayed() -> None:
+    made = tasks.current(facts(), {1: 0, 2: 0}, [])["newest"]
+    assert (made["first"], made["rightly"], made["wrongly"]) == (1, 1, 1)
 
 
 def test_an_alarm_about_no_labelled_note_is_false() -> None:
@@ -313,6 +318,7 @@ def test_precision_and_recall_come_with_bounds() -> None:
     share, low, high = made["precision"]
     assert low < share == 0.5 < high
     assert tasks.bounded(0, 0) is None
+    assert tasks.bounded(0, 40) == [0.0, 0.0, 0.088]
 
 
 # --------------------------------------------------------------------------------------- tools
@@ -381,7 +387,7 @@ def test_the_tool_that_the_page_shows_works(
     assert len(code.splitlines()) <= 10
     (tmp_path / "my_tool.py").write_text(code, "utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    memories = Memories(["A b.", "a b", "a b"], ["1", "2", "3"], ["s", "s", "t"])
+    memories = Memories(["A b", "a b", "a b"], ["1", "2", "3"], ["s", "s", "t"])
     assert hidden("my_tool", memories) == {1: 0}
 
 
@@ -448,3 +454,19 @@ def test_a_picture_has_a_dot_for_each_tool_that_hides() -> None:
     drawn = picture(lines)
     assert drawn.count("<circle") == 4  # in the chart and in the legend
     assert "no change" not in drawn
+
+
+def test_tools_with_the_same_figures_share_a_dot_that_names_both() -> None:
+    lines = [
+        {"task": "evidence", "corpus": "LoCoMo", "tool": tool,
+         "figures": {"hidden": 30, "lost": 9, "chance": 20.0}}
+        for tool in ("one", "other")
+    ]  # fmt: skip
+    assert ">1, 2</text>" in picture(lines)
+
+
+def test_the_page_is_that_of_the_kept_results() -> None:
+    lines = json.loads((command.RESULTS / "public.json").read_text("utf-8"))["lines"]
+    assert page.PAGE.read_text("utf-8") == page.text(lines)
+    assert page.PICTURE.read_text("utf-8") == picture(lines)
+    assert {line["tool"] for line in lines} == {*TOOLS}
