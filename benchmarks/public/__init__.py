@@ -1,0 +1,1 @@
+"""What deduplication does to memories, on public corpora: see `docs/benchmark.md`."""
