@@ -77,8 +77,8 @@ class _State:
     def of(cls, store: Store, settings: Settings) -> _State:
         """Returns what a store holds now; a recall changes none of it."""
         marks = sorted([each.duplicate, each.survivor] for each in store.ledger.marks().values())
-        kept = sorted([each.a, each.b] for each in store.ledger.kept())
-        rules = digest([settings.digest, edition("audit"), [marks, kept]])
+        apart = sorted([each.a, each.b] for each in store.ledger.kept())
+        rules = digest([settings.digest, edition("audit"), [marks, apart]])
         memories = store.scan(Scope(settings.namespace))
         return cls(timestamps.now(), rules, {m.id: fingerprint(m)[:16] for m in memories})
 
