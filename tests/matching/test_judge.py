@@ -514,6 +514,19 @@ def test_two_words_that_changed_places_make_another_fact(a: str, b: str) -> None
     assert not merges(learned().judge(pair(a, b)))
 
 
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("The capital of Japan is Tokyo.", "The capital of India is New Delhi."),
+        ("The capital of Norway is Oslo.", "The capital of Kenya is Nairobi."),
+    ],
+)
+def test_names_that_differ_in_two_places_are_no_conflict(a: str, b: str) -> None:
+    assert not isinstance(learned().judge(pair(a, b)), Update | Contradiction)
+    other_value = pair(a, a.replace("Tokyo", "Osaka").replace("Oslo", "Bergen"))
+    assert isinstance(learned().judge(other_value), Update | Contradiction)
+
+
 def test_two_denials_of_one_thing_are_compared_by_the_model() -> None:
     both = pair("(none configured yet)", "(not configured yet)")
     assert not merges(RuleJudge().judge(both))

