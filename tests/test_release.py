@@ -142,6 +142,15 @@ def test_the_page_on_the_package_index_leads_to_the_repository_of_the_version() 
     assert {kind for kind, path in found if path.startswith("docs/pictures/")} == {"raw"}
 
 
+def test_the_sources_hold_what_a_wheel_is_built_of() -> None:
+    targets = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"][
+        "targets"
+    ]
+    wheel, held = targets["wheel"], targets["sdist"]["include"]
+    for part in (*wheel["packages"], *wheel["shared-data"], "README.md", "LICENSE", "NOTICE"):
+        assert any(f"/{part}".startswith(each) for each in held), part
+
+
 def test_the_same_sources_give_the_same_bundle(repository: Path) -> None:
     assert (
         release_files.pack(repository).read_bytes() == release_files.pack(repository).read_bytes()
