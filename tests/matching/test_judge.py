@@ -266,6 +266,18 @@ def test_the_progress_is_told_again_and_again_while_pairs_are_asked_about(most: 
     assert steps == [(0, 400), (100, 400), (200, 400), (300, 400), (400, 400)]
 
 
+def test_the_progress_is_told_within_a_round_of_many_namespaces() -> None:
+    apart = [
+        replace(each, a=replace(each.a, namespace=name), b=replace(each.b, namespace=name))
+        for at, each in enumerate(reworded(400))
+        for name in [f"n{at // 4}"]
+    ]
+    scorer, steps = Flat(frozenset()), []
+    judge = LearnedJudge(RuleJudge(), scorer, Tally(), questions=Questions(4000))
+    judge.settle(apart, judge.rules.judge_all(apart), lambda *step: steps.append(step))
+    assert steps == [(0, 400), (100, 400), (200, 400), (300, 400), (400, 400)]
+
+
 def test_a_likelier_pair_that_comes_later_is_asked_about_all_the_same() -> None:
     pairs = reworded(600)
     scorer, questions = Flat(frozenset()), Questions(4000)

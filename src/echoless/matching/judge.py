@@ -178,6 +178,9 @@ class Questions:
                 if not chosen:
                     self.left_out.update(pairs[each.place].a.namespace for each in rest)
                     del waiting[share]
+                if len(block) >= BLOCK:  # thousands of namespaces give one sign each
+                    yield block
+                    block = []
             if block:
                 yield block
 
