@@ -278,4 +278,4 @@ def _origin(lines: Lines) -> str:
     )
     versions = {name: at for line in lines for name, at in line.get("versions", {}).items()}
     used = ", ".join(f"{name} {at}" for name, at in sorted(versions.items()))
-    return f"{runs}\n\nVersions: {used}."
+    return f"{runs}\n* Versions: {used}."
