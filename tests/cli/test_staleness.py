@@ -50,6 +50,9 @@ def test_files_and_links_that_are_gone_and_past_deadlines_are_told(
         ("link", "docs/runbook.md"),
         ("deadline", "2025-03-01"),
     ]
+    screen = echoless("audit", "CLAUDE.md", "--no-semantic").stdout
+    places = [screen.index(sign) for sign in ("(names a file", "(links to", "(names a day")]
+    assert places == sorted(places)
     (notes / "src/gone.py").touch()
     assert ("path", "src/gone.py") not in told(
         echoless("audit", "CLAUDE.md", "--no-semantic", "--json")

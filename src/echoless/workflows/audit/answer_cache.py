@@ -106,7 +106,7 @@ class AnswerCache:
         answer = self.of("text")
         basis, _, text = answer[_COUNT:].partition(b"\n")
         until, files = json.loads(basis or b'["", {}]')
-        if until < today().isoformat() or any(map(_differs, files, files.values())):
+        if until < today().isoformat() or [*map(os.path.lexists, files)] != [*files.values()]:
             self._known.clear()
             return ""
         OUTPUT.recount(int.from_bytes(answer[:_COUNT], "little"))
@@ -144,11 +144,6 @@ class AnswerCache:
         name = hashlib.blake2b(self._name, digest_size=16)
         name.update(f"{form} {OUTPUT.shown}".encode())
         return name.digest()
-
-
-def _differs(path: str, existed: bool) -> bool:
-    """Returns whether a path exists, where it did not, or the reverse."""
-    return os.path.lexists(path) != existed
 
 
 def _files_of(address: str) -> Sequence[Path]:

@@ -32,6 +32,7 @@ from echoless.workflows.audit.between import Between, SharedPair, Whereabouts
 from echoless.workflows.audit.namespace_report import ReportedPair
 from echoless.workflows.audit.report import Report
 from echoless.workflows.audit.report_blocks import HELD, answer_blocks, held_pairs
+from echoless.workflows.audit.staleness import Sign
 
 _MADE_UP: Final = re.compile(r"(?:[a-z]{1,4}-)?[0-9a-f-]{10,}")
 """Ids that say nothing to a person: digests and UUIDs."""
@@ -107,8 +108,9 @@ class _Screen:
     def __init__(self, report: Report, extent: Extent, between: Between, store: Store) -> None:
         self._report, self._extent, self._between = report, extent, between
         self._held = {kind: self._once(pairs) for kind, pairs in held_pairs(report).items()}
-        signs = report.stale.signs if report.stale else ()
-        self._stale = {sign.id: sign for sign in reversed(signs)}
+        self._stale: dict[str, Sign] = {}
+        for sign in report.stale.signs if report.stale else ():
+            self._stale.setdefault(sign.id, sign)
         ids = list(dict.fromkeys(self._ids()))
         self._memories = store.get(ids)
         learn(self._memories.get(id_) for id_ in ids)
