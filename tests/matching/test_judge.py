@@ -266,6 +266,15 @@ def test_the_progress_is_told_again_and_again_while_pairs_are_asked_about(most: 
     assert steps == [(0, 400), (100, 400), (200, 400), (300, 400), (400, 400)]
 
 
+def test_a_text_that_holds_the_other_stays_so_where_the_model_is_not_asked() -> None:
+    framed = pair("The backup runs at night.", "Note to self: The backup runs at night.")
+    scorer = Flat(frozenset())
+    judge = LearnedJudge(RuleJudge(), scorer, Tally(), questions=Questions(0))
+    (verdict,) = judge.judge_all([framed])
+    assert scorer.asked == 0
+    assert richer(verdict) == "b"
+
+
 def test_the_progress_is_told_within_a_round_of_many_namespaces() -> None:
     apart = [
         replace(each, a=replace(each.a, namespace=name), b=replace(each.b, namespace=name))

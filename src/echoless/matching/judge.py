@@ -297,7 +297,8 @@ class LearnedJudge:
                 settled[place] = self._unlike(verdict, plain)
         open_.sort(key=lambda asked: (-asked.hope, *_texts(pairs[asked.place])))
         for asked in open_:
-            if not merges(verdict := verdicts[asked.place]):
+            # what adds only junk is a copy; `levelled` finds these
+            if not merges(verdict := verdicts[asked.place]) and richer(verdict) is None:
                 settled[asked.place] = self._unlike(verdict, asked.plain)
         done = 0
         for block in self._questions.blocks(pairs, open_):
