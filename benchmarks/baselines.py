@@ -7,11 +7,11 @@ connected components and keeps the oldest, as simple tools do. SemHash is asked 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
-from typing import Protocol, TypeAlias, cast
+from typing import Final, Protocol, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,11 @@ from benchmarks.encoders import Missing
 from echoless.models.encoders.base import Encoder
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+Similarities: TypeAlias = Callable[[slice, slice], npt.NDArray[np.generic]]
+"""Of the texts at some places (rows) to those at others (columns)."""
+
+BLOCK: Final = 256
+"""Rows of similarities that are held at once: 40 MB of 20,000 texts."""
 
 
 class Tool(Protocol):
@@ -117,7 +122,11 @@ class TokenSet:
     def within(self, texts: Sequence[str], threshold: float) -> Iterator[tuple[int, int]]:
         """All pairs."""
         clean = [utils.default_process(text) for text in texts]
-        yield from _upper(process.cdist(clean, clean, scorer=fuzz.token_set_ratio) / 100, threshold)
+
+        def similarities(rows: slice, columns: slice) -> npt.NDArray[np.generic]:
+            return process.cdist(clean[rows], clean[columns], scorer=fuzz.token_set_ratio) / 100
+
+        yield from _upper(similarities, len(clean), threshold)
 
 
 class _Vectorizer(Protocol):
@@ -128,6 +137,7 @@ class _Vectorizer(Protocol):
 class _Sparse(Protocol):
     T: _Sparse
 
+    def __getitem__(self, places: slice) -> _Sparse: ...
     def __matmul__(self, other: _Sparse) -> _Sparse: ...
     def multiply(self, other: _Sparse) -> _Sparse: ...
     def sum(self, axis: int) -> npt.NDArray[np.float64]: ...
@@ -154,8 +164,8 @@ class Tfidf:
 
     def within(self, texts: Sequence[str], threshold: float) -> Iterator[tuple[int, int]]:
         """All pairs."""
-        rows = self._fitted(texts).transform(texts)
-        yield from _upper((rows @ rows.T).toarray(), threshold)
+        made = self._fitted(texts).transform(texts)
+        yield from _upper(lambda i, j: (made[i] @ made[j].T).toarray(), len(texts), threshold)
 
     def _fitted(self, texts: Sequence[str]) -> _Vectorizer:
         made = cast("_Vectorizer", self._make(analyzer="char", ngram_range=(3, 3)))
@@ -175,14 +185,18 @@ class Cosine:
 
     def within(self, texts: Sequence[str], threshold: float) -> Iterator[tuple[int, int]]:
         """All pairs."""
-        rows = np.asarray(self._encoder.encode(texts), dtype=np.float64)
-        rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-        yield from _upper(rows @ rows.T, threshold)
+        made = np.asarray(self._encoder.encode(texts), dtype=np.float64)
+        made /= np.maximum(np.linalg.norm(made, axis=1, keepdims=True), 1e-12)
+        yield from _upper(lambda i, j: made[i] @ made[j].T, len(texts), threshold)
 
 
-def _upper(similarities: npt.NDArray[np.generic], threshold: float) -> Iterator[tuple[int, int]]:
-    left, right = np.nonzero(np.triu(np.asarray(similarities, dtype=np.float64) >= threshold, k=1))
-    yield from zip(left.tolist(), right.tolist(), strict=True)
+def _upper(similarities: Similarities, count: int, threshold: float) -> Iterator[tuple[int, int]]:
+    """Yields the places of all pairs at or above a threshold, a block of rows after the other."""
+    for start in range(0, count, BLOCK):
+        rows = similarities(slice(start, start + BLOCK), slice(start, None))
+        near = np.asarray(rows, dtype=np.float64) >= threshold
+        left, right = np.nonzero(np.triu(near, k=1))
+        yield from zip((left + start).tolist(), (right + start).tolist(), strict=True)
 
 
 class _Filtered(Protocol):

@@ -5,9 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
+from benchmarks.baselines import Cosine, Measure, TokenSet
 from benchmarks.public import __main__ as command
 from benchmarks.public import corpora, page, tasks
 from benchmarks.public.corpora import BadCorpus, Dialogues, Facts, Memories, Pairs, Plans, Question
@@ -339,6 +344,29 @@ def test_a_threshold_of_words_knows_no_other_scope() -> None:
     texts = ["the port is open", "Port is open, the", "the port is open", "a boat"]
     memories = Memories(texts, ["1", "2", "3", "4"], ["s", "s", "t", "t"])
     assert hidden("token_set .90", memories) == {1: 0}
+
+
+class Letters:
+    """An encoder without a model: a vector is made of the first letters."""
+
+    model = "letters"
+
+    def encode(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        return np.array([[ord(letter) % 7 for letter in text[:5]] for text in texts], np.float32)
+
+
+@pytest.mark.parametrize("measure", [TokenSet(), Cosine(Letters())])
+def test_blocks_of_similarities_give_all_pairs_of_a_store(
+    measure: Measure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"{word} port {number}" for number in range(4) for word in ("open", "shut", "front")]
+    pairs = [*combinations(range(len(texts)), 2)]
+    near = measure.of([(texts[i], texts[j]) for i, j in pairs])
+    expected = [pair for pair, value in zip(pairs, near, strict=True) if value >= 0.8]
+    assert 0 < len(expected) < len(pairs)
+    for rows in (1, 5, 100):
+        monkeypatch.setattr("benchmarks.baselines.BLOCK", rows)
+        assert [*measure.within(texts, 0.8)] == expected
 
 
 def test_lot_hides_as_many_as_it_is_told_and_the_same_ones_each_time() -> None:
