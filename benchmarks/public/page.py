@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from string import Template
@@ -56,17 +57,25 @@ def text(lines: Lines) -> str:
 
 
 def _table(lines: Lines, cells: Cells) -> str:
-    """Returns a table with a row a tool; one that did not run says why."""
-    rows = []
-    for line in lines:
-        row = [f"`{line['tool']}`"]
-        if "failed" in line:
-            why = str(line["failed"]).replace("|", "/")
-            row += [f"did not run: {why}", *[""] * (len(cells) - 1)]
-        else:
-            row += [_shown(cell(line)) for cell in cells.values()]
-        rows.append(row)
-    return table(["tool", *cells], rows)
+    """Returns a table with a row a tool; one without figures says why."""
+    rows = {line["tool"]: _cells(line, [*cells.values()]) for line in lines}
+    return table(["tool", *cells], _together(rows))
+
+
+def _cells(line: Line, cells: Sequence[Callable[[Line], object]]) -> list[str]:
+    """Returns what a row shows of a line, or why there are no figures."""
+    if "failed" in line:
+        why = str(line["failed"]).replace("|", "/")
+        return [f"no figures: {why}", *[""] * (len(cells) - 1)]
+    return [_shown(cell(line)) if line else "-" for cell in cells]
+
+
+def _together(rows: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    """Returns the rows of a table; tools that say the same share one."""
+    tools: dict[tuple[str, ...], list[str]] = {}
+    for tool, cells in rows.items():
+        tools.setdefault(tuple(cells), []).append(f"`{tool}`")
+    return [[", ".join(names), *cells] for cells, names in tools.items()]
 
 
 def _shown(value: object) -> str:
@@ -116,14 +125,6 @@ _EVIDENCE: Final[Cells] = {
     "seconds": _seconds,
     "peak MB": lambda line: line["peak_mb"],
 }
-_CURRENT: Final[Cells] = {
-    "in the first hit": _figure("first"),
-    "recognised": _said("recognised"),
-    "hidden rightly, wrongly": lambda line: "{rightly}, {wrongly}".format(**line["figures"]),
-    "if the newest stayed": lambda line: "{first}: {rightly}, {wrongly}".format(
-        **line["figures"]["newest"]
-    ),
-}
 _UPDATES: Final[Cells] = {
     "updates named": _said("named"),
     "alarms": _said("alarms"),
@@ -153,22 +154,43 @@ def _evidence(lines: Lines) -> str:
 
 
 def _current(lines: Lines) -> str:
-    """Returns one table: a row a tool, and the columns of each size side by side."""
-    sizes = {line["corpus"].rpartition(" ")[2]: line["corpus"] for line in lines}
+    """Returns one table: a row a tool, two columns a size; and what is recognised in a sentence."""
+    sizes = {line["corpus"]: line["corpus"].rpartition(" ")[2] for line in lines}
     figures = {(line["corpus"], line["tool"]): line for line in lines}
-    counts, rows = [], []
-    for size, corpus in sizes.items():
-        known = _known([line for line in lines if line["corpus"] == corpus])
-        if known:
-            counts.append(f"{size}: {known['superseded']:,} superseded facts")
-    for tool in dict.fromkeys(line["tool"] for line in lines):
-        row = [f"`{tool}`"]
-        for corpus in sizes.values():
-            line = figures.get((corpus, tool), {})
-            row += [_shown(cell(line)) if "figures" in line else "-" for cell in _CURRENT.values()]
-        rows.append(row)
-    head = [f"{size}: {name}" for size in sizes for name in _CURRENT]
-    return f"100 questions each. {'; '.join(counts)}.\n\n{table(['tool', *head], rows)}"
+    cells = (lambda line: _values(line["figures"]), _newest)
+    rows: dict[str, list[str]] = {
+        line["tool"]: [
+            cell
+            for corpus in sizes
+            for cell in _cells(figures.get((corpus, line["tool"]), {}), cells)
+        ]
+        for line in lines
+    }
+    head = [f"{size}{more}" for size in sizes.values() for more in ("", ", the newest stays")]
+    return f"{_superseded(lines, sizes)}\n\n{table(['tool', *head], _together(rows))}"
+
+
+def _values(figures: Figures) -> str:
+    return "{first}: {rightly:,}, {wrongly:,}".format(**figures)
+
+
+def _newest(line: Line) -> str:
+    newest, own = (_values(each) for each in (line["figures"]["newest"], line["figures"]))
+    return "the same" if newest == own else newest
+
+
+def _superseded(lines: Lines, sizes: Mapping[str, str]) -> str:
+    """Returns how many facts are superseded, and how many of them each tool names."""
+    measured = [line for line in lines if "figures" in line]
+    counts = {line["corpus"]: line["figures"]["superseded"] for line in measured}
+    named: dict[str, dict[str, str]] = defaultdict(lambda: dict.fromkeys(sizes, "-"))
+    for line in measured:
+        if line["names"]:
+            named[line["tool"]][line["corpus"]] = f"{line['figures']['recognised']:,}"
+    facts = ", ".join(f"{count:,} ({sizes[corpus]})" for corpus, count in counts.items())
+    said = _together({tool: [" / ".join(each.values())] for tool, each in named.items()})
+    recognised = "; ".join(f"{found} by {tools}" for tools, found in said)
+    return f"Superseded facts: {facts}. Recognised of them: {recognised or 'none'}."
 
 
 def _updates(lines: Lines) -> str:
@@ -267,15 +289,11 @@ _GOALS: Final[Mapping[str, Callable[[Lookup], tuple[str, bool]]]] = {
 
 def _origin(lines: Lines) -> str:
     """Returns with what command, when and from which source the figures were made."""
-    commands: dict[str, list[str]] = {}
+    runs: dict[str, dict[str, None]] = defaultdict(dict)
     for origin in (line["origin"] for line in lines):
-        source = f"{origin['date']}, commit {origin['commit']} (source {origin['source']})"
-        known = commands.setdefault(source, [])
-        known += [origin["command"]] if origin["command"] not in known else []
-    runs = "\n".join(
-        f"* {source}: {', '.join(f'`{each}`' for each in known)}"
-        for source, known in commands.items()
-    )
+        said = f"`{origin['command']}` (commit {origin['commit']})"
+        runs[f"{origin['date']}, source {origin['source']}"][said] = None
+    listed = "\n".join(f"* {source}: {', '.join(said)}" for source, said in runs.items())
     versions = {name: at for line in lines for name, at in line.get("versions", {}).items()}
     used = ", ".join(f"{name} {at}" for name, at in sorted(versions.items()))
-    return f"{runs}\n* Versions: {used}."
+    return f"{listed}\n* Versions: {used}."

