@@ -96,7 +96,11 @@ def origin() -> str:
 def commit() -> str:
     """The commit checked out; `source` tells whether the files are those of it."""
     said = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+        ["git", "rev-parse", "--short", "HEAD"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=RESULTS.parent,
     ).stdout.strip()
     return said or "unknown"
 

@@ -1,4 +1,4 @@
-"""What deduplication does to memories, on public corpora: `python -m benchmarks.public`.
+"""What deduplication does to memories, on public corpora: `echoless-bench`.
 
     --from FOLDER          the corpora, each repository cloned into a folder of its own
     --tasks NAME,…         evidence, current, updates, same
@@ -54,8 +54,9 @@ AS_MANY: Final = {"current": "echoless dedup --with-updates"}
 """Tool whose number of hidden memories others are set to; of the other tasks `echoless dedup`."""
 
 
-def main(argv: Sequence[str]) -> None:
+def main(argv: Sequence[str] | None = None) -> None:
     """Measures, or writes the page of what was measured."""
+    argv = sys.argv[1:] if argv is None else argv
     if argv[:1] == ["--child"]:
         print(json.dumps(asked(*argv[1:])))
         return
@@ -77,7 +78,7 @@ def main(argv: Sequence[str]) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.public",
+        prog="echoless-bench",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -230,4 +231,4 @@ def _keep(lines: Sequence[Figures], command: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

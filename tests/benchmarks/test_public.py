@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import tomllib
 from collections.abc import Sequence
+from importlib.metadata import EntryPoint
 from itertools import combinations
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from benchmarks.public.corpora import BadCorpus, Dialogues, Facts, Memories, Pai
 from benchmarks.public.picture import picture
 from benchmarks.public.tools import TOOLS, Opening, opened
 
+ROOT = Path(__file__).parents[2]
 SAMPLE = {
     "sample_id": "conv-1",
     "observation": {
@@ -500,6 +503,20 @@ def test_an_unknown_task_and_a_missing_folder_end_the_command(folder: Path) -> N
         command.main(["--from", str(folder), "--tasks", "speed"])
     with pytest.raises(SystemExit, match="--from FOLDER"):
         command.main([])
+
+
+def test_the_console_script_is_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = tomllib.loads((ROOT / "packages" / "bench" / "pyproject.toml").read_text("utf-8"))
+    ((name, target),) = project["project"]["scripts"].items()
+    assert EntryPoint(name, target, "console_scripts").load() is command.main
+    (root,) = project["tool"]["hatch"]["build"]["dev-mode-dirs"]
+    assert (ROOT / "packages" / "bench" / root).resolve() == ROOT
+    monkeypatch.setattr("sys.argv", [name, "--help"])
+    with pytest.raises(SystemExit, match="0"):
+        command.main()
+    assert capsys.readouterr().out.startswith(f"usage: {name} ")
 
 
 def test_what_is_hidden_can_be_written_for_a_reader(folder: Path, tmp_path: Path) -> None:
