@@ -15,6 +15,10 @@ SemHash come with `pip install --group benchmark-quality`. Each tool is a proces
 asked about the first memories once before its time is taken, and finds no caches, save that MiniLM
 keeps its vectors from one threshold to the next. Figures lie in `benchmarks/results/public.json`
 and replace those of the same corpus and tool.
+
+From 64k on these take minutes: `echoless remember --supersede`, which writes one fact after the
+other; `token_set` and `MiniLM, as many`, whose work grows with the square; MiniLM for its vectors.
+Leave them out with `--tools`, or end them with `--minutes`: the page says which were ended.
 """
 
 from __future__ import annotations
