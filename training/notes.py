@@ -8,18 +8,21 @@ python -m training.notes REPOS.jsonl --git 'CLONES/{repo}' --out PAIRS.jsonl --l
 
 REPOS.jsonl names a repository a line: `repo`, `licence`, `commit`, `files`. Texts of others stay
 out of this repository. What is kept here are labels with the digests of both texts, which the
-second command makes; the third puts them on the notes when these are read again.
+second command makes; the third puts them on the notes when these are read again. It reads more
+finely than the first: also strings of JSON and Python, what stands in quotes, lines and sentences.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import hashlib
 import json
 import random
 import re
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -44,6 +47,8 @@ PER_REPOSITORY: Final = 0.04
 
 BULLET: Final = re.compile(r"^\s*(?:[-*+\u2022]|\d+[.)])\s+(.*)$")
 SKIPPED: Final = re.compile(r"^\s*(?:#{1,6}\s|\||```|---|<!--|!\[|</?\w+>)")
+SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])")
+QUOTED: Final = re.compile(r"""\"((?:[^"\\]|\\.)+)\"|'((?:[^'\\]|\\.|'')+)'""")
 
 
 def blocks(text: str) -> Iterator[str]:
@@ -64,19 +69,63 @@ def blocks(text: str) -> Iterator[str]:
         yield " ".join(held)
 
 
+def documents(text: str) -> Iterator[Any]:
+    """Yields what a text of JSON holds: one document in all, or one a line."""
+    try:
+        whole = json.loads(text)
+    except ValueError:
+        for line in text.splitlines():
+            with suppress(ValueError):
+                yield json.loads(line)
+    else:
+        yield whole
+
+
 def observations(text: str) -> Iterator[str]:
     """Yields the observations of an MCP knowledge graph, one JSON object a line or one in all."""
-    for piece in [text, *text.splitlines()]:
-        try:
-            data = json.loads(piece)
-        except ValueError:
-            continue
+    for data in documents(text):
         entities = data.get("entities", [data]) if isinstance(data, dict) else data
         for entity in entities if isinstance(entities, list) else []:
             entries = entity.get("observations", []) if isinstance(entity, dict) else []
             yield from (item for item in entries if isinstance(item, str))
-        if piece is text:
-            return
+
+
+def passages(text: str, name: str) -> Iterator[str]:
+    """Yields the notes of a file as they are drawn: observations of JSON, else blocks."""
+    return (observations if name.endswith((".json", ".jsonl")) else blocks)(text)
+
+
+def values(data: object) -> Iterator[str]:
+    """Yields each string in a JSON document, without keys."""
+    if isinstance(data, str):
+        yield data
+    elif isinstance(data, dict | list):
+        for value in data.values() if isinstance(data, dict) else data:
+            yield from values(value)
+
+
+def strings(text: str, name: str) -> Iterator[str]:
+    """Yields the strings of a JSON or Python file, none of another one."""
+    if name.endswith((".json", ".jsonl")):
+        yield from values(list(documents(text)))
+    elif name.endswith(".py"):
+        with suppress(SyntaxError, ValueError):
+            for node in ast.walk(ast.parse(text)):
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    yield node.value
+
+
+def pieces(text: str, name: str) -> Iterator[str]:
+    """Yields a file's notes, and its strings, quoted words, lines and sentences."""
+    yield from passages(text, name)
+    for part in [text, *strings(text, name)]:
+        for line in part.splitlines():
+            bullet = BULLET.match(line)
+            yield (bullet[1] if bullet else line).strip()
+            yield from (m[1] or m[2].replace("''", "'") for m in QUOTED.finditer(line))
+        for block in blocks(part):
+            yield block
+            yield from SENTENCE.split(block)
 
 
 def words(text: str) -> int:
@@ -85,7 +134,9 @@ def words(text: str) -> int:
     return len(re.findall(r"[^\W\u3040-\u30ff\u3400-\u9fff]+", text)) + wide // 3
 
 
-def notes_of(repository: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def notes_of(
+    repository: dict[str, Any], reader: Callable[[str, str], Iterator[str]] = passages
+) -> Iterator[tuple[str, str]]:
     """Yields each different note of a repository with its file."""
     seen: set[str] = set()
     for name in repository["files"]:
@@ -95,8 +146,7 @@ def notes_of(repository: dict[str, Any]) -> Iterator[tuple[str, str]]:
             check=False,
         )
         text = shown.stdout[:2_000_000].decode("utf-8", errors="replace")
-        reader = observations if name.endswith((".json", ".jsonl")) else blocks
-        for note in reader(text):
+        for note in reader(text, name):
             if WORDS[0] <= words(note) <= WORDS[1] and note not in seen:
                 seen.add(note)
                 yield note, name
@@ -119,7 +169,7 @@ def close_pairs(vectors: np.ndarray, draw: random.Random) -> list[tuple[int, int
 
 def digest(text: str) -> str:
     """Returns the first 16 digits of a text's SHA-256."""
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:16]
 
 
 def candidates(repositories: Sequence[dict[str, Any]], draw: random.Random) -> Iterator[dict]:
@@ -180,7 +230,11 @@ LABELS: Final = {
 
 def rejoined(repositories: Sequence[dict[str, Any]], labels: Path) -> Iterator[dict]:
     """Yields the labelled pairs whose two notes are found again, with their texts."""
-    texts = {digest(note): note for repository in repositories for note, _ in notes_of(repository)}
+    texts = {
+        digest(note): note
+        for repository in repositories
+        for note, _ in notes_of(repository, pieces)
+    }
     for line in labels.read_text("utf-8").splitlines():
         row = json.loads(line)
         if row["a"] in texts and row["b"] in texts:
