@@ -115,6 +115,36 @@ def test_supersede_hides_the_older_memory_and_undo_shows_it_again(store: Store) 
     assert contents(store) == [STAGING, LARGER]
 
 
+@pytest.mark.parametrize(
+    ("older", "newer", "why"),
+    [
+        ("The staging server in Frankfurt has 16 GB of memory.", LARGER, "Frankfurt"),
+        (STAGING, "The staging server in Frankfurt has 32 GB of memory.", "Frankfurt"),
+    ],
+)
+def test_supersede_hides_nothing_where_more_than_the_older_value_would_be_lost(
+    store: Store, older: str, newer: str, why: str
+) -> None:
+    say(store, older)
+    answer = say(store, newer, supersede=True)
+    assert isinstance(answer, Updates)
+    assert not answer.hidden
+    assert why in answer.notes[-1]
+    assert store.ledger.marks() == {}
+    insists = say(store, newer.replace("32", "64"), supersede=True, force=True)
+    assert isinstance(insists, Updates)
+    assert {mark.survivor for mark in store.ledger.marks().values()} == {insists.new}
+
+
+def test_older_values_are_hidden_together_or_not_at_all(store: Store) -> None:
+    say(store, "The staging server in Frankfurt has 8 GB of memory.")
+    say(store, STAGING, force=True)
+    answer = say(store, LARGER, supersede=True)
+    assert isinstance(answer, Updates)
+    assert len(answer.older) == 1
+    assert store.ledger.marks() == {}
+
+
 def test_a_value_that_was_superseded_is_news_when_it_comes_back(store: Store) -> None:
     say(store, STAGING)
     newer = say(store, LARGER, supersede=True)

@@ -85,7 +85,7 @@ _DETAILS: Final = (
     "remember",
     epilog=examples(
         'echoless remember agent.db "The staging server has 16 GB of memory."',
-        'echoless remember agent.db "The staging server has 32 GB." --supersede',
+        'echoless remember agent.db "The staging server has 32 GB of memory." --supersede',
         "echoless remember agent.db - --boot AGENTS.md --namespace work",
     ),
 )

@@ -1,4 +1,4 @@
-"""Libraries and modules that are loaded when they are first used, or may be absent."""
+"""Libraries and modules that are loaded when they are first used, may be absent, or may panic."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ import os
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
+from typing import Final
 
 from echoless.core.errors import MissingExtra
 
 # From 1.29 on ONNX Runtime writes an id of the machine and tells its maker how it is used, unless
 # this is set before it is imported (Privacy.md in its package).
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+_PANICS: Final = frozenset({"PanicException", "RustPanic"})
+"""PyO3's own, which is no `Exception`, and that of its asynchronous runtimes. Each extension module
+has classes of its own by these names, and no public module to import them from."""
 
 
 class _LazyModule(ModuleType):
@@ -52,3 +57,12 @@ def require_module(module: str, what: str, extra: str = "", *, package: str = ""
     """
     if not is_installed(module):
         raise MissingExtra(what, extra, package=package)
+
+
+def is_panic(problem: BaseException) -> bool:
+    """Returns whether an exception is a panic in a library written in Rust.
+
+    It panics where its authors expected no failure, such as with a damaged file. The caller turns
+    it into an error that names the file.
+    """
+    return type(problem).__name__ in _PANICS

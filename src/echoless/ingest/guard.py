@@ -419,7 +419,7 @@ class Guard:
     def _carry_out(
         self, request: Request, memory: Memory, ruling: Decided, source: Source, tally: Tally
     ) -> Remembered:
-        if request.force:
+        if request.force and not (request.supersede and ruling.kind == "updates"):
             near = (*ruling.about, *ruling.others)
             return writing.admit(self._store, request, memory, near, self.settings)
         recalled = request.origin == "recalled"

@@ -120,7 +120,7 @@ class Updates:
 
     Attributes:
         old: Id of the older memory. It stays as it is and visible, unless `supersede` was asked
-            for: then it stands hidden behind the new one.
+            for and loses no more than the older value: then it stands hidden behind the new one.
         new: Id of the new memory.
         changed: What is different: `number: 8080 | 8081` and the like, the new text first.
         match: The older memory.

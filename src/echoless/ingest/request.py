@@ -39,7 +39,8 @@ class Details(TypedDict, total=False):
         origin: `said` by someone, `derived` by an agent, or `recalled`: it came out of memory and
             is not to come in again.
         force: Store it whatever it repeats.
-        supersede: Whether to hide an older memory behind the text that updates it.
+        supersede: Whether to hide an older memory behind the text that updates it. It stays
+            visible, with a note, where more than its value would be lost; with `force` it goes.
         unsure: `review` holds a doubtful text back, `admit` stores it.
         links: Links of the new record to memories on the same matter, at most so many.
         dry_run: Only say what would be done.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from echoless.blocking.candidates import open_vectors
 from echoless.core.errors import UsageError
 from echoless.core.groups import Group, Membership
-from echoless.core.model import Judged, Link, Memory, Vector, flipped
+from echoless.core.model import Judged, Link, Memory, Vector, flipped, richer
 from echoless.core.optional import lazy_module
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Settings
@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     from echoless.execution import executor
     from echoless.execution import plan as planning
     from echoless.ingest.vector_index import VectorIndex
+    from echoless.matching import replacement
     from echoless.models.encoders import registry, vectorizer
     from echoless.models.encoders.base import Encoder
     from echoless.models.encoders.vectorizer import MemoryVectoriser
 else:  # what a text that is only added, or has no vector, does without
     executor = lazy_module("echoless.execution.executor")
     planning = lazy_module("echoless.execution.plan")
+    replacement = lazy_module("echoless.matching.replacement")
     registry = lazy_module("echoless.models.encoders.registry")
     vectorizer = lazy_module("echoless.models.encoders.vectorizer")
 
@@ -109,6 +111,8 @@ def update(
 ) -> Updates:
     """Stores a text that updates older memories; hides the older ones if the request says so.
 
+    All of them or none: a value between would otherwise be missing, and a still older one be seen.
+
     Args:
         store: Takes the text.
         request: What is asked for.
@@ -122,7 +126,8 @@ def update(
         why = f"remembered, updates {old.shown}"
         run = add(store, [memory], profile=settings.profile.name, why=why, said=request.event_data)
         if request.supersede:
-            hidden = _hide(store, memory, olds, settings, tally)
+            stay = [old for old in olds if not _may_go(request, memory, old, tally)]
+            hidden = "" if stay else _hide(store, memory, olds, settings, tally)
     return Updates(
         old=old.shown,
         new=memory.id,
@@ -134,24 +139,32 @@ def update(
     )
 
 
+def _may_go(request: Request, new: Memory, old: Compared, tally: Tally) -> bool:
+    """Returns whether an older memory may be hidden; a note says why not.
+
+    Where more than the older value would be lost it stays visible, unless the caller insists.
+    """
+    reason = "" if old.shown == old.memory.id else f"only {old.memory.id} behind it was compared"
+    if not (reason or request.force or richer(old.verdict) == "a"):
+        reason = replacement.why_visible(old.memory, new, flipped(old.verdict))
+    if reason:
+        tally.note(f"{old.shown} was not hidden: {reason}.")
+    return not reason
+
+
 def _hide(
     store: Store, new: Memory, olds: Sequence[Compared], settings: Settings, tally: Tally
 ) -> str:
-    """Hides the older memories behind the new one, by a plan of its own.
+    """Hides older memories behind the new one, by a plan of its own.
 
     Returns:
         Its run; empty where the plan was refused, with a note why.
     """
     members = []
     for old in olds:
-        if old.shown != old.memory.id:
-            tally.note(f"{old.shown} was not hidden: only {old.memory.id} behind it was compared.")
-            continue
         verdict = old.verdict if new.id < old.memory.id else flipped(old.verdict)
         a, b = sorted((new.id, old.memory.id))
         members.append(Membership(old.memory.id, Judged(a, b, verdict)))
-    if not members:
-        return ""
     group = Group(new.id, tuple(sorted(members, key=lambda member: member.id)))
     memories = store.get([new.id, *(member.id for member in members)])
     plan = planning.make_plan(

@@ -221,5 +221,6 @@ class IngestTools:
 
     def _answered(self, text: str, details: _Details, *, dry_run: bool) -> Answer:
         """Returns the answer of the guard."""
-        answer = self._served.guard.remember(text, supersede=True, dry_run=dry_run, **details)
+        guard, force = self._served.guard, not dry_run  # the preview showed what goes
+        answer = guard.remember(text, supersede=True, force=force, dry_run=dry_run, **details)
         return answer.to_json()

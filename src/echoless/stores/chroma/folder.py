@@ -27,8 +27,7 @@ from echoless.core.errors import (
     UsageError,
 )
 from echoless.core.failures import of_system
-from echoless.core.optional import lazy_module
-from echoless.core.panics import is_panic
+from echoless.core.optional import is_panic, lazy_module
 from echoless.core.sqlite import is_sqlite, is_unfinished_at, open_for_reading
 from echoless.stores.chroma.metadata import Record
 from echoless.stores.exact_vectors import to_rows

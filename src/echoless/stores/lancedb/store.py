@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from echoless.core.errors import StoreError
 from echoless.core.model import Json, Memory, Vector
-from echoless.core.optional import lazy_module, require_module
-from echoless.core.panics import is_panic
+from echoless.core.optional import is_panic, lazy_module, require_module
 from echoless.stores import files
 from echoless.stores.base import ALL, Head, Scope, StoreKind
 from echoless.stores.field_map import FieldMap

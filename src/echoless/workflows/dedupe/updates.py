@@ -1,47 +1,26 @@
 """Chooses the out-of-date memories that a plan may hide, each behind the one with the newer value.
 
-An update loses a value on purpose, so more is asked of it than of a copy. Words and times agree on
-which side is newer, and nothing but the replaced value is missing in the text that stays. No older
-value is left alone: a memory stays if one that it replaced stays, or one that stands behind it.
+No older value is left alone: a memory stays if one that it replaced stays, or one that stands
+behind it. What else is asked of each says `matching/replacement.py`.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Final
 
 from echoless.core.connected_pairs import oldest_first
 from echoless.core.groups import Group, Membership
-from echoless.core.model import (
-    Difference,
-    DifferenceKind,
-    Judged,
-    Update,
-    flipped,
-    judged_as,
-    later,
-    older_and_newer,
-)
+from echoless.core.model import Judged, Update, flipped, judged_as, older_and_newer
 from echoless.core.timestamps import day
 from echoless.core.verdict_sentences import sentence
 from echoless.core.wording import count
-from echoless.matching.comparison import Comparison
 from echoless.matching.fields import fields_of
-from echoless.matching.languages import relations_of
-from echoless.matching.rule_judge import VALUES_OF_ONE, compared
-from echoless.matching.values.tokens import Kind
+from echoless.matching.replacement import why_visible
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.series import outside, series_of
-
-_STATES: Final = frozenset({DifferenceKind.NEGATION, DifferenceKind.POLARITY})
-_REPLACEABLE: Final = VALUES_OF_ONE | {DifferenceKind.NAME}
-_NARROWING: Final = frozenset({Kind.SCOPE, Kind.MODALITY})
-"""Kinds of words that say where, when or whether: `in staging`, `may`."""
-_PLANNED, _UNDER_WAY, _DONE = range(3)
-"""Stages, see `Facts.stage`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,61 +100,9 @@ def _updates(
 
 def _against(findings: Findings, old: str, new: str, pair: Judged) -> str:
     """Returns why the older memory of an update stays visible; empty where it may go."""
-    older, newer = findings.as_read(old), findings.as_read(new)
-    if old in findings.protected:
-        return findings.protected[old]
-    if not newer.promise.covers(older.promise):
-        return f"it stays in force longer, or for more agents, than {new}"
-    if later(older, newer) == "a":
-        return "its words call it the older one, and it was written later"
     verdict = pair.verdict if pair.a == old else flipped(pair.verdict)
-    texts, differences = compared(older, newer), verdict.evidence.differences
-    return _unlike(texts, differences) or _lost(texts, differences)
-
-
-def _unlike(texts: Comparison, differences: Sequence[Difference]) -> str:
-    """Returns why both texts may be true: a plan, an event, another place; empty if not.
-
-    Args:
-        texts: The older text on side a, the newer one on side b.
-        differences: Of the verdict, with the same sides.
-    """
-    a, b = texts.a, texts.b
-    if a.capped or b.capped:
-        return "too long to compare"
-    if a.stage is None and (b.stage == _PLANNED or (b.stage == _UNDER_WAY and not b.update)):
-        return "the newer one tells of a plan"
-    if a.stage == b.stage == _DONE and not b.update:
-        return "both tell of what was done"
-    opposed = {word for each in differences if each.a for word in each.b}
-    kinds = _NARROWING if b.update else {*_NARROWING, Kind.NAME, Kind.IDENTIFIER, Kind.PATH}
-    own = [t.text for t in texts.only_b if t.kind in kinds and t.text not in opposed]
-    return f"only the newer one says: {', '.join(own)}" if own else ""
-
-
-def _lost(texts: Comparison, differences: Sequence[Difference]) -> str:
-    """Returns what the older text says beyond the replaced value, as a reason; empty if nothing.
-
-    Arguments as for `_unlike`.
-    """
-    replaced = [
-        each.a
-        for place, each in enumerate(differences)
-        if (each.kind in _REPLACEABLE and 0 < len({*each.a}) <= len({*each.b}))
-        or (place == 0 and each.kind in _STATES)
-    ]
-    relations = relations_of(texts.b.body)
-    lost = [
-        token
-        for token in texts.only_a
-        if not any(token.text in words for words in replaced)
-        and not (token.kind is Kind.WORD and relations_of(token.text) & relations)
-    ]
-    added = any(token.kind is Kind.WORD for token in texts.only_b)
-    if len(lost) == 1 and lost[0].kind is Kind.WORD and added and not replaced:
-        return ""  # the word is the value: `prefers tea`, `now prefers coffee`
-    words = ", ".join(dict.fromkeys(token.text for token in lost))
-    return words and f"not in the text that stays: {words}"
+    why = findings.protected.get(old)
+    return why or why_visible(findings.as_read(old), findings.as_read(new), verdict)
 
 
 def _stranded(

@@ -1,0 +1,86 @@
+"""Says whether an older memory may be hidden behind a newer one with another value.
+
+An update loses a value on purpose, so more is asked of it than of a copy: words and times agree on
+which side is newer, and nothing but the replaced value is missing in the text that stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from echoless.core.model import Difference, DifferenceKind, Memory, Verdict, later
+from echoless.matching.comparison import Comparison
+from echoless.matching.facts import facts_of
+from echoless.matching.languages import relations_of
+from echoless.matching.rule_judge import VALUES_OF_ONE, compared
+from echoless.matching.values.tokens import Kind
+
+_STATES: Final = frozenset({DifferenceKind.NEGATION, DifferenceKind.POLARITY})
+_REPLACEABLE: Final = VALUES_OF_ONE | {DifferenceKind.NAME}
+_NARROWING: Final = frozenset({Kind.SCOPE, Kind.MODALITY})
+"""Kinds of words that say where, when or whether: `in staging`, `may`."""
+_PLANNED, _UNDER_WAY, _DONE = range(3)
+"""Stages, see `Facts.stage`."""
+
+
+def why_visible(older: Memory, newer: Memory, verdict: Verdict) -> str:
+    """Returns why an older memory stays visible beside a newer one; empty where it may be hidden.
+
+    Args:
+        older: With the value that is replaced.
+        newer: With the value in force.
+        verdict: Of the two, with the older one on side a.
+    """
+    if not newer.promise.covers(older.promise):
+        return f"it stays in force longer, or for more agents, than {newer.id}"
+    if later(older, newer) == "a":
+        return "its words call it the older one, and it was written later"
+    texts, differences = compared(older, newer), verdict.evidence.differences
+    return _unlike(texts, differences) or _lost(texts, differences)
+
+
+def _unlike(texts: Comparison, differences: Sequence[Difference]) -> str:
+    """Returns why both texts may be true: a plan, an event, another place; empty if not.
+
+    Args:
+        texts: The older text on side a, the newer one on side b.
+        differences: Of the verdict, with the same sides.
+    """
+    a, b = texts.a, texts.b
+    if a.capped or b.capped:
+        return "too long to compare"
+    if a.stage is None and (b.stage == _PLANNED or (b.stage == _UNDER_WAY and not b.update)):
+        return "the newer one tells of a plan"
+    if a.stage == b.stage == _DONE and not b.update:
+        return "both tell of what was done"
+    opposed = {word for each in differences if each.a for word in each.b}
+    kinds = _NARROWING if b.update else {*_NARROWING, Kind.NAME, Kind.IDENTIFIER, Kind.PATH}
+    own = [t.text for t in texts.only_b if t.kind in kinds and t.text not in opposed]
+    return f"only the newer one says: {', '.join(own)}" if own else ""
+
+
+def _lost(texts: Comparison, differences: Sequence[Difference]) -> str:
+    """Returns what the older text says beyond the replaced value, as a reason; empty if nothing.
+
+    Arguments as for `_unlike`.
+    """
+    replaced = [
+        each.a
+        for place, each in enumerate(differences)
+        if (each.kind in _REPLACEABLE and 0 < len({*each.a}) <= len({*each.b}))
+        or (place == 0 and each.kind in _STATES)
+    ]
+    relations = relations_of(texts.b.body)
+    lost = [
+        token
+        for token in texts.only_a
+        if not any(token.text in words for words in replaced)
+        and not facts_of(token.text).update  # `now` was true then
+        and not (token.kind is Kind.WORD and relations_of(token.text) & relations)
+    ]
+    added = any(token.kind is Kind.WORD for token in texts.only_b)
+    if len(lost) == 1 and lost[0].kind is Kind.WORD and added and not replaced:
+        return ""  # the word is the value: `prefers tea`, `now prefers coffee`
+    words = ", ".join(dict.fromkeys(token.text for token in lost))
+    return words and f"not in the text that stays: {words}"
