@@ -26,12 +26,13 @@ PIECES: Final = HERE / "data" / "pieces.json"
 PROJECT: Final = HERE.parent / "benchmarks"
 
 SHARES: Final = {
-    "contrast": 0.24,
-    "people": 0.22,
+    "contrast": 0.20,
+    "people": 0.20,
+    "news": 0.14,
     "across": 0.04,
     "project": 0.06,
     "mutants": 0.03,
-    "notes": 0.26,
+    "notes": 0.22,
     "names": 0.05,
     "generated": 0.06,
     "public": 0.04,
@@ -47,6 +48,8 @@ PEOPLE: Final = (
     "work_near",
 )
 """Contrast sets about persons and what changes in a life; `en_people` is an earlier one."""
+NEWS: Final = ("news_*", "observed_*", "short_facts")
+"""Contrast sets about what is new, what two persons share, and single facts."""
 PEOPLE_DEV: Final = 1_500
 """Pairs of the sets about persons that are kept apart, `data/people_dev`."""
 NAMES: Final = 20_000
@@ -66,7 +69,7 @@ def corpora(folders: Sequence[Path]) -> list[tuple[list[Example], float]]:
     sources: dict[str, list[Example]] = {name: [] for name in SHARES}
     for folder in (HERE / "data", *folders):
         for path in sorted((folder / "contrast").glob("*.jsonl")):
-            sources["people" if is_of_people(path) else "contrast"].extend(read_contrast(path))
+            sources[kind_of(path)].extend(read_contrast(path))
             sources["across"].extend(read_across(path))
         for path in sorted((folder / "notes").glob("labelled*.jsonl")):
             sources["notes"].extend(read_pairs(path, "notes"))
@@ -82,9 +85,12 @@ def corpora(folders: Sequence[Path]) -> list[tuple[list[Example], float]]:
     return [(pairs, SHARES[name]) for name, pairs in telling.items() if pairs]
 
 
-def is_of_people(path: Path) -> bool:
-    """Returns whether a file of contrast sets is one about persons."""
-    return path.stem != "en_people" and any(path.match(f"{name}.jsonl") for name in PEOPLE)
+def kind_of(path: Path) -> str:
+    """Returns the source, of `SHARES`, that a file of contrast sets belongs to."""
+    if any(path.match(f"{name}.jsonl") for name in NEWS):
+        return "news"
+    people = path.stem != "en_people" and any(path.match(f"{name}.jsonl") for name in PEOPLE)
+    return "people" if people else "contrast"
 
 
 def tells_apart(example: Example) -> bool:

@@ -68,10 +68,19 @@ def rate_at(step: int, steps: int) -> float:
     return max(0.0, min(1.0, (step + 1) / WARMING, falling))
 
 
-def groups(network: PairNetwork, rate: float) -> list[dict]:
-    """Returns the optimiser's groups: four times the rate for the new parts, no decay of norms."""
+def groups(network: PairNetwork, rate: float, frozen: int = 0) -> list[dict]:
+    """Returns the optimiser's groups: four times the rate for the new parts, no decay of norms.
+
+    Args:
+        network: What is trained; its embeddings of words and positions stay.
+        rate: Full learning rate.
+        frozen: How many of the lowest layers stay as they are, with all embeddings.
+    """
     network.word.weight.requires_grad = False
     network.position.weight.requires_grad = False
+    if frozen:
+        for part in (network.side, network.shared, network.embedding_norm, network.layers[:frozen]):
+            part.requires_grad_(False)
     new, matrices, rest = [], [], []
     for name, parameter in network.named_parameters():
         if not parameter.requires_grad:
@@ -128,11 +137,13 @@ def step_once(
     optimiser: torch.optim.Optimizer,
     batch: tuple,
     teachers: Sequence[PairNetwork] = (),
+    *,
+    bfloat16: bool = False,
 ) -> float:
     """Trains on one batch of each worker and returns this worker's loss."""
     *inputs, targets = batch
     kind = device_of(network).type
-    with torch.autocast(kind, torch.bfloat16, enabled=kind == "cuda"):
+    with torch.autocast(kind, torch.bfloat16, enabled=kind == "cuda" or bfloat16):
         taught = None
         if teachers:
             with torch.no_grad():
@@ -175,6 +186,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--from", dest="start", type=Path, help="a checkpoint, or a folder of exported weights"
     )
+    parser.add_argument(
+        "--bfloat16", action="store_true", help="half precision; for processors that have it"
+    )
+    parser.add_argument("--frozen", type=int, default=0, help="lowest layers that stay as they are")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=20_000)
     parser.add_argument("--batch", type=int, default=32, help="pairs a worker and step")
@@ -250,7 +265,7 @@ def work(rank: int, chosen: argparse.Namespace, place: str = "") -> None:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     base = named_base(chosen.base)
     network = PairNetwork(base, chosen.layers).to(device)
-    optimiser = torch.optim.AdamW(groups(network, chosen.rate), betas=(0.9, 0.98))
+    optimiser = torch.optim.AdamW(groups(network, chosen.rate, chosen.frozen), betas=(0.9, 0.98))
     if chosen.start:
         network.load_state_dict(begun(state_of(chosen.start), chosen.layers, network))
     teachers = [taught(path, base).to(device).eval() for path in chosen.teacher]
@@ -271,7 +286,8 @@ def work(rank: int, chosen: argparse.Namespace, place: str = "") -> None:
     for step in range(done, chosen.steps):
         for group in optimiser.param_groups:
             group["lr"] = chosen.rate * group["scale"] * rate_at(step, chosen.steps)
-        losses.append(step_once(network, optimiser, packed(base, next(batches), device), teachers))
+        batch = packed(base, next(batches), device)
+        losses.append(step_once(network, optimiser, batch, teachers, bfloat16=chosen.bfloat16))
         if math.isnan(losses[-1]):
             raise FloatingPointError(f"The loss of step {step} is not a number.")
         if rank == 0 and ((step + 1) % chosen.every == 0 or step + 1 == chosen.steps):
