@@ -54,6 +54,8 @@ NOT_OF_PAIRS: Final = (
     "by lot, as many",
 )
 """Tools left out where pairs are the same or not: they hide nothing, or the older of two values."""
+ONLY_OF_PAIRS: Final = ("echoless dedup --profile thorough",)
+"""Tools that are asked only whether pairs are the same."""
 AS_MANY: Final = {"current": "echoless dedup --with-updates"}
 """Tool whose number of hidden memories others are set to; of the other tasks `echoless dedup`."""
 
@@ -126,7 +128,7 @@ def measured(options: argparse.Namespace) -> Iterator[Figures]:
         with tempfile.TemporaryDirectory() as vectors:
             at = Opening(Path(vectors), options.weights)
             for tool in options.tools:
-                if task == "same" and tool in NOT_OF_PAIRS:
+                if tool in (NOT_OF_PAIRS if task == "same" else ONLY_OF_PAIRS):
                     continue
                 answer = _answer(tool, memories, at, options.minutes)
                 if tool == AS_MANY.get(task, "echoless dedup") and "hidden" in answer:

