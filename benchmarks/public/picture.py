@@ -71,13 +71,16 @@ def _panel(points: Mapping[str, Figures], tools: Sequence[str], at: int) -> Iter
     if lots:
         path = "L".join("{:.0f} {:.0f}".format(*place(*each)) for each in lots)
         yield f'<path d="M{path}" fill="none" stroke="#9aa5b1" stroke-dasharray="5 4"/>'
-    names = []
-    for together in _near(points, tools, key):
-        x, y = place(points[together[0]]["hidden"], points[together[0]][key])
+    dots = {
+        place(points[together[0]]["hidden"], points[together[0]][key]): together
+        for together in _near(points, tools, key)
+    }
+    for (x, y), together in dots.items():
         yield _dot(x, y, tools.index(together[0]), together[0])
+    for (x, y), together in dots.items():  # above all dots
         numbers = ", ".join(str(tools.index(tool) + 1) for tool in together)
-        names.append(_text(x + 8, y - 7, numbers, "bold"))
-    yield from names  # above all dots
+        over = any(0 < a - x < 14 + 8 * len(numbers) and -24 < b - y < 6 for a, b in dots)
+        yield _text(x + 8, y + (20 if over else -7), numbers, "bold")
 
 
 def _near(points: Mapping[str, Figures], tools: Sequence[str], key: str) -> list[list[str]]:

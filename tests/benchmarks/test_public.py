@@ -549,6 +549,18 @@ def test_tools_with_the_same_figures_share_a_dot_that_names_both() -> None:
     assert ">1, 2</text>" in picture(lines)
 
 
+def test_a_number_stands_below_its_dot_where_another_dot_is_above() -> None:
+    lines = [
+        {"task": "evidence", "corpus": "LoCoMo", "tool": tool,
+         "figures": {"hidden": hidden, "lost": lost, "chance": 100.0}}
+        for tool, hidden, lost in (("low", 30, 9), ("near", 34, 12), ("far", 240, 90))
+    ]  # fmt: skip
+    drawn = picture(lines)
+    dots = [int(y) for y in re.findall(r'cy="(\d+)"', drawn)[:3]]
+    numbers = [int(y) for y in re.findall(r'y="(\d+)"[^>]*bold[^>]*>\d<', drawn)]
+    assert [number > dot for number, dot in zip(numbers, dots, strict=True)] == [True, False, False]
+
+
 def test_the_page_is_that_of_the_kept_results() -> None:
     lines = json.loads((command.RESULTS / "public.json").read_text("utf-8"))["lines"]
     assert page.PAGE.read_text("utf-8") == page.text(lines)
