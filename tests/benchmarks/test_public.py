@@ -448,7 +448,7 @@ def test_a_run_keeps_figures_with_their_origin_and_writes_the_page(
     assert second["figures"]["hidden"] == 0
     assert first["origin"]["command"].startswith("python -m benchmarks.public --from FOLDER")
     assert str(folder) not in kept.read_text("utf-8")
-    assert "`equal text` | 0 | 0 |" in page.PAGE.read_text("utf-8")
+    assert "| `no change`, `equal text` | 0 | 0 |" in page.PAGE.read_text("utf-8")
     command.main(["--from", str(folder), "--tasks", "evidence", "--tools", "equal text"])
     assert len(json.loads(kept.read_text("utf-8"))["lines"]) == 2
 

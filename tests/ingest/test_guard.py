@@ -130,6 +130,7 @@ def test_supersede_hides_nothing_where_more_than_the_older_value_would_be_lost(
     assert isinstance(answer, Updates)
     assert not answer.hidden
     assert why in answer.notes[-1]
+    assert "supersede, and force" in answer.override
     assert store.ledger.marks() == {}
     insists = say(store, newer.replace("32", "64"), supersede=True, force=True)
     assert isinstance(insists, Updates)

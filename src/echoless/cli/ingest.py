@@ -64,7 +64,7 @@ _DETAILS: Final = (
     ),
     click.option("--force", is_flag=True, help="Store it whatever it repeats."),
     click.option(
-        "--supersede", is_flag=True, help="Hide the older memory the text updates; undoable."
+        "--supersede", is_flag=True, help="Hide the older memory if only its value goes; undoable."
     ),
     click.option(
         "--unsure",

@@ -146,7 +146,8 @@ class Updates:
             return "Nothing was written."
         if self.hidden:
             return f"To see the older one again: undo {self.hidden}."
-        return f"To hide the older one: supersede. To take the new one back: undo {self.run}."
+        way = "supersede, and force where a note says why it stays"
+        return f"To hide the older one: {way}. To take the new one back: undo {self.run}."
 
     def to_json(self) -> dict[str, Json]:
         """Returns the answer in the form of `remember --json`."""

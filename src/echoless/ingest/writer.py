@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from echoless.blocking.candidates import open_vectors
 from echoless.core.errors import UsageError
 from echoless.core.groups import Group, Membership
-from echoless.core.model import Judged, Link, Memory, Vector, flipped, richer
+from echoless.core.model import Link, Memory, Vector, flipped, judged_as, richer
 from echoless.core.optional import lazy_module
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Settings
@@ -160,11 +160,9 @@ def _hide(
     Returns:
         Its run; empty where the plan was refused, with a note why.
     """
-    members = []
-    for old in olds:
-        verdict = old.verdict if new.id < old.memory.id else flipped(old.verdict)
-        a, b = sorted((new.id, old.memory.id))
-        members.append(Membership(old.memory.id, Judged(a, b, verdict)))
+    members = [
+        Membership(old.memory.id, judged_as(new.id, old.memory.id, old.verdict)) for old in olds
+    ]
     group = Group(new.id, tuple(sorted(members, key=lambda member: member.id)))
     memories = store.get([new.id, *(member.id for member in members)])
     plan = planning.make_plan(
