@@ -23,6 +23,10 @@ from echoless.matching.rules import (
 )
 
 EXAMPLES = {
+    "permission-differs": ("Never push without asking", "Push without asking"),
+    "denial-differs": ("It is unusable without a key", "No key is needed to use it"),
+    "bound-on-one-side": ("Releases need approval", "Releases need approval on Fridays"),
+    "other-person": ("Jan Ekdal fixed it", "Jana Ekdal fixed it"),
     "polarity-differs": ("The door is open", "The door is closed"),
     "identifier-differs": ("Ticket LS-204 is done", "Ticket LS-240 is done"),
     "path-differs": ("It is in src/a.py", "It is in src/b.py"),

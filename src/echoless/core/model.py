@@ -353,6 +353,10 @@ class DifferenceKind(StrEnum):
     UNIT = "unit"
     LANGUAGE = "language"
     DETAIL = "detail"
+    PERMISSION = "permission"
+    DENIAL = "denial"
+    BOUND = "bound"
+    PERSON = "person"
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,12 +51,17 @@ _NOUNS: Final[Mapping[DifferenceKind, str]] = MappingProxyType(
         DifferenceKind.UNIT: "another unit",
         DifferenceKind.LANGUAGE: "another language",
         DifferenceKind.DETAIL: "other words",
+        DifferenceKind.PERMISSION: "another permission",
+        DifferenceKind.DENIAL: "another denial",
+        DifferenceKind.BOUND: "a bound that one of them has alone",
+        DifferenceKind.PERSON: "another person",
     }
 )
 _NOUNS_BY_RULE: Final[Mapping[str, str]] = MappingProxyType(
     {
         "captured-at-other-times": "noted at another time",
         "capitals-differ": "other capitals",
+        "other-words-in-one-frame": "other words in one long frame",
         "near-forms": "a word that may be a name",
         "near-words": "a word that may be a name",
         "hidden-characters": "characters that nobody sees",

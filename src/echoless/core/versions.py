@@ -32,7 +32,7 @@ class Stage(NamedTuple):
 
 
 STAGES: Final[dict[StageName, Stage]] = {
-    "matching": Stage(14),
+    "matching": Stage(15),
     "noise": Stage(4, ("matching",)),
     "blocking": Stage(4),
     "audit": Stage(21, ("matching", "noise", "blocking")),

@@ -18,6 +18,7 @@ anything else ........................................... Sibling, Related or Di
 
 from __future__ import annotations
 
+import re
 import sys
 from bisect import bisect_left
 from collections import Counter, deque
@@ -25,12 +26,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from rapidfuzz.distance import Levenshtein
+
 from echoless.core.model import (
     IN_OTHER_WORDS,
     Contradiction,
     Distinct,
     Duplicate,
     Evidence,
+    Memory,
     Pair,
     Related,
     Sibling,
@@ -111,6 +115,16 @@ SURE_OF_ROLES: Final = 0.85
 `merge` to here 6 of 10 such pairs about persons are the same, and 1 of 9 observations read."""
 _ALIKE: Final = 0.5
 """Share of letters in common from which a pair that the rules call a sibling stays one."""
+_FRAME_WORDS: Final = 30
+"""Words of the shorter text from which what differs in it is judged by itself too, inclusive."""
+_FRAME_CHANGED: Final = 0.4
+"""Share of the words that may differ for two texts to have one frame, inclusive."""
+_GAP: Final = 2
+"""Words in common between two differences up to which they are one stretch, inclusive."""
+_SLOT_WORDS: Final = 2
+"""Content words on each side from which a stretch may be another topic; one, where it recurs."""
+_SPOKEN: Final = re.compile(r"\w+")
+_CONTENT: Final = re.compile(r"[^\W\d_]{4,}")
 Progress = Callable[[int, int], None]
 
 
@@ -355,7 +369,9 @@ class LearnedJudge:
         agreed = merges(verdict) or richer(verdict) is not None
         supported = agreed or max(scores.a_holds_b, scores.b_holds_a) >= _LEAST_HELD
         if conflict < DOUBTED and supported and not barred and same >= self.merge_from(pair):
-            return with_status(pair, _merged(verdict, evidence, scores))
+            if merges(verdict) or all(self._same(*slot) for slot in _slots(pair)):
+                return with_status(pair, _merged(verdict, evidence, scores))
+            return Unsure(replace(evidence, rule="other-words-in-one-frame"))
         low = conflict <= same or conflict < min(self.decision.alarm, NEWER_VALUE)  # reads no text
         if not low and conflict >= self.alarm_from(pair, verdict):
             sure, changed = conflict >= SURE_OF_CONFLICT, tells_change(pair)
@@ -374,6 +390,16 @@ class LearnedJudge:
             return Unsure(evidence)
         return self._unlike(verdict, plain)
 
+    def _same(self, one: str, other: str) -> bool:
+        """Returns whether two stretches that differ in one frame say the same by themselves."""
+        pair = Pair(Memory(id="a", content=one), Memory(id="b", content=other), {"frame": 1.0})
+        verdict = self.rules.judge(pair)
+        if merges(verdict):
+            return True
+        scores = self.scorer.score([(one, other)], self._tally)[0]
+        plain = rule_features(one, other, verdict)
+        return scores is not None and merges(self.decide(pair, verdict, plain, scores))
+
     def _unlike(self, verdict: Verdict, plain: dict[str, float]) -> Verdict:
         """Returns the verdict on texts that say neither the same nor the opposite."""
         evidence = verdict.evidence
@@ -384,6 +410,33 @@ class LearnedJudge:
         if plain["words"] >= TOPIC:
             return Related(replace(evidence, rule="same-topic"))
         return Distinct(replace(evidence, rule="little-in-common"))
+
+
+def _slots(pair: Pair) -> list[tuple[str, str]]:
+    """Returns the stretches of words that two long texts in one frame have in each other's place.
+
+    A long frame outvotes what differs in it, so the stretches are judged by themselves too.
+    """
+    one, other = (_SPOKEN.findall(memory.content.casefold()) for memory in (pair.a, pair.b))
+    least = min(len(one), len(other))
+    if least < _FRAME_WORDS:
+        return []
+    changed = [each for each in Levenshtein.opcodes(one, other) if each.tag != "equal"]
+    spans = (max(c.src_end - c.src_start, c.dest_end - c.dest_start) for c in changed)
+    if sum(spans) > _FRAME_CHANGED * least:
+        return []
+    joined: list[list[int]] = []
+    for each in changed:
+        if joined and each.src_start - joined[-1][1] <= _GAP:
+            joined[-1][1::2] = each.src_end, each.dest_end
+        else:
+            joined.append([each.src_start, each.src_end, each.dest_start, each.dest_end])
+    slots = Counter((" ".join(one[a:b]), " ".join(other[c:d])) for a, b, c, d in joined)
+    return [
+        slot
+        for slot, times in slots.items()
+        if all(len(_CONTENT.findall(side)) >= (_SLOT_WORDS if times == 1 else 1) for side in slot)
+    ]
 
 
 def _part(verdict: Verdict, letters: float) -> int:

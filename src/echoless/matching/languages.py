@@ -42,9 +42,9 @@ _ENDINGS_DE: Final = ("innen", "ern", "en", "er", "em", "es", "e", "n", "s")
 _LEAST: Final = {"en": 4, "de": 4, "ja": 2}
 """Letters a word needs before a negating prefix: `un` + `it` is no opposite of `it`."""
 
-_PIECES: Final = "matching/pair_model/weights/pieces.json"
+PIECES: Final = "matching/pair_model/weights/pieces.json"
 """Pieces of words with how common they are; one that begins a word has `\u2581` in front."""
-_WHOLE: Final = lazy_pattern(r'(?<=")\u2581([^"\\]*)(?=",)')
+WHOLE_PIECE: Final = lazy_pattern(r'(?<=")\u2581([^"\\]*)(?=",)')
 
 Groups: TypeAlias = Mapping[str, str]
 Opposites: TypeAlias = Mapping[str, frozenset[str]]
@@ -304,7 +304,7 @@ def _ordinary(lex: Lexicon) -> frozenset[str]:
     """Returns words of a lexicon with their stems, and those the pair model has whole."""
     words = {*lex.antonyms, *lex.synonyms, *lex.stage}.union(*lex.sets.values())
     # read as text: as JSON it takes a third of a second
-    pieces = _WHOLE.findall(shipped_text(_PIECES))
+    pieces = WHOLE_PIECE.findall(shipped_text(PIECES))
     plain = [piece.casefold() for piece in pieces if piece.isascii()]
     marked = "\n".join(piece for piece in pieces if not piece.isascii())
     stems = (stem(word, lex.language) for word in words)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from echoless.core.model import Difference, DifferenceKind, Memory, Verdict, later
+from echoless.matching import bounds
 from echoless.matching.comparison import Comparison
 from echoless.matching.facts import facts_of
 from echoless.matching.languages import relations_of
@@ -54,6 +55,8 @@ def _unlike(texts: Comparison, differences: Sequence[Difference]) -> str:
         return "the newer one tells of a plan"
     if a.stage == b.stage == _DONE and not b.update:
         return "both tell of what was done"
+    if (end := bounds.passing(b)) and not bounds.passing(a):
+        return f"only the newer one holds for a while: {end}"
     opposed = {word for each in differences if each.a for word in each.b}
     kinds = _NARROWING if b.update else {*_NARROWING, Kind.NAME, Kind.IDENTIFIER, Kind.PATH}
     own = [t.text for t in texts.only_b if t.kind in kinds and t.text not in opposed]

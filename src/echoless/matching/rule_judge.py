@@ -47,6 +47,7 @@ from echoless.core.model import (
     richer,
 )
 from echoless.core.versions import edition
+from echoless.matching import bindings
 from echoless.matching.comparison import Comparison, compare
 from echoless.matching.facts import Facts, anchored, day_of, facts_of
 from echoless.matching.fields import Status, fields_of
@@ -58,6 +59,7 @@ SETTLED: Final = frozenset(
     {
         "same-text",
         "same-text-after-normalising",
+        "permission-differs",
         "status-changed",
         "status-told-once",
         "struck-out",
@@ -152,6 +154,9 @@ def _judged(pair: Pair) -> Verdict:
     comparison = compare(a, b)
     fired = findings(comparison)
     differences = [each.difference for each in fired]
+    binding = next((each for each in fired if each.rule.kind in bindings.KINDS), None)
+    if binding is not None:
+        return _bound(pair, comparison, binding, fired)
     if not comparison.only_a and not comparison.only_b:
         held = next((each for each in fired if each.rule.force >= Force.HOLDS), None)
         if held is not None:
@@ -162,6 +167,25 @@ def _judged(pair: Pair) -> Verdict:
     if comparison.superset is not None:
         return Unsure(_evidence(pair, ADDS, *differences))
     return _apart(pair, comparison, fired)
+
+
+def _bound(
+    pair: Pair, comparison: Comparison, binding: Finding, fired: Sequence[Finding]
+) -> Verdict:
+    """Returns the verdict on two texts of which one binds what the other does not."""
+    first = (binding, *(each for each in fired if each is not binding))
+    differences = [each.difference for each in first]
+    if bindings.opposed(comparison, binding.rule.kind):
+        opposed = _evidence(pair, "permission-differs", *differences, veto=True)
+        newer = newer_of(pair)
+        return Contradiction(opposed) if newer is None else Update(opposed, newer)
+    if binding.rule.kind is DifferenceKind.DENIAL and first[1:]:
+        made = _apart(pair, comparison, (*first[1:], binding))
+        if isinstance(made, Update | Contradiction):
+            return made
+    if fuzz.token_set_ratio(*_sentences(pair), score_cutoff=100 * TOPIC):
+        return Unsure(_evidence(pair, binding.rule.name, *differences))
+    return Distinct(_evidence(pair, "little-in-common", *differences))
 
 
 def _evidence(pair: Pair, rule: str, *differences: Difference, veto: bool = False) -> Evidence:

@@ -20,10 +20,12 @@ from rapidfuzz.distance import OSA
 
 from echoless.core.expressions import lazy_pattern
 from echoless.core.model import Difference, DifferenceKind, Evidence
+from echoless.matching import bindings, bounds
 from echoless.matching.comparison import Comparison
 from echoless.matching.facts import Facts, remembered
 from echoless.matching.facts.surface import capitals, has_case, past, signs, small_words, words
 from echoless.matching.languages import Lexicon, fold
+from echoless.matching.persons import other_person
 from echoless.matching.values.patterns import MARKS
 from echoless.matching.values.tokens import Kind, Number, Token, Value
 
@@ -52,6 +54,8 @@ class Rule(NamedTuple):
             tokens of its kind that only one text has.
         between: Whether the rule reads the signs between words: only if neither text has an extra
             word.
+        everywhere: Whether the rule reads both: what two forms of one name have apart, the stems of
+            words do not tell.
         languages: Languages of the rule, one of which a text must have; empty for all.
     """
 
@@ -60,11 +64,13 @@ class Rule(NamedTuple):
     force: Force
     find: Callable[[Comparison], Difference | None] | None = None
     between: bool = False
+    everywhere: bool = False
     languages: frozenset[str] = frozenset()
 
     def reads(self, texts: Comparison) -> bool:
         """Checks whether the rule has anything to say of two texts, by place and language."""
-        if self.between != (not texts.only_a and not texts.only_b):
+        words_left = bool(texts.only_a or texts.only_b)
+        if not self.everywhere and self.between == words_left:
             return False
         return not self.languages or not self.languages.isdisjoint(
             (texts.a.language, texts.b.language)
@@ -292,6 +298,10 @@ def _between(
 
 
 RULES: Final[tuple[Rule, ...]] = (
+    Rule("permission-differs", DifferenceKind.PERMISSION, Force.VETOES, bindings.permission),
+    Rule("denial-differs", DifferenceKind.DENIAL, Force.VETOES, bindings.denial),
+    Rule("bound-on-one-side", DifferenceKind.BOUND, Force.VETOES, bounds.bound),
+    Rule("other-person", DifferenceKind.PERSON, Force.VETOES, other_person, everywhere=True),
     Rule("polarity-differs", DifferenceKind.POLARITY, Force.IN_ONE_WORDING, _opposites),
     _values(DifferenceKind.IDENTIFIER),
     _values(DifferenceKind.PATH),
@@ -321,13 +331,17 @@ RULES: Final[tuple[Rule, ...]] = (
 
 _FIRST: Final = {rule.kind: rule.force for rule in reversed(RULES)}
 """What a difference of a kind forbids: as the first rule of that kind says."""
-VALUES: Final = frozenset(kind for kind, force in _FIRST.items() if force is Force.VETOES)
+VALUES: Final = frozenset(
+    kind for kind, force in _FIRST.items() if force is Force.VETOES and kind not in bindings.KINDS
+)
 """Kinds of difference that forbid every merge where both sides have one."""
 WORDED: Final = frozenset(kind for kind, force in _FIRST.items() if force is Force.IN_ONE_WORDING)
 """Kinds that forbid a merge in nearly one wording."""
 HOLDING: Final = frozenset(rule.name for rule in RULES if rule.between)
 """Rules of texts that leave no word over: what differs stands between the words."""
-FIRM: Final = frozenset(r.name for r in RULES if r.force is Force.VETOES and r.find)
+FIRM: Final = frozenset(
+    r.name for r in RULES if r.force is Force.VETOES and r.find and r.kind not in bindings.KINDS
+)
 """Rules that no model overrules, whatever kind of difference they tell; but see `SLIP`."""
 SPELLED_ALIKE: Final = frozenset({"near-words", "near-forms"})
 """Rules on one word that differs in a few letters: a name, or a slip of the pen."""
@@ -442,7 +456,8 @@ def forbidden(evidence: Evidence, letters: float) -> bool:
     # A denial or a duty on one side tells two texts apart; a value or a name has to stand on both.
     # Two denials of one thing (`none configured`, `not configured`) are the model's to compare.
     return any(
-        (d.kind in VALUES and d.a and d.b and not _one_place(d))
+        d.kind in bindings.KINDS
+        or (d.kind in VALUES and d.a and d.b and not _one_place(d))
         or (d.kind in WORDED and near and bool(d.a and d.b) not in _OPEN.get(d.kind, ()))
         for d in evidence.differences
     )

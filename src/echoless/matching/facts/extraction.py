@@ -18,10 +18,10 @@ from echoless.matching.facts.word_classes import Reader
 from echoless.matching.languages import Lexicon, fold, language_of, lexicon
 from echoless.matching.text_cache import ByText
 from echoless.matching.values.patterns import LINE
-from echoless.matching.values.relative_dates import anchored_tokens, is_relative
+from echoless.matching.values.relative_dates import anchored_tokens, days_elsewhere, is_relative
 from echoless.matching.values.scanner import scan
 from echoless.matching.values.spelled import spell
-from echoless.matching.values.tokens import Token, Value, Weekday, Year
+from echoless.matching.values.tokens import Kind, Token, Value, Weekday, Year
 
 MAX_LENGTH: Final = 20_000
 """Characters looked at. What is longer is capped and never merged unless the texts are equal."""
@@ -110,7 +110,7 @@ def remembered(read: Callable[[Facts], _T]) -> Callable[[Facts], _T]:
 
 @remembered
 def _is_relative(facts: Facts) -> bool:
-    return is_relative(facts.tokens, facts.language)
+    return is_relative(facts.tokens, facts.language) or bool(days_elsewhere(facts.body, _EPOCH))
 
 
 @ByText
@@ -191,6 +191,9 @@ def anchored(facts: Facts, created_at: str | None, *, beside: Facts | None = Non
     tokens = anchored_tokens(
         facts.tokens, facts.language, day, year=Year in said, weekday=Weekday in said
     )
+    if tokens == facts.tokens:
+        told = enumerate(days_elsewhere(facts.body, day), len(tokens))
+        tokens += tuple(Token(Kind.DATE, value, text, place=place) for place, (text, value) in told)
     if tokens == facts.tokens:
         return facts
     return replace(facts, tokens=tokens, counts=_counts(tokens), derived={})

@@ -6,6 +6,7 @@ to some and of the next to others. Such a day equals only another that is open i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -115,6 +116,46 @@ def anchored_tokens(
         token if token.place == place else token._replace(place=place)
         for place, token in enumerate(out)
     )
+
+
+_UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3"
+"""Scripts in which a word may begin and end anywhere: Thai to Khmer, Japanese, Han, Hangul."""
+
+
+@cache
+def _elsewhere() -> tuple[re.Pattern[str], Mapping[str, tuple[str, int]]]:
+    """Returns a pattern of the phrases of all languages of CLDR, and what each of them means."""
+    raw = shipped_json("matching/lexicon/relative_days.json")
+    meant = {
+        phrase: (span, int(shift))
+        for span, shifts in raw.items()
+        for shift, phrases in shifts.items()
+        for phrase in phrases
+    }
+    longest = "|".join(re.escape(each) for each in sorted(meant, key=lambda p: (-len(p), p)))
+    inside = f"(?:(?<![^\\W{_UNSPACED}])|(?<=[{_UNSPACED}]))"
+    return re.compile(f"{inside}(?:{longest})(?:(?!\\w)|(?<=[{_UNSPACED}]))"), meant
+
+
+def days_elsewhere(body: str, day: date) -> list[tuple[str, Value]]:
+    """Returns the relative days of a text in any language of CLDR, each with the day it means.
+
+    Args:
+        body: The text; of its languages, those that `anchored_tokens` reads word by word are here
+            too.
+        day: When it was written.
+    """
+    pattern, meant = _elsewhere()
+    found: list[tuple[str, Value]] = []
+    for match in pattern.finditer(fold(body, "en")):
+        span, shift = meant[match.group()]
+        then = _shifted(day, shift * (7 if span == "week" else 1))
+        if span in {"month", "year"}:
+            found += [(match.group(), value) for value in _month_or_year(day, span, shift)]
+        elif then is not None:
+            value = _week(then) if span == "week" else Day(then.month, then.day)
+            found.append((match.group(), value))
+    return found
 
 
 def is_relative(tokens: tuple[Token, ...], language: str) -> bool:
