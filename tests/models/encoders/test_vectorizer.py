@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from echoless.blocking.vector_join.planner import similar_pairs
+from echoless.blocking.vector_join.self_join import similar_pairs
 from echoless.core.errors import EncoderError
 from echoless.core.model import Memory, Vector
 from echoless.core.run_notes import Tally

@@ -27,7 +27,6 @@ from echoless.core.model import digest
 from echoless.core.overlaps import Overlap, SharedPassage
 from echoless.core.own_folders import cache_folder
 from echoless.core.run_notes import Progress, Tally
-from echoless.core.runtime import compiled
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.core.versions import edition
 from echoless.matching.pair_model.network import learned
@@ -259,7 +258,6 @@ def rules_of(settings: Settings) -> str:
         settings.digest,
         None if vectors is None else vectors.basis,
         own_digest(),
-        compiled(),
         learned(),
     )
     return repr(parts)
