@@ -36,7 +36,7 @@ from echoless.core.profiles import DetectorUse, Profile
 from echoless.core.run_notes import Tally
 from echoless.core.versions import edition
 from echoless.models.encoders.base import Vectoriser
-from echoless.models.encoders.calibration import operating_point
+from echoless.models.encoders.operating_points import operating_point
 
 FILE_NAME: Final = "looks.sqlite3"
 

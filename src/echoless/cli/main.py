@@ -72,7 +72,6 @@ FAMILIES: Final[Families] = {
         "encoders": ("catalogue", "Sources of vectors, and which are usable here."),
         "profiles": ("catalogue", "Ways of deduplicating."),
         "schema": ("catalogue", "JSON Schemas of what commands print with --json."),
-        "calibrate": ("calibration", "Learn what an encoder's cosines mean, from your answers."),
         "demo": ("catalogue", "The whole road on 1,200 sample memories, undone at the end."),
         "completion": ("catalogue", "Shell completion for bash, zsh or fish."),
     },

@@ -26,7 +26,7 @@ from echoless.core.model import Candidate, Memory, candidate
 from echoless.core.optional import lazy_module
 from echoless.core.run_notes import Tally
 from echoless.models.encoders.base import Matrix
-from echoless.models.encoders.calibration import DEFAULT_OPERATING_POINT
+from echoless.models.encoders.operating_points import DEFAULT_OPERATING_POINT
 
 if TYPE_CHECKING:  # they bring in numpy
     import numpy as np
