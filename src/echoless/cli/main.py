@@ -39,7 +39,6 @@ FAMILIES: Final[Families] = {
     "Serve": {
         "mcp": ("server", "Serve a store to agents over the Model Context Protocol."),
         "claude-hook": ("claude_hook", "Answer a hook of Claude Code: what its memory repeats."),
-        "trust": ("trust", "Trust the settings file of a folder, having seen what it does."),
     },
     "Go back": {
         "undo": ("execution", "Take a run back: every record as it was."),

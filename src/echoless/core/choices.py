@@ -173,7 +173,7 @@ class Setting:
         )
 
     def is_obeyed(self, value: Json) -> bool:
-        """Returns whether a value counts from any file, trusted or not."""
+        """Returns whether a value counts from the file of any folder."""
         if self.harmless:
             return True
         values = value if isinstance(value, list) else [value]
