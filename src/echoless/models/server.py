@@ -131,8 +131,8 @@ class ProviderServer:
         if self._address.mark != NO_KEY:
             return self.provider.key
         return (
-            f"whether it needs a key: {self.provider.key} was not sent there, as the address came "
-            f"from a file or ends with #{NO_KEY}"
+            f"whether it needs a key: {self.provider.key} was not sent there, as the address ends "
+            f"with #{NO_KEY}"
         )
 
     def announce(self) -> None:
