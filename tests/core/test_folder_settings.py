@@ -105,11 +105,6 @@ def test_a_stranger_s_file_sends_nothing_and_the_refusal_says_where_the_setting_
         'detector = ["lexical", "of-a-plug-in"]',
         "questions = 100000",
         "workers = 64",
-        "most_cost = 1e9",
-        "price_in = 0",
-        "price_out = 0",
-        "requests_a_minute = 9999",
-        "tokens_a_minute = 9999999",
         "timeout = 1e6",
     ],
 )

@@ -90,8 +90,6 @@ class Settings:
         del data["cache"], data["limits"]
         if not self.thorough:
             del data["thorough"]  # as before there was a choice, so that digests stay
-        if self.limits.most_cost is not None:  # how fast it goes, and at which price, is no result
-            data["most_cost"] = self.limits.most_cost
         if self.locale == LOCALES[0]:
             del data["locale"]
         return digest({**data, "text": TEXT_VERSION})

@@ -444,20 +444,16 @@ def test_how_a_model_is_asked_is_a_setting_and_only_what_changes_results_is_in_t
     plain = resolve(Choices())
     assert plain.limits == Limits()
     monkeypatch.setenv("ECHOLESS_CONFIG_DIR", str(tmp_path))
-    (tmp_path / "echoless.toml").write_text("workers = 2\nprice_in = 1\nprice_out = 4.5\n")
-    environment = {"ECHOLESS_REQUESTS_A_MINUTE": "30", "ECHOLESS_TIMEOUT": "2.5"}
+    (tmp_path / "echoless.toml").write_text("workers = 2\n")
+    environment = {"ECHOLESS_TIMEOUT": "2.5"}
     chosen = resolve(layered(Choices(workers=3), folder=tmp_path, environment=environment))
-    assert chosen.limits == Limits(
-        workers=3, requests_a_minute=30, price_in=1, price_out=4.5, timeout=2.5
-    )
+    assert chosen.limits == Limits(workers=3, timeout=2.5)
     assert chosen.digest == plain.digest
-    dear = resolve(Choices(price_in=1, price_out=1, most_cost=2.0))
-    assert dear.digest != plain.digest
     assert resolve(Choices(locale="ja")).digest != plain.digest
     with pytest.raises(UsageError, match=r"Unknown locale 'fr'\. Known: en, de, ja"):
         resolve(Choices(locale="fr"))
-    with pytest.raises(UsageError, match="ECHOLESS_PRICE_IN must be a number, not 'much'"):
-        resolve(layered(Choices(), folder=tmp_path, environment={"ECHOLESS_PRICE_IN": "much"}))
+    with pytest.raises(UsageError, match="ECHOLESS_TIMEOUT must be a number, not 'much'"):
+        resolve(layered(Choices(), folder=tmp_path, environment={"ECHOLESS_TIMEOUT": "much"}))
 
 
 def test_the_verifier_is_asked_in_the_language_of_the_settings(server: ModelServer) -> None:
