@@ -66,16 +66,6 @@ def echoless(*arguments: str, environment: dict[str, str] | None = None) -> Cost
     )
 
 
-def compiled_in(folder: Path) -> dict[str, str]:
-    """An environment in which what is compiled lies in a folder that several caches share.
-
-    A first run of 100,000 memories spends a third of its processor time on compiling, which later
-    runs on the machine do not: what is compared with a first run would look cheaper than it is.
-    """
-    folder.mkdir(mode=0o700, exist_ok=True)
-    return {"NUMBA_CACHE_DIR": str(folder)}
-
-
 def keep(name: str, title: str, command: str, body: str) -> None:
     """Print a result and write it to `benchmarks/results/NAME.md` with command, date and commit."""
     text = f"# {title}\n\n```\n{command}\n```\n\n{origin()}\n\n{body.strip()}\n"

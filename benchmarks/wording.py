@@ -26,7 +26,6 @@ from benchmarks.measure import keep
 from echoless.blocking.detector import Gate
 from echoless.blocking.detectors.lexical import DEFAULT_THRESHOLD
 from echoless.blocking.text_join.approximate_tfidf_join import WordingJoin
-from echoless.blocking.text_join.shingling import load_for
 from echoless.blocking.text_join.tfidf_join import cosines_of_pairs
 from echoless.blocking.text_join.tfidf_rows import TermRows, rows_and_clues
 
@@ -43,7 +42,6 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=100_000)
     asked = parser.parse_args()
     texts, clusters = _store(asked.data, asked.size)
-    load_for(len(texts), texts)
     rows, clues = rows_and_clues(texts, 3)
     join = WordingJoin(rows, clues, Gate(DEFAULT_THRESHOLD), PARTNERS)
     pairs = {

@@ -1,7 +1,7 @@
 """Counts the work of six commands, exactly: `python -m benchmarks.work [--check | --lower]`.
 
 Seconds hang on the machine and on who else uses it; counts do not. Each command runs in a process
-of its own, without compiled kernels, on one thread. `work.toml` holds one number for each count,
+of its own, on one thread. `work.toml` holds one number for each count,
 and a number may only fall (`benchmarks.budgets`). What counts:
 
 - memories made: records read, and copies of memories;
@@ -189,7 +189,7 @@ def _run(folder: Path, words: Sequence[str]) -> dict[str, int]:
     own = {name: value for name, value in os.environ.items() if not name.startswith("ECHOLESS_")}
     for kind in ("CACHE", "CONFIG", "DATA"):
         own[f"ECHOLESS_{kind}_DIR"] = str(folder / kind.lower())
-    own |= {"ECHOLESS_COMPILED": "0", "ECHOLESS_THREADS": "1", "PYTHONHASHSEED": "0"}
+    own |= {"ECHOLESS_THREADS": "1", "PYTHONHASHSEED": "0"}
     own["PYTHONPATH"] = os.pathsep.join((str(SOURCE), str(SOURCE.parent)))
     program = "import sys; from pathlib import Path; from benchmarks.work import _count; "
     program += "_count(Path(sys.argv[1]), sys.argv[2:])"

@@ -261,8 +261,12 @@ def _roff(text: str) -> str:
 
 
 def settings_table() -> str:
-    """The table of all shared settings: key, variable, flag, and what a file may say untrusted."""
-    lines = ["", "| key in the file | environment | flag | without trust |", "|---|---|---|---|"]
+    """The table of all shared settings: key, variable, flag, place in a folder's file."""
+    lines = [
+        "",
+        "| key in the file | environment | flag | in a folder's file |",
+        "|---|---|---|---|",
+    ]
     lines += [_setting_row(each) for each in SETTINGS.values()]
     return "\n".join((*lines, ""))
 

@@ -66,12 +66,11 @@ def taken(place: Path) -> dict[str, bytes]:
 
 @contextmanager
 def inside(place: Path, target: Target) -> Iterator[None]:
-    """The current folder, with caches, calibrations and a home of its own."""
+    """The current folder, with caches and a home of its own."""
     here, before = Path.cwd(), dict(os.environ)
     os.chdir(place)
     os.environ.update(
         ECHOLESS_CACHE_DIR=str(place / "cache"),
-        ECHOLESS_DATA_DIR=str(place / "data"),
         HOME=str(place / "home"),
         **(target.environment or {}),
     )

@@ -144,47 +144,6 @@ _CACHE_DOORS: Final = (
 )
 
 
-# ------------------------------------------------------------------ calibrations
-
-
-def _make_calibration(_place: Path) -> None:
-    _make_answers(_place)
-    run("calibrate", "m.jsonl", "--encoder", "use", "--answers", "answers.jsonl")
-    run("audit", "m.jsonl", "--encoder", "use")
-    run("similar", "m.jsonl", "tea", "--encoder", "use")
-
-
-def _make_answers(_place: Path) -> None:
-    _write_more_notes()
-    labelled = [
-        ("m-1", "m-3", True),
-        ("m-1", "m-4", False),
-        ("m-5", "m-6", True),
-        ("m-7", "m-9", False),
-    ]
-    lines = [json.dumps({"a": a, "b": b, "same": same}) for a, b, same in labelled]
-    Path("answers.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
-
-
-def _mutate_calibration(rng: Random, files: dict[str, bytes]) -> None:
-    if rng.random() < 0.5:
-        files["answers.jsonl"] = lines_of(json_or_bytes, "a", "b")(rng, files["answers.jsonl"])
-    for name in [name for name in files if name.startswith("data/")]:
-        files[name] = json_or_bytes(rng, files[name])
-
-
-_CALIBRATION_DOORS: Final = (
-    Door("audit", ("audit", "{store}", "--encoder", "use")),
-    Door("similar", ("similar", "{store}", "tea", "--encoder", "use")),
-    Door("encoders", ("encoders",)),
-    Door(
-        "calibrate",
-        ("calibrate", "{store}", "--encoder", "use", "--answers", "answers.jsonl"),
-        "writes",
-    ),
-)
-
-
 # ------------------------------------------------------------------ settings and maps
 
 
@@ -335,15 +294,6 @@ _IMPORT_DOORS: Final = tuple(
 FILES: Final = (
     Target("plan", 8, _make_plan, _mutate_plan, _PLAN_DOORS, "m.jsonl"),
     Target("cache", 8, _make_caches, _mutate_caches, _CACHE_DOORS, "m.jsonl", fresh=True, cases=1),
-    Target(
-        "calibration",
-        3,
-        _make_calibration,
-        _mutate_calibration,
-        _CALIBRATION_DOORS,
-        "m.jsonl",
-        cases=1,
-    ),
     Target("config", 8, _make_config, _mutate_config, _CONFIG_DOORS, "m.jsonl"),
     Target("map", 2, _make_map, _mutate_map, _MAP_DOORS, "m.jsonl"),
     Target("pairs", 8, _make_pairs, _mutate_pairs, _PAIR_DOORS),

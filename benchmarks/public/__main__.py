@@ -37,7 +37,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.measure import RESULTS, commit, compiled_in, source, versions
+from benchmarks.measure import RESULTS, commit, source, versions
 from benchmarks.public import corpora, page, tasks
 from benchmarks.public.corpora import BadCorpus, Memories
 from benchmarks.public.tasks import Figures, WrongAnswer
@@ -166,10 +166,7 @@ def _answer(tool: str, memories: Memories, at: Opening, minutes: float | None) -
     with tempfile.TemporaryDirectory() as folder:
         given = Path(folder) / "memories.json"
         given.write_text(json.dumps(asdict(memories)), "utf-8")
-        environment = {
-            "ECHOLESS_CACHE_DIR": f"{folder}/cache",
-            **compiled_in(Path(tempfile.gettempdir()) / "echoless-benchmark-compiled"),
-        }
+        environment = {"ECHOLESS_CACHE_DIR": f"{folder}/cache"}
         more = (str(given), str(at.cache), at.weights, json.dumps(at.count))
         return child("benchmarks.public", tool, *more, environment=environment, minutes=minutes)
 

@@ -174,7 +174,6 @@ def _live(folder: Path, said: Path, start: Start, ready: Pipe, go: Pipe) -> NoRe
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
         os.environ["ECHOLESS_CACHE_DIR"] = str(said / "cache")
-        os.environ["ECHOLESS_DATA_DIR"] = str(said / "data")
         os.write(ready[1], b".")
         (zero,) = struct.unpack("d", os.read(go[0], 8))
         time.sleep(max(0.0, zero + start.wait - time.monotonic()))

@@ -38,7 +38,6 @@ from benchmarks.speed.side_by_side import Line, numbers, table
 from echoless.blocking.detector import Gate
 from echoless.blocking.relational.large_joins import LargeJoins
 from echoless.blocking.text_join.approximate_tfidf_join import WordingJoin
-from echoless.blocking.text_join.shingling import load_for
 from echoless.blocking.text_join.tfidf_rows import rows_and_clues
 from echoless.blocking.top_k import together
 
@@ -217,7 +216,6 @@ def _measured(options: argparse.Namespace) -> Line:
 
 def _texts(path: Path, most: int, joins: LargeJoins | None) -> tuple[Any, Any, Any]:
     gate, count = Gate(WORDING), path.stat().st_size // 100
-    load_for(count, ())
     with path.open(encoding="utf-8") as lines:
         texts = (line.rstrip("\n") for line in lines)
         if joins is None:

@@ -7,7 +7,7 @@ from importlib import import_module
 
 NAMES = (
     "join", "dense", "road", "incremental", "first_audit", "peers", "spilled",
-    "compiling", "against", "distinct",
+    "against", "distinct",
 )  # fmt: skip
 
 

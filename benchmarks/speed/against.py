@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.data import stream
-from benchmarks.measure import compiled_in, echoless, keep
+from benchmarks.measure import echoless, keep
 from benchmarks.speed.filling import fill
 from benchmarks.speed.road import OPTIONS
 
@@ -50,18 +50,11 @@ def _compared(size: int, before: Path, runs: int) -> dict[str, tuple[float, floa
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "store.db"
         fill(store, stream(size), 384)
-        environments = {
-            source: {**compiled_in(Path(folder) / f"kernels-{at}"), "PYTHONPATH": str(source)}
-            for at, source in enumerate((before, HERE))
-        }
-        for environment in environments.values():  # compiles once, and is not counted
-            unmeasured = {**environment, "ECHOLESS_CACHE_DIR": folder}
-            echoless("audit", str(store), *OPTIONS, environment=unmeasured)
         spent: dict[tuple[str, Path], list[float]] = {}
         for run in range(runs):
             for source in (before, HERE) if run % 2 else (HERE, before):
                 with tempfile.TemporaryDirectory() as cache:
-                    environment = {**environments[source], "ECHOLESS_CACHE_DIR": cache}
+                    environment = {"PYTHONPATH": str(source), "ECHOLESS_CACHE_DIR": cache}
                     for name, command in COMMANDS.items():
                         cost = echoless(command, str(store), *OPTIONS, environment=environment)
                         spent.setdefault((name, source), []).append(cost.cpu)

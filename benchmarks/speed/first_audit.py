@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.data import stream
-from benchmarks.measure import Cost, compiled_in, echoless, run
+from benchmarks.measure import Cost, echoless, run
 from benchmarks.speed.peer_truth import build, never_seen, real_notes
 from benchmarks.speed.peers import PEERS, ROOT, records
 from benchmarks.speed.side_by_side import Line, numbers, store, table
@@ -78,14 +78,13 @@ def _of_size(size: int, options: argparse.Namespace) -> Iterator[Line]:
     truth = build(size, {**never_seen(), **real_notes(options.data)})
     texts = {"planted": truth.texts, "real": _sentences(size)}
     with tempfile.TemporaryDirectory() as folder:
-        compiled = compiled_in(Path(folder) / "kernels")
         for name, some in texts.items():
             if len(some) < size:
                 print(f"{name}: {len(some)} sentences only", file=sys.stderr)
                 continue
             path = Path(folder) / f"{name}.jsonl"
             path.write_text(records(some), "utf-8")
-            for line in _in_turns(path, options, compiled, 1 if size > LARGE else options.rounds):
+            for line in _in_turns(path, options, 1 if size > LARGE else options.rounds):
                 yield {"n": size, "store": name, **line}
 
 
@@ -98,21 +97,17 @@ def _of_namespaces(count: int, options: argparse.Namespace) -> Iterator[Line]:
                 for memory in stream(IN_ONE, seed=user):
                     record = {"id": f"{user}-{memory.id}", "content": memory.content}
                     file.write(json.dumps({**record, "namespace": f"user-{user}"}) + "\n")
-        for line in _in_turns(path, options, compiled_in(Path(folder) / "kernels"), 1):
+        for line in _in_turns(path, options, 1):
             yield {"n": count * IN_ONE, "store": f"{count:,} namespaces", **line}
 
 
-def _in_turns(
-    path: Path, options: argparse.Namespace, compiled: dict[str, str], rounds: int
-) -> list[Line]:
+def _in_turns(path: Path, options: argparse.Namespace, rounds: int) -> list[Line]:
     """The medians of each method, by step."""
     costs: dict[tuple[str, str], list[tuple[Cost, int]]] = defaultdict(list)
     wanted = options.only.split(",")
     for _ in range(rounds):
         for method in wanted:
-            audits = (
-                _audits(path, method, compiled) if method in OWN else _peer(path, method, options)
-            )
+            audits = _audits(path, method) if method in OWN else _peer(path, method, options)
             for step, cost, behind in audits:
                 print(path.stem, method, step, round(cost.cpu, 2), behind, file=sys.stderr)
                 costs[method, step].append((cost, behind))
@@ -130,12 +125,12 @@ def _in_turns(
     ]
 
 
-def _audits(path: Path, encoder: str, compiled: dict[str, str]) -> Iterator[tuple[str, Cost, int]]:
+def _audits(path: Path, encoder: str) -> Iterator[tuple[str, Cost, int]]:
     """The three audits of a copy of a store."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "memories.jsonl"
         copy.write_bytes(path.read_bytes())
-        environment = {**compiled, "ECHOLESS_CACHE_DIR": f"{folder}/cache"}
+        environment = {"ECHOLESS_CACHE_DIR": f"{folder}/cache"}
         for step in ("first", "unchanged", "1 % changed"):
             if step == "1 % changed":
                 _change(copy)

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from benchmarks.data import memories
-from benchmarks.measure import RESULTS, Cost, compiled_in, echoless, keep, run
+from benchmarks.measure import RESULTS, Cost, echoless, keep, run
 from echoless import Memory, find, open_store, plan
 from echoless.core.garbage_collection import uncollected
 from echoless.core.json_codec import json_text
@@ -62,7 +62,6 @@ class Run(NamedTuple):
 
 FIRST: Final = "first"
 RUNS: Final = (
-    Run("first, compiling", "other", doors=(FIND,)),
     Run(FIRST, "kept"),
     Run("unchanged", "kept", agrees=True),
     Run(CHANGED, "kept"),
@@ -110,7 +109,6 @@ def _measured(
         path = Path(place) / "store.db"
         changed = max(1, round(size * share))
         _fill(path, list(_of_many(size)) if many else memories(size), dims)
-        kernels = compiled_in(Path(place) / "kernels")
         first, results = dict[str, float](), dict[str, list[object]]()
         for at in RUNS:
             if at.name == CHANGED:
@@ -118,7 +116,7 @@ def _measured(
                 _fill(path, list(records), dims)
             for door in at.doors:
                 caches = {"ECHOLESS_CACHE_DIR": f"{place}/{door.split()[0]}-{at.caches}"}
-                cost = _run(door, path, threshold, {**kernels, **caches})
+                cost = _run(door, path, threshold, caches)
                 said = _said(door, cost.output)
                 if at.name == FIRST:
                     first[door] = cost.cpu
@@ -277,8 +275,7 @@ def _body(lines: Sequence[dict[str, object]], share: float) -> str:
             "of many all of these belong to one namespace in a hundred. `audit`: the command with",
             "`--json`. `find and plan`: what `dedup` does, with verdicts, evidence and plan",
             "compared. Each door has caches of its own; the last run of each has empty ones, and",
-            "has to say the same. Whole processes, start-up included. `first, compiling`: before",
-            "all others, with what a machine compiles once; the first that counts comes after it.",
+            "has to say the same. Whole processes, start-up included.",
             "`share`: of the first's CPU time. Looks renewed: the detector was asked for what",
             "changed only.",
             "",

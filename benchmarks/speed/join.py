@@ -11,7 +11,7 @@
 Every method runs in a process of its own, one after the other, on vectors read from a file. What is
 timed is from vectors in memory to pairs in memory: import, reading and one join of 2,000 other
 vectors come before. Recall is the share of the pairs that the blocked product of numpy finds; above
-its patience, of those `echoless-exact` finds, which a product of a sample of rows with all is held
+its patience, of those `echoless` finds, which a product of a sample of rows with all is held
 against.
 """
 
@@ -33,7 +33,7 @@ from benchmarks.speed.joiners import METHODS, Pairs
 from benchmarks.speed.side_by_side import Line, child, numbers, peak_mb, store, table
 from benchmarks.speed.vectors import KINDS, SEED, write
 
-OURS = ("echoless", "echoless-exact")
+OURS = "echoless"
 BY_BLAS = ("numpy", "faiss-flat", "faiss-ivf")
 MODULE = "benchmarks.speed.join"
 
@@ -63,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--sizes", default="1000,10000,100000")
     parser.add_argument("--dims", type=int, default=384)
     parser.add_argument("--threshold", type=float, default=0.95)
-    parser.add_argument("--peers", default=",".join(name for name in METHODS if name not in OURS))
+    parser.add_argument("--peers", default=",".join(name for name in METHODS if name != OURS))
     parser.add_argument("--data", choices=KINDS, default="planted")
     parser.add_argument("--patience", type=float, default=900.0)
     parser.add_argument("--json", action="store_true")
@@ -82,22 +82,22 @@ def _size(size: int, peers: Sequence[str], options: Any, before: Sequence[Line])
         lines = [
             {"method": name, "n": size, "dims": shape[1], "threshold": options.threshold,
              "data": options.data, **_run(name, size, folder, options, before)}
-            for name in (*OURS, *peers)
+            for name in (OURS, *peers)
         ]  # fmt: skip
-        exact = "numpy" if (Path(folder) / "numpy.npy").exists() else "echoless-exact"
+        exact = "numpy" if (Path(folder) / "numpy.npy").exists() else OURS
         truth = _keys(np.load(Path(folder) / f"{exact}.npy"))
         for line in lines:
             file = Path(folder) / f"{line['method']}.npy"
             if file.exists():
                 line["recall"] = _recall(_keys(np.load(file)), truth)
-        lines[1]["recall_of_sample"] = _sampled(folder, options.threshold)
+        lines[0]["recall_of_sample"] = _sampled(folder, options.threshold)
     return lines
 
 
 def _run(name: str, size: int, folder: str, options: Any, before: Sequence[Line]) -> Line:
     nothing = dict.fromkeys(("wall_s", "cpu_s", "peak_mb", "pairs", "recall"))
     expected = _expected(name, size, before)
-    if name not in OURS and expected > options.patience:
+    if name != OURS and expected > options.patience:
         return {**nothing, "left_out": f"would take about {expected:,.0f} s"}
     environment = {"OPENBLAS_CORETYPE": _core()}
     line = child(
@@ -133,8 +133,6 @@ def _measured(options: Any) -> Line:
     rows = np.load(folder / "rows.npy")
     random = np.random.default_rng(SEED + 1).standard_normal((2_000, rows.shape[1]))
     warm = (random / np.linalg.norm(random, axis=1, keepdims=True)).astype(np.float32)
-    if options.method in OURS:
-        _load_kernels(rows, options.threshold, exact=options.method != "echoless")
     method(warm, options.threshold)
     begun = peak_mb()
     wall, cpu = time.perf_counter(), time.process_time()
@@ -148,30 +146,7 @@ def _measured(options: Any) -> Line:
         "over_data_mb": round(peak_mb() - begun, 1),
         "pairs": len(pairs),
         "blas": _blas(),
-        **(_way(rows, options) if options.method in OURS else {}),
     }
-
-
-def _load_kernels(rows: Any, threshold: float, *, exact: bool) -> None:
-    """What others have imported: the kernels, and those of the way that will be gone compiled."""
-    from echoless.blocking.vector_join.exact_join import Join, row_norms
-    from echoless.blocking.vector_join.planner import choose, similar_pairs
-    from echoless.core.runtime import compiled
-
-    if compiled():
-        import echoless.blocking.vector_join.bit_kernels  # noqa: F401
-
-    chosen = choose(Join(rows, row_norms(rows), threshold), exact=exact)
-    list(similar_pairs(rows[:2_000], threshold, choice=chosen))
-
-
-def _way(rows: Any, options: Any) -> Line:
-    from echoless.blocking.vector_join.exact_join import Join, row_norms
-    from echoless.blocking.vector_join.planner import choose
-
-    join = Join(rows, row_norms(rows), options.threshold)
-    chosen = choose(join, exact=options.method != "echoless")
-    return {"way": chosen.method, "expected_recall": round(chosen.expected_recall, 6)}
 
 
 def _blas() -> str:
@@ -196,12 +171,12 @@ def _recall(pairs: Pairs, truth: Pairs) -> float | None:
 
 
 def _sampled(folder: str, threshold: float, rows_in_sample: int = 500) -> float | None:
-    """Share of the pairs of some rows that the exact way found, by a product of their own."""
+    """Share of the pairs of some rows that echoless found, by a product of their own."""
     rows = np.load(Path(folder) / "rows.npy", mmap_mode="r")
-    pairs = _keys(np.load(Path(folder) / "echoless-exact.npy"))
+    pairs = _keys(np.load(Path(folder) / f"{OURS}.npy"))
     some = np.sort(np.unique(np.concatenate([
         np.linspace(0, len(rows) - 1, rows_in_sample // 2).astype(np.int64),
-        np.load(Path(folder) / "echoless-exact.npy")[: rows_in_sample // 2, 0],
+        np.load(Path(folder) / f"{OURS}.npy")[: rows_in_sample // 2, 0],
     ])))  # fmt: skip
     truth = []
     for start in range(0, len(rows), 8192):
@@ -224,21 +199,20 @@ def _short(line: Line) -> str:
 def _report(lines: Sequence[Line], options: Any) -> str:
     rows = []
     for line in lines:
-        ours = next(e for e in lines if e["method"] == "echoless" and e["n"] == line["n"])
-        exact = next(e for e in lines if e["method"] == "echoless-exact" and e["n"] == line["n"])
-        rows.append(_row(line, ours, exact))
+        ours = next(e for e in lines if e["method"] == OURS and e["n"] == line["n"])
+        rows.append(_row(line, ours))
     head = ("n", "dims", "method", "wall s", "cpu s", "peak MB", "pairs", "recall",
-            "times `echoless`", "times `echoless-exact`", "note")  # fmt: skip
+            "times `echoless`", "note")  # fmt: skip
     return (
         f"{__doc__.split('--json')[0].splitlines()[0]}\n\nData: {options.data}, threshold "
         f"{options.threshold}, {os.cpu_count()} cores.\n\n{table(head, rows)}"
     )
 
 
-def _row(line: Line, ours: Line, exact: Line) -> list[str]:
+def _row(line: Line, ours: Line) -> list[str]:
     lead = [f"{line['n']:,}", str(line["dims"]), line["method"]]
     if line.get("wall_s") is None:
-        return [*lead, *[""] * 7, line.get("left_out") or line.get("failed", "")]
+        return [*lead, *[""] * 6, line.get("left_out") or line.get("failed", "")]
     return [
         *lead,
         f"{line['wall_s']:.3f}",
@@ -247,9 +221,7 @@ def _row(line: Line, ours: Line, exact: Line) -> list[str]:
         f"{line['pairs']:,}",
         "" if line["recall"] is None else f"{line['recall']:.6f}",
         f"{line['wall_s'] / ours['wall_s']:.1f}",
-        f"{line['wall_s'] / exact['wall_s']:.1f}",
-        line.get("way", "")
-        or (line["blas"] if line["method"].startswith(("numpy", "faiss")) else ""),
+        line["blas"] if line["method"].startswith(("numpy", "faiss")) else "",
     ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,18 +17,9 @@ NEIGHBOURS = 20
 
 
 def echoless(rows: Rows, threshold: float) -> Pairs:
-    return _ours(rows, threshold, exact=False)
+    from echoless.blocking.vector_join.self_join import similar_pairs
 
-
-def echoless_exact(rows: Rows, threshold: float) -> Pairs:
-    return _ours(rows, threshold, exact=True)
-
-
-def _ours(rows: Rows, threshold: float, *, exact: bool) -> Pairs:
-    from echoless.blocking.vector_join.planner import choose, similar_pairs
-
-    way = partial(choose, exact=exact)
-    return _stacked([(i, j) for i, j, _ in similar_pairs(rows, threshold, choice=way)])
+    return _stacked([(i, j) for i, j, _ in similar_pairs(rows, threshold)])
 
 
 def product(rows: Rows, threshold: float) -> Pairs:
@@ -138,7 +128,6 @@ def _stacked(blocks: list[tuple[Pairs, Pairs]]) -> Pairs:
 
 METHODS: dict[str, Joiner] = {
     "echoless": echoless,
-    "echoless-exact": echoless_exact,
     "numpy": product,
     "faiss-flat": faiss_flat,
     "faiss-ivf": faiss_ivf,

@@ -3,9 +3,8 @@
 `python -m benchmarks.speed road --sizes 1000,10000,100000,1000000 [--dims 384]`
 
 Texts of about 20 words with a stored vector each, 30 % of them repetition. Each command is a
-process of its own; one more tells its stages. What a machine compiles once is compiled before, in
-an audit that is told apart. The exponent is fitted over the sizes: seconds grow as the number of
-memories to its power.
+process of its own; one more tells its stages. The exponent is fitted over the sizes: seconds grow
+as the number of memories to its power.
 """
 
 from __future__ import annotations
@@ -20,17 +19,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.data import stream
-from benchmarks.measure import RESULTS, Cost, compiled_in, echoless, keep, run
+from benchmarks.measure import RESULTS, Cost, echoless, keep, run
 from benchmarks.speed.drawing import stacked
 from benchmarks.speed.filling import fill
 from benchmarks.speed.stages import STAGES
 
 Row = Mapping[str, Any]
-Environment = dict[str, str]
 
 OPTIONS: Final = ("--json", "--encoder", "stored")
-COMPILED_AT: Final = 100_000
-"""Memories of the audit that compiles: more are compared by the same kernels, but for a few."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -41,12 +37,9 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--json", action="store_true", help="print lines of JSON only")
     chosen = parser.parse_args(argv)
     sizes = [int(size) for size in chosen.sizes.split(",")]
-    with tempfile.TemporaryDirectory() as folder:
-        kernels = compiled_in(Path(folder) / "kernels")
-        rows = [_compiling(min(COMPILED_AT, max(sizes)), chosen.dims, kernels)]
-        rows += [row for size in sizes for row in _at(size, chosen.dims, kernels)]
-        if chosen.encoder_size:
-            rows += _encoded(chosen.encoder_size, kernels)
+    rows = [row for size in sizes for row in _at(size, chosen.dims)]
+    if chosen.encoder_size:
+        rows += _encoded(chosen.encoder_size)
     exponents = {name: _exponent(rows, name) for name in ("audit", "dedup", "stages")}
     lines = "".join(json.dumps(row) + "\n" for row in [*rows, {"exponents": exponents}])
     RESULTS.mkdir(exist_ok=True)
@@ -59,23 +52,11 @@ def main(argv: Sequence[str]) -> None:
          f"python -m benchmarks.speed road {' '.join(argv)}", _body(rows, exponents))  # fmt: skip
 
 
-def _compiling(size: int, dims: int, kernels: Environment) -> Row:
-    """The first audit on a machine."""
+def _at(size: int, dims: int) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "store.db"
         fill(path, stream(size), dims)
-        environment = {**kernels, "ECHOLESS_CACHE_DIR": f"{folder}/cache"}
-        cost = echoless("audit", str(path), *OPTIONS, environment=environment)
-        return _row("audit, compiling", size, dims, cost)
-
-
-def _at(size: int, dims: int, kernels: Environment) -> list[Row]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "store.db"
-        fill(path, stream(size), dims)
-        caches = [
-            {**kernels, "ECHOLESS_CACHE_DIR": f"{folder}/{name}"} for name in ("cache", "stages")
-        ]
+        caches = [{"ECHOLESS_CACHE_DIR": f"{folder}/{name}"} for name in ("cache", "stages")]
         audit = echoless("audit", str(path), *OPTIONS, environment=caches[0])
         dedup = echoless("dedup", str(path), *OPTIONS, environment=caches[0])
         again = echoless("audit", str(path), *OPTIONS, environment=caches[0])
@@ -87,12 +68,12 @@ def _at(size: int, dims: int, kernels: Environment) -> list[Row]:
         ]
 
 
-def _encoded(size: int, kernels: Environment) -> list[Row]:
+def _encoded(size: int) -> list[Row]:
     """With the default encoder: first with an empty cache, then with a full one."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "store.db"
         fill(path, stream(size), None)
-        environment = {**kernels, "ECHOLESS_CACHE_DIR": f"{folder}/cache"}
+        environment = {"ECHOLESS_CACHE_DIR": f"{folder}/cache"}
         first = echoless("audit", str(path), "--json", environment=environment)
         again = echoless("audit", str(path), "--json", environment=environment)
         return [
@@ -171,7 +152,6 @@ def _body(rows: Sequence[Row], exponents: Mapping[str, float | None]) -> str:
             "Texts of about 20 words in three namespaces, 30 % of them repetition of some kind",
             "(`benchmarks/data.py`), a stored vector each. Whole processes, start-up included.",
             "`dedup` comes after `audit`, and `audit again` after that, with nothing changed.",
-            "`audit, compiling` is the first on a machine; the others find the code compiled.",
             "",
             "| command | memories | wall s | cpu s | peak MB | pairs judged | groups |",
             "|---|---|---|---|---|---|---|",

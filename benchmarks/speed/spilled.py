@@ -28,8 +28,7 @@ from benchmarks.measure import RESULTS, keep, run
 from benchmarks.speed.filling import fill
 from benchmarks.speed.vectors import write
 from echoless import open_store
-from echoless.blocking.vector_join.exact_join import Join
-from echoless.blocking.vector_join.planner import Choice, choose, similar_pairs
+from echoless.blocking.vector_join.self_join import similar_pairs
 from echoless.core.settings import Choices, resolve
 from echoless.workflows.audit.incremental import audit_store
 
@@ -97,16 +96,10 @@ def _measured(size: int, dims: int, threshold: float) -> dict[str, object]:
 
 def _joined(path: Path, threshold: float) -> dict[str, object]:
     rows = np.load(path, mmap_mode="r")
-    chosen: list[Choice] = []
-
-    def way(join: Join) -> Choice:
-        chosen.append(choose(join))
-        return chosen[-1]
-
     start = time.perf_counter()
     with _Memory() as memory:
         joined: set[tuple[int, int]] = set()
-        for one, other, _ in similar_pairs(rows, threshold, choice=way):
+        for one, other, _ in similar_pairs(rows, threshold):
             joined.update(zip(one.tolist(), other.tolist(), strict=True))
     ended = time.perf_counter()
     pairs = np.sort(np.load(path.with_name(PAIRS)), axis=1)
@@ -122,7 +115,6 @@ def _joined(path: Path, threshold: float) -> dict[str, object]:
         "own_mb": round(memory.most),
         "pairs": len(joined),
         "recall": len(wanted & joined) / len(wanted),
-        "way": chosen[0].method,
     }
 
 

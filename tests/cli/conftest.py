@@ -29,11 +29,10 @@ MEMORIES = [
 
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty current folder, with a cache and calibrations of its own."""
+    """An empty current folder, with caches and settings of its own."""
     for name in [name for name in os.environ if name.startswith("ECHOLESS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("ECHOLESS_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("ECHOLESS_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("ECHOLESS_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("ECHOLESS_LOG_LEVEL", "warning")  # no line of progress on a slow machine
     work = tmp_path / "work"

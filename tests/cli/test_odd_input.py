@@ -9,8 +9,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from echoless.cli.main import main
-from echoless.core.errors import InputError
-from echoless.models.encoders.calibration import own_path, read_own
 
 Call: TypeAlias = Callable[..., Result]
 
@@ -79,14 +77,6 @@ def test_a_map_of_deep_brackets_is_refused(
     result = echoless("audit", "chroma:///nowhere#notes", "--map-file", name)
     assert result.exit_code == 3
     assert f"{name} cannot be read as" in result.stderr
-
-
-def test_a_calibration_of_deep_brackets_is_refused(place: Path) -> None:
-    path = own_path("a model")
-    path.parent.mkdir(parents=True)
-    path.write_text(DEEP, "utf-8")
-    with pytest.raises(InputError, match=r"calibration .* cannot be read"):
-        read_own("a model")
 
 
 def test_a_vector_of_other_letters_is_told_with_its_line(echoless: Call, place: Path) -> None:

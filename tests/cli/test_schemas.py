@@ -118,7 +118,6 @@ def test_closed_lists_of_words_are_those_of_the_code() -> None:
         ("profiles", ("profiles", "--json")),
         ("schema", ("schema", "--json")),
         ("completion", ("completion", "zsh", "--json")),
-        ("trust", ("trust", "--list", "--json")),
         ("jobs-list", ("jobs", "list", "--json")),
     ],
 )

@@ -1,4 +1,4 @@
-"""Every shared setting is declared whole: flag, variable, key in a file, range and trust."""
+"""Every shared setting is declared whole: flag, variable, key in a file, range and harmlessness."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from echoless.core.errors import UsageError
 from echoless.core.llm_limits import Limits
 from echoless.core.settings import Settings, layered
 
-WITHOUT_TRUST = {
+HARMLESS = {
     "profile",
     "threshold",
     "semantic",
@@ -140,8 +140,8 @@ def test_python_has_the_declared_defaults_too(of: type[Settings | Limits]) -> No
     assert shared == {name: by_name[name] for name in shared}
 
 
-def test_a_file_that_is_not_trusted_sets_only_what_is_written_out_here() -> None:
-    assert {name for name, each in SETTINGS.items() if each.harmless} == WITHOUT_TRUST
+def test_the_file_of_a_folder_sets_only_what_is_written_out_here() -> None:
+    assert {name for name, each in SETTINGS.items() if each.harmless} == HARMLESS
     rest = {name: set(each.built_in) for name, each in SETTINGS.items() if not each.harmless}
     assert {name: words for name, words in rest.items() if words} == {
         "encoder": {"auto", "stored", "none", "use", "fast"},

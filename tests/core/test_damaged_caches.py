@@ -10,8 +10,6 @@ import os
 import resource
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -129,7 +127,7 @@ def run(*command: str) -> tuple[object, int, list[str]]:
     notes = [*data.pop("notes", ()), *done.stderr.splitlines()]
     for changing in ("id", "run"):
         data.pop(changing, None)
-    return data, done.exit_code, [each for each in notes if "calibration" not in each]
+    return data, done.exit_code, notes
 
 
 # ------------------------------------------------------------------ ways to damage
@@ -400,8 +398,7 @@ def test_all_that_is_kept_is_closed_to_others(cache: Path) -> None:
     run(*AUDIT)
     run(*REMEMBER)
     for path in (cache, *cache.rglob("*")):
-        if "kernels" not in path.parts:
-            assert path.stat().st_mode & 0o077 == 0, path
+        assert path.stat().st_mode & 0o077 == 0, path
 
 
 def test_a_relative_xdg_variable_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -465,93 +462,3 @@ def test_a_cache_of_an_earlier_form_is_not_used(cache: Path, kind: str) -> None:
     assert ["of version 2" in each and "begun anew" in each for each in told] == [True]
     assert list(cache.glob("*.set-aside-*")) == []
     assert run(*AUDIT) == (plain, code, [])
-
-
-# ------------------------------------------------------------------ compiled kernels
-
-KERNEL = """
-import numpy as np
-import platformdirs
-from echoless.blocking.text_join.shingling_kernels import sort
-rows = np.arange(9, dtype=np.int64)[::-1].copy()
-sort(rows)
-print(rows.tolist(), sum(sort.stats.cache_hits.values()))
-"""
-
-
-def kernel(home: Path, **more: str) -> tuple[list[int], int, str]:
-    """What a kernel does in a process of its own, whether its code was kept, and what is told."""
-    environment = {k: v for k, v in os.environ.items() if k not in {CACHE, "NUMBA_CACHE_DIR"}}
-    environment |= {"XDG_CACHE_HOME": str(home), **more}
-    done = subprocess.run(
-        [sys.executable, "-c", f"import logging; logging.basicConfig()\n{KERNEL}"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    rows, _, hits = done.stdout.strip().rpartition(" ")
-    return json.loads(rows), int(hits), done.stderr
-
-
-SORTED = list(range(9))
-
-
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder that a process which compiled the kernel leaves."""
-    home = tmp_path_factory.mktemp("compiled")
-    kernel(home)
-    return home
-
-
-def test_compiled_code_is_kept_in_the_users_own_folder_and_used(tmp_path: Path) -> None:
-    """numba's files are pickles, which run when they are read: nobody else may write them."""
-    assert kernel(tmp_path) == (SORTED, 0, "")
-    assert kernel(tmp_path) == (SORTED, 1, "")
-    folder = tmp_path / "echoless" / "kernels"
-    assert folder.stat().st_mode & 0o077 == 0
-    assert list(folder.rglob("*.nbc"))
-
-
-@pytest.mark.parametrize("suffix", ["nbi", "nbc", "nbc.sha256"])
-@pytest.mark.parametrize("damage", ["empty", "bytes flipped", "a folder", "a dangling link"])
-def test_damaged_compiled_code_is_not_run_but_compiled_anew(
-    compiled: Path, tmp_path: Path, suffix: str, damage: str
-) -> None:
-    """F4: an empty index of numba's ended the command as an interruption."""
-    shutil.copytree(compiled, tmp_path, dirs_exist_ok=True)
-    for path in list((tmp_path / "echoless" / "kernels").rglob(f"*.{suffix}")):
-        DAMAGES[damage](path)
-    rows, hits, told = kernel(tmp_path)
-    assert (rows, hits) == (SORTED, 0)
-    assert ("damaged" in told) is (suffix != "nbc.sha256" or damage in _TOLD)
-    assert kernel(tmp_path) == (SORTED, 1, "")
-
-
-_TOLD = {"bytes flipped"}
-"""A digest that is missing is one that another process is about to write."""
-
-
-def test_a_folder_of_compiled_code_that_others_may_write_to_is_not_used(tmp_path: Path) -> None:
-    """Whoever can write there could have any code run."""
-    shared = tmp_path / "shared"
-    shared.mkdir()
-    shared.chmod(0o777)
-    rows, hits, told = kernel(tmp_path, NUMBA_CACHE_DIR=str(shared))
-    assert (rows, hits) == (SORTED, 0)
-    assert told.count("NUMBA_CACHE_DIR") == 1
-    assert list(shared.iterdir()) == []
-    (tmp_path / "echoless").mkdir()
-    (tmp_path / "echoless").chmod(0o770)
-    rows, hits, told = kernel(tmp_path)
-    assert (rows, hits) == (SORTED, 0)
-    assert told.count("others may write to") == 1
-
-
-def test_a_private_folder_that_the_user_names_to_numba_is_used(tmp_path: Path) -> None:
-    """Their own variable is respected."""
-    named = tmp_path / "named"
-    assert kernel(tmp_path, NUMBA_CACHE_DIR=str(named)) == (SORTED, 0, "")
-    assert kernel(tmp_path, NUMBA_CACHE_DIR=str(named)) == (SORTED, 1, "")
-    assert not (tmp_path / "echoless").exists()

@@ -1,7 +1,6 @@
 """Runs make no cycles, so they can do without the collector that looks for them."""
 
 import gc
-import weakref
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -10,10 +9,7 @@ import pytest
 
 from echoless import Memory, find, open_store, plan
 from echoless.cli.demo import SAMPLE
-from echoless.core import garbage_collection
 from echoless.core.errors import UsageError
-from echoless.core.garbage_collection import give_back, note_cycles, uncollected
-from echoless.core.own_folders import CACHE
 from echoless.core.settings import Choices, resolve
 from echoless.matching.facts import facts_of
 
@@ -73,48 +69,6 @@ def test_a_run_that_fails_leaves_the_collector_at_work(tmp_path: Path) -> None:
     ):
         find(store, namespace="nowhere")
     assert gc.isenabled()
-
-
-class _Loop:
-    """A value that holds itself, as what a compiler leaves behind."""
-
-    def __init__(self) -> None:
-        self.own = self
-
-
-@pytest.mark.usefixtures("collector")
-@pytest.mark.parametrize("noted", [True, False])
-def test_cycles_go_during_a_run_where_they_were_noted(noted: bool) -> None:
-    give_back()
-    with uncollected():
-        loop = weakref.ref(_Loop())
-        if noted:
-            note_cycles()
-        give_back()
-        assert (loop() is None) is noted
-        assert not gc.isenabled()
-
-
-def test_a_kernel_notes_cycles_where_it_is_compiled_and_not_where_it_is_loaded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("numba")
-    from echoless.core import kernel_cache
-
-    monkeypatch.setenv(CACHE, str(tmp_path))
-    kernel_cache._folder.cache_clear()
-    try:
-        for compiled in (True, False):
-            give_back()
-            assert kernel_cache.njit(nogil=True)(_twice)(21) == 42
-            assert garbage_collection._cycles.is_set() is compiled
-    finally:
-        kernel_cache._folder.cache_clear()
-        give_back()
-
-
-def _twice(value: int) -> int:
-    return 2 * value
 
 
 def test_a_large_search_gives_back_its_memory_after_each_look(

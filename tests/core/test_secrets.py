@@ -32,7 +32,7 @@ from echoless.core.masking import OUTPUT, Masks, Veil, without_secrets
 from echoless.core.secrets import may_hold, secrets_in, uncut
 from echoless.models.encoders.openai import OpenAIEncoder
 from echoless.models.llm.base import Answer, Prompt
-from echoless.models.llm.retrying_model import GovernedModel
+from echoless.models.llm.counted_model import CountedModel
 from tests.mcp.clients import Agent, on_stdio
 from tests.model_server import running
 
@@ -297,7 +297,7 @@ class Echo:
 def test_a_model_sees_marks_and_its_text_gets_the_secrets_back() -> None:
     model = Echo()
     data = json.dumps({"a": PAIR[0], "b": PAIR[1], "c": KINDS["URL"][1]})
-    answer = GovernedModel(model, Limits()).answer(Prompt(instruction="Unite.", data=data))
+    answer = CountedModel(model, Limits()).answer(Prompt(instruction="Unite.", data=data))
     assert_masked(model.sent)
     assert len(set(re.findall(r"\[secret \d+\]", model.sent))) == 3
     assert answer.text == data

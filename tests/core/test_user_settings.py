@@ -1,4 +1,4 @@
-"""The user's own settings file, which is weaker than that of a folder and needs no trust."""
+"""The user's own settings file, which is weaker than that of a folder and may set everything."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_file_of_the_folder_goes_before_that_of_the_user(tmp_path: Path, use
     assert (chosen.survivor, chosen.limit, chosen.namespace) == ("newest", 7, "of the environment")
 
 
-def test_the_file_of_the_user_needs_no_trust_and_its_addresses_are_as_typed(
+def test_the_file_of_the_user_may_set_all_and_its_addresses_are_as_typed(
     tmp_path: Path, users: Path
 ) -> None:
     write(users, SENDS_TEXTS + "questions = 3\n")
@@ -42,7 +42,7 @@ def test_the_file_of_the_user_needs_no_trust_and_its_addresses_are_as_typed(
     assert (chosen.verifier, chosen.questions) == ("openai:small@http://127.0.0.1:9/v1", 3)
 
 
-def test_in_a_file_that_others_may_change_a_key_that_needs_trust_is_refused(
+def test_in_a_file_that_others_may_change_a_key_that_is_not_harmless_is_refused(
     tmp_path: Path, users: Path
 ) -> None:
     write(users, f'{SENDS_TEXTS}survivor = "oldest"\n', 0o666)

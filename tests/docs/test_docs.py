@@ -126,7 +126,6 @@ def place(tmp_path: Path, cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -
     for name in [name for name in os.environ if name.startswith("ECHOLESS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("ECHOLESS_CACHE_DIR", str(cache_folder))
-    monkeypatch.setenv("ECHOLESS_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("ECHOLESS_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("ECHOLESS_LOG_LEVEL", "warning")  # no line of progress on a slow machine
     monkeypatch.chdir(tmp_path)
@@ -491,7 +490,6 @@ if __name__ == "__main__":
             stand_in.script = [say]
             os.environ["OPENAI_BASE_URL"] = stand_in.url
             os.environ["ECHOLESS_CACHE_DIR"] = f"{folder}/cache"
-            os.environ["ECHOLESS_DATA_DIR"] = f"{folder}/data"
             os.environ["ECHOLESS_CONFIG_DIR"] = f"{folder}/config"
             os.environ["ECHOLESS_LOG_LEVEL"] = "warning"
             write_sample(Path(folder))

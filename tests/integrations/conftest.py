@@ -19,7 +19,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in [n for n in os.environ if n.startswith(("ECHOLESS_", "RECALL_", "MEM_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("ECHOLESS_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("ECHOLESS_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("ECHOLESS_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("ECHOLESS_ENCODER", "none")  # no test here needs a model
     monkeypatch.setenv("HOME", str(tmp_path / "home"))

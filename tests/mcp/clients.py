@@ -154,7 +154,7 @@ def talk(store: Path | str, story: Callable[[Agent], Awaitable[None]], **options
 
 def environment(**more: str) -> dict[str, str]:
     """That of the tests, without any setting of echoless but the folders."""
-    kept = {"ECHOLESS_CACHE_DIR", "ECHOLESS_CONFIG_DIR", "ECHOLESS_DATA_DIR"}
+    kept = {"ECHOLESS_CACHE_DIR", "ECHOLESS_CONFIG_DIR"}
     found = {k: v for k, v in os.environ.items() if k in kept or not k.startswith("ECHOLESS_")}
     return {**found, **more}
 

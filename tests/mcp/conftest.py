@@ -13,7 +13,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in [name for name in os.environ if name.startswith("ECHOLESS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("ECHOLESS_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("ECHOLESS_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("ECHOLESS_CONFIG_DIR", str(tmp_path / "config"))
     work = tmp_path / "work"
     work.mkdir()

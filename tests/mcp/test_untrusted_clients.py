@@ -20,7 +20,6 @@ from echoless import open_store
 from echoless.core import plugins
 from echoless.core.address import Address
 from echoless.core.settings import Choices
-from echoless.core.trust import trust
 from echoless.mcp.server import PATH, SessionLimits, http_server
 from tests.mcp.clients import (
     MEMORIES,
@@ -427,23 +426,24 @@ def test_a_server_started_in_a_stranger_s_folder_says_why_it_does_not_serve(
             check=False,
         )
         assert (done.returncode, done.stdout) == (3, "")
-        assert f"echoless trust {file}" in done.stderr
+        assert f"{file} may not set encoder" in done.stderr
         assert models.url in done.stderr
         assert models.keys == []
 
 
 def test_settings_changed_while_a_server_runs_change_nothing_it_said(
-    notes: Path, place: Path
+    notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F3: the file is read once, so no destination is added behind the client's back."""
+    own = tmp_path / "own" / "echoless.toml"
+    own.parent.mkdir(mode=0o700)
+    monkeypatch.setenv("ECHOLESS_CONFIG_DIR", str(own.parent))
 
     async def story() -> None:
         with running() as models:
             async with on_stdio(notes) as client:
                 agent = Agent(client)
-                file = place / "echoless.toml"
-                file.write_text(f'encoder = "openai:m@{models.url}"\n', "utf-8")
-                trust(file, file.read_bytes())
+                own.write_text(f'encoder = "openai:m@{models.url}"\n', "utf-8")
                 await agent.call("memory_audit")
                 assert models.keys == []
 

@@ -34,10 +34,9 @@ from echoless.core.model import Json, Memory, canonical
 from echoless.core.own_folders import cache_folder
 from echoless.core.profiles import DetectorUse, Profile
 from echoless.core.run_notes import Tally
-from echoless.core.runtime import compiled
 from echoless.core.versions import edition
 from echoless.models.encoders.base import Vectoriser
-from echoless.models.encoders.calibration import operating_point
+from echoless.models.encoders.operating_points import operating_point
 
 FILE_NAME: Final = "looks.sqlite3"
 
@@ -88,7 +87,7 @@ class ProposalCache:
             tally: Takes a note if they cannot be read or written.
         """
         maker = f"{edition('blocking')}, numpy {np.__version__}"
-        self._rules = (maker, profile.grouping, profile.pairs, compiled())
+        self._rules = (maker, profile.grouping, profile.pairs)
         self._models = None if vectoriser is None else vectoriser.basis
         self._file = file
         self._tally = tally

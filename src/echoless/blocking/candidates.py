@@ -183,7 +183,7 @@ def candidates(
             done = done if finished is None else finished
             tell(f"looking ({name})", done, len(partitions))
 
-        detector = open_detector(use.name, options_for(use, vectoriser, pulse, count, joins))
+        detector = open_detector(use.name, options_for(use, vectoriser, pulse, joins))
         search.look(use, detector, partitions, pulse)
         pulse(len(partitions))
     return Found(search.signals(), search.left_out, search.notes, search.taken_over, search.renewed)
@@ -213,7 +213,6 @@ def options_for(
     use: DetectorUse,
     vectoriser: Vectoriser | None,
     pulse: Callable[[], None] = no_pulse,
-    memories: int = 0,
     joins: Joins | None = None,
 ) -> DetectorOptions:
     """Returns the options of one detector of the profile."""
@@ -223,7 +222,6 @@ def options_for(
         settings=use.settings,
         vectoriser=vectoriser,
         pulse=pulse,
-        memories=memories,
         joins=joins,
     )
 

@@ -114,8 +114,6 @@ class DetectorOptions:
         vectoriser: Gives vectors for memories; None when the run has no encoder.
         pulse: Called now and then by a detector that may work for long. An exception it raises ends
             the work: that is how a run is given a time limit.
-        memories: How many it will see in all partitions together, 0 where that is not known: what
-            is not worth preparing for one small partition may be for a thousand.
         joins: For large partitions; None does all in memory.
     """
 
@@ -124,7 +122,6 @@ class DetectorOptions:
     settings: JsonObject = field(default_factory=dict)
     vectoriser: Vectoriser | None = None
     pulse: Callable[[], None] = field(default=no_pulse, compare=False)
-    memories: int = field(default=0, compare=False)
     joins: Joins | None = field(default=None, compare=False)
 
 

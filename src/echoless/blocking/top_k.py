@@ -51,12 +51,6 @@ class Pairs:
         return Pairs(self.one[chosen], self.other[chosen], self.similarity[chosen], cut)
 
 
-def made_of(columns: tuple[Ints, Ints, Floats], filled: int, cut: int) -> Pairs:
-    """Returns the pairs of the filled part of three columns, copied."""
-    one, other, similarity = columns
-    return Pairs(one[:filled].copy(), other[:filled].copy(), similarity[:filled].copy(), cut)
-
-
 def together(parts: Sequence[Pairs]) -> Pairs:
     """Returns several blocks of pairs as one, in the order given."""
     return Pairs(

@@ -33,7 +33,7 @@ Families = Mapping[str, Mapping[str, tuple[str, str]]]
 """Module and short help of each command, by the title of its family."""
 
 SAYS_NO_TEXT: Final = frozenset(
-    {"trust", "stores", "detectors", "encoders", "profiles", "schema", "completion", "demo"}
+    {"stores", "detectors", "encoders", "profiles", "schema", "completion", "demo"}
 )
 """Commands that print nothing of a memory."""
 

@@ -58,8 +58,8 @@ from echoless.core.verdict_sentences import sentence
 from echoless.execution.executor import Run, apply
 from echoless.execution.plan import Plan, write_plan
 from echoless.execution.plan_blocks import evidence_line, group_blocks, plan_blocks, skipped_blocks
+from echoless.models.llm.counted_model import CountedModel
 from echoless.models.llm.registry import open_model
-from echoless.models.llm.retrying_model import GovernedModel
 from echoless.stores import Store, open_store
 from echoless.workflows.consolidation.merge_pairs import keep_both, notes_on, plan_merge
 from echoless.workflows.review.items import ADVICE, Advice, Offer
@@ -404,7 +404,7 @@ def _list(request: _Request, offered: Consolidation) -> int:
 
 
 def _plan_all(
-    opened: Store, request: _Request, offered: Consolidation, model: GovernedModel | None
+    opened: Store, request: _Request, offered: Consolidation, model: CountedModel | None
 ) -> int:
     """Makes a plan of all groups that say the same, with texts of a model if there is one."""
     with Bar(quiet=request.as_json) as bar:

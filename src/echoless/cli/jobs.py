@@ -28,7 +28,6 @@ from echoless.cli.options import (
     writing,
 )
 from echoless.cli.progress import Bar
-from echoless.core import trust
 from echoless.core.choices import Choices
 from echoless.core.commands import command_line
 from echoless.core.destination import without_password
@@ -47,7 +46,6 @@ from echoless.core.errors import (
     EcholessError,
     InputError,
     PlanRefused,
-    StoreReadOnly,
     UndoConflict,
     UsageError,
 )
@@ -55,6 +53,7 @@ from echoless.core.model import Json, digest
 from echoless.core.optional import lazy_module
 from echoless.core.own_folders import user_folder
 from echoless.core.settings import Settings, layered
+from echoless.core.settings_file import config_folder
 from echoless.engines.job import JOB_FILE
 from echoless.engines.job_apply import JobRuns, apply_job, undo_job
 from echoless.engines.job_run import (
@@ -139,16 +138,17 @@ def _name(opened: OpenJob) -> str:
     return Path(place).name if place.startswith(f"{_own_jobs()}{os.sep}") else place
 
 
-def _record(opened: OpenJob) -> tuple[Path, bytes]:
-    """Returns an identifier of a job of this user: its path and its content."""
-    content = json.dumps(opened.job.to_json()).encode()
-    return Path("/", opened.results.place, JOB_FILE), content
+def _note(opened: OpenJob) -> Path:
+    """Returns the file that is there if this user made a job: a digest of its path and content."""
+    place = Path("/", opened.results.place, JOB_FILE)
+    name = f"{place.parent.resolve() / place.name}\0{json.dumps(opened.job.to_json())}"
+    return config_folder() / "jobs" / digest(name)
 
 
 def _is_own(opened: OpenJob) -> bool:
     """Returns whether this user made a job: it lies in their own folder, or was noted when made."""
     within = Path(opened.results.place).resolve().parent == _own_jobs().resolve()
-    return within or trust.is_trusted(*_record(opened), trust.JOBS)
+    return within or _note(opened).is_file()
 
 
 def _address(opened: OpenJob, store: str | None, doing: str) -> str:
@@ -377,8 +377,10 @@ def dedup_command(*, request: _Request) -> int:
         place = request.results or _own_place(store, settings, request)
         opened = open_job(store, choices, open_results(place))
         if opened.job.store == without_password(store.url):
-            with suppress(StoreReadOnly):  # then `jobs apply` asks for the store
-                trust.trust(*_record(opened), trust.JOBS)
+            with suppress(OSError):  # then `jobs apply` asks for the store
+                note = _note(opened)
+                note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                note.touch(mode=0o600)
         engine = open_engine(request.engine, request.processes)
         try:
             with Bar(quiet=request.as_json) as bar:

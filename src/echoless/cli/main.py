@@ -39,7 +39,6 @@ FAMILIES: Final[Families] = {
     "Serve": {
         "mcp": ("server", "Serve a store to agents over the Model Context Protocol."),
         "claude-hook": ("claude_hook", "Answer a hook of Claude Code: what its memory repeats."),
-        "trust": ("trust", "Trust the settings file of a folder, having seen what it does."),
     },
     "Go back": {
         "undo": ("execution", "Take a run back: every record as it was."),
@@ -72,7 +71,6 @@ FAMILIES: Final[Families] = {
         "encoders": ("catalogue", "Sources of vectors, and which are usable here."),
         "profiles": ("catalogue", "Ways of deduplicating."),
         "schema": ("catalogue", "JSON Schemas of what commands print with --json."),
-        "calibrate": ("calibration", "Learn what an encoder's cosines mean, from your answers."),
         "demo": ("catalogue", "The whole road on 1,200 sample memories, undone at the end."),
         "completion": ("catalogue", "Shell completion for bash, zsh or fish."),
     },

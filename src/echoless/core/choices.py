@@ -173,7 +173,7 @@ class Setting:
         )
 
     def is_obeyed(self, value: Json) -> bool:
-        """Returns whether a value counts from any file, trusted or not."""
+        """Returns whether a value counts from the file of any folder."""
         if self.harmless:
             return True
         values = value if isinstance(value, list) else [value]
@@ -216,11 +216,6 @@ class Choices:
         questions: At most so many pairs are put to it in a run.
         locale: Language in which a model is asked: `de`, `en` or `ja`.
         workers: Questions to a model on their way at the same time.
-        requests_a_minute: As in `Limits`, like the next four.
-        tokens_a_minute: Tokens in and out.
-        most_cost: Never exceeded.
-        price_in: Of a million tokens sent.
-        price_out: Of a million tokens written.
         timeout: Seconds for one answer.
     """
 
@@ -338,30 +333,6 @@ class Choices:
         least=1,
         most=64,
         rare=True,
-    )
-    requests_a_minute: int | None = declare(
-        help="Send a language model no more requests.", metavar="N", least=1, rare=True
-    )
-    tokens_a_minute: int | None = declare(
-        help="Send a language model, and have it write, no more tokens.",
-        metavar="N",
-        least=1,
-        rare=True,
-    )
-    most_cost: float | None = declare(
-        help="Ask a language model nothing that could cost more in all; needs both prices.",
-        metavar="X",
-        least=0,
-        rare=True,
-    )
-    price_in: float | None = declare(
-        help="Price of a million tokens sent to the language model, for the running total.",
-        metavar="X",
-        least=0,
-        rare=True,
-    )
-    price_out: float | None = declare(
-        help="Price of a million tokens it writes.", metavar="X", least=0, rare=True
     )
     timeout: float | None = declare(
         help=f"Time a language model has for one answer ({TIMEOUT:g} by default).",

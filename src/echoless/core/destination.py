@@ -181,18 +181,6 @@ def split_spec(spec: str) -> tuple[str, str, str]:
     return name, model.strip(), url.strip()
 
 
-def from_file(spec: str) -> str:
-    """Returns a specification from a file, marked so that its address gets no key of the user.
-
-    A key is sent to the provider's own address, or where the file says `#send-key`, which `echoless
-    trust` shows to the person who trusts the file.
-    """
-    name, _, url = split_spec(spec)
-    if not url or "#" in url or PROVIDERS[name].owns(url):
-        return spec
-    return f"{spec.strip()}#{NO_KEY}"
-
-
 def sentence(address: ServerAddress, role: str, who: str) -> str:
     """Returns the sentence that names the destination of texts."""
     plain = " ".join(who.rstrip(":").split())  # a name from a file must not forge a line

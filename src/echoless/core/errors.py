@@ -27,8 +27,7 @@ EcholessError                1   something failed or was refused
 ├── EncoderError             8   the embedding model failed
 ├── VerifierError            8   the verifier failed
 └── ModelError               8   a language model failed
-    ├── ModelUnavailable         it can answer nothing: no server, a wrong key, no such model
-    └── LimitReached             a limit on questions or cost; the rest is left out
+    └── ModelUnavailable         it can answer nothing: no server, a wrong key, no such model
 ```
 
 `remember` ends with 9 (`NEEDS_REVIEW`) where it held a text back, `audit` with 10
@@ -225,20 +224,6 @@ class ModelError(EcholessError):
 
     exit_code = 8
 
-    def __init__(self, message: str, *, requests: int = 1) -> None:
-        """Keeps the message and the number of requests.
-
-        Args:
-            message: What went wrong, and what next.
-            requests: How many were sent to find that out.
-        """
-        super().__init__(message)
-        self.requests = requests
-
 
 class ModelUnavailable(ModelError):
     """Error for a model that cannot answer at all: no server, a wrong key, no such model."""
-
-
-class LimitReached(ModelError):
-    """Error for a question that was not asked, because a limit on number or cost was reached."""

@@ -29,7 +29,7 @@ class _LazyModule(ModuleType):
 def lazy_module(name: str) -> ModuleType:
     """Returns a stand-in for a module, which is imported at the first use of a name in it.
 
-    For optional libraries, and for what would slow down the start of every command (numpy, numba).
+    For optional libraries, and for what would slow down the start of every command (numpy, rich).
     Type checkers and the check of layers read an `if TYPE_CHECKING` import beside it.
 
     Args:

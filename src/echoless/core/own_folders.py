@@ -1,7 +1,7 @@
 """Folders of this user for caches, settings and data, and checks that they are private.
 
-What is read from a cache is trusted, and compiled code from one is run. So a folder that another
-user owns or may write to is not used: whoever writes there could choose what echoless reports.
+What is read from a cache is trusted. So a folder that another user owns or may write to is not
+used: whoever writes there could choose what echoless reports.
 """
 
 from __future__ import annotations

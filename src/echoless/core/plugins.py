@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -63,7 +63,7 @@ def load(kind: str, name: str) -> object:
     return loaded
 
 
-def sends_texts(kind: str, name: str, *, foreign: bool = True) -> bool:
+def sends_texts(kind: str, name: str) -> bool:
     """Returns whether a plug-in may hand texts to a server.
 
     One that computes on this machine says so by the attribute `sends_texts = False` of what its
@@ -72,10 +72,9 @@ def sends_texts(kind: str, name: str, *, foreign: bool = True) -> bool:
     Args:
         kind: `encoders`, `models` or `verifiers`.
         name: Of the plug-in.
-        foreign: False loads no code of other packages, whose plug-ins then count as sending.
     """
     entry = _group(kind).get(name)
-    if entry is None or not (foreign or entry.value.startswith("echoless.")):
+    if entry is None:
         return True
     try:
         return getattr(entry.load(), "sends_texts", True) is not False
@@ -83,23 +82,15 @@ def sends_texts(kind: str, name: str, *, foreign: bool = True) -> bool:
         return True
 
 
-def text_destination(
-    spec: str,
-    role: str,
-    environment: Mapping[str, str] | None = None,
-    *,
-    foreign: bool = True,
-) -> str | None:
+def text_destination(spec: str, role: str) -> str | None:
     """Returns one sentence on where a plug-in sends texts; None where they stay on this machine.
 
     Args:
         spec: `name` or `name:argument`.
         role: `encoder`, `verifier` or `model`.
-        environment: The process environment by default.
-        foreign: As for `sends_texts`.
     """
     name, model, url = split_spec(spec)
-    if name in _NO_PLUGIN or not sends_texts(f"{role}s", name, foreign=foreign):
+    if name in _NO_PLUGIN or not sends_texts(f"{role}s", name):
         return None
     provider = PROVIDERS.get(name)
     if provider is None:
@@ -107,8 +98,7 @@ def text_destination(
             f"Texts of memories are handed to the {role} {name!r} of another package, which may "
             "send them elsewhere."
         )
-    variables = os.environ if environment is None else environment
-    url = url or variables.get(provider.base_url, "").strip() or provider.official
+    url = url or os.environ.get(provider.base_url, "").strip() or provider.official
     url = url.partition("#")[0].rstrip("/")
     if not is_address(url):
         return f"Texts of memories go to an address that is none ({role} {name!r})."

@@ -90,8 +90,6 @@ class Settings:
         del data["cache"], data["limits"]
         if not self.thorough:
             del data["thorough"]  # as before there was a choice, so that digests stay
-        if self.limits.most_cost is not None:  # how fast it goes, and at which price, is no result
-            data["most_cost"] = self.limits.most_cost
         if self.locale == LOCALES[0]:
             del data["locale"]
         return digest({**data, "text": TEXT_VERSION})
@@ -202,8 +200,8 @@ def layered(
     """Returns choices of flags over the environment (`ECHOLESS_…`) over the settings files.
 
     The file `echoless.toml` of the folder goes before that of the user, which is in the user's
-    configuration folder. What could send texts, load a model or cost money is taken from the file
-    of the folder only if the user trusted it as it is (`echoless trust`); see `settings_file`.
+    configuration folder. What could send texts, load a model or cost money is refused in the file
+    of the folder; see `settings_file`.
 
     Args:
         flags: The strongest layer.
@@ -212,8 +210,8 @@ def layered(
             is read.
 
     Raises:
-        InputError: A file is not valid TOML, holds an unknown key, or one that counts and needs
-            trust it does not have.
+        InputError: A file is not valid TOML, holds an unknown key, or one that only the user's
+            own file may set.
         UsageError: A value in the environment is not of its kind.
     """
     variables = os.environ if environment is None else environment
@@ -228,8 +226,8 @@ def layered(
     path, own = (folder or Path()) / CONFIG_FILE, user_settings_file()
     file = None if _is_same_file(path, own) else read_settings_file(path)
     if file is not None:
-        choices_of(file.data, str(file.path))  # what is no setting is said first, trusted or not
-        chosen = chosen.over(choices_of(file.obeyed(beside=_named(chosen)), str(file.path)))
+        choices_of(file.data, str(file.path))  # what is no setting is said first
+        chosen = chosen.over(choices_of(file.harmless(beside=_named(chosen)), str(file.path)))
     users = read_settings_file(own)
     if users is not None:
         choices = choices_of(users.data, str(own))

@@ -31,10 +31,10 @@ from echoless.stores.base import Store, in_context
 if TYPE_CHECKING:
     from echoless.blocking.detectors import sequence
     from echoless.matching.base import Judge
-    from echoless.models.encoders import calibration
+    from echoless.models.encoders import operating_points
     from echoless.models.encoders.base import Matrix
 else:
-    calibration = lazy_module("echoless.models.encoders.calibration")
+    operating_points = lazy_module("echoless.models.encoders.operating_points")
     sequence = lazy_module("echoless.blocking.detectors.sequence")  # rapidfuzz loads with it
 
 JUDGED: Final = 5
@@ -212,7 +212,7 @@ class Question:
         known = self._index.vectors.get(matrix.model)
         if known is None or known.dimensions != matrix.rows.shape[1]:
             return
-        limit = use.threshold or matrix.operating_point or calibration.DEFAULT_OPERATING_POINT
+        limit = use.threshold or matrix.operating_point or operating_points.DEFAULT_OPERATING_POINT
         close = known.nearest(matrix.rows, self._allowed)
         passing = close.one_way > limit
         if use.inclusive:

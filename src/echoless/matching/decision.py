@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
@@ -74,10 +74,6 @@ class Decision:
     merge: float
     review: float
     alarm: float
-
-    def shifted(self, by: float) -> Decision:
-        """Returns the decision with so many log odds added to every `same`."""
-        return self if not by else replace(self, same=replace(self.same, bias=self.same.bias + by))
 
 
 @cache

@@ -262,20 +262,6 @@ class LearnedJudge:
         """Returns the verdict with its evidence; see `settle`."""
         return self.judge_all([pair])[0]
 
-    def same_logit(self, pair: Pair) -> float | None:
-        """Returns the log odds that two memories say the same; None where the model gives none.
-
-        What no model is asked about, equal texts and the like, has none either.
-        """
-        verdict = self.rules.judge(pair)
-        if verdict.evidence.rule in SETTLED:
-            return None
-        scores = self.scorer.score([(pair.a.content, pair.b.content)], self._tally)[0]
-        if scores is None:
-            return None
-        plain = rule_features(pair.a.content, pair.b.content, verdict)
-        return self.decision.same.logit(features(plain, scores))
-
     def judge_all(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """Returns the verdicts on many pairs, in their order."""
         return self.settle(pairs, self.rules.judge_all(pairs))
@@ -505,7 +491,6 @@ def open_learned(
     *,
     cache: bool = True,
     questions: Questions | None = None,
-    shift: float = 0.0,
     use: MergeUse = "default",
 ) -> Judge:
     """Returns the judge with the pair model, or the rules alone where it cannot run.
@@ -514,12 +499,10 @@ def open_learned(
         tally: Told if the model's libraries are missing.
         cache: Whether scores are remembered between runs.
         questions: Chooses the pairs that the model is asked about; all by default.
-        shift: Log odds added to every probability of the same, as a user's answers say.
         use: How sure it has to be, see `Profile.use`.
     """
     if not available():
         tally.note(WITHOUT)
         return RuleJudge()
     scorer = PairScorer(open_network, open_scores() if cache else None)
-    decision = shipped_decision(use).shifted(shift)
-    return LearnedJudge(RuleJudge(), scorer, tally, decision, questions=questions)
+    return LearnedJudge(RuleJudge(), scorer, tally, shipped_decision(use), questions=questions)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from echoless.matching.verifiers import base as verifiers
     from echoless.matching.verifiers import consultation
     from echoless.matching.verifiers.consultation import Consultation
-    from echoless.models.encoders import calibration
     from echoless.models.encoders import registry as encoders
     from echoless.models.encoders.vectorizer import MemoryVectoriser
 else:  # they bring in lexicons, weights and numpy, which a command that judges nothing leaves alone
@@ -36,7 +35,6 @@ else:  # they bring in lexicons, weights and numpy, which a command that judges 
     verifiers = lazy_module("echoless.matching.verifiers.base")
     consultation = lazy_module("echoless.matching.verifiers.consultation")
     network = lazy_module("echoless.matching.pair_model.network")
-    calibration = lazy_module("echoless.models.encoders.calibration")
     encoders = lazy_module("echoless.models.encoders.registry")
 
 NO_MODEL: Final = (
@@ -73,13 +71,11 @@ def open_judge(
 
     Raises:
         DamagedPackage: The weights of the pair model are not as they were shipped.
-        InputError: The user's calibration of the encoder cannot be read.
     """
     if profile.judge != "full" or vectors is None or vectors.encoder is None:
         return guards.judge_named(profile.judge)
-    shift = calibration.decision_shift(vectors.encoder.model)
     cached = vectors.cache is not None
-    return road.open_learned(tally, cache=cached, questions=questions, shift=shift, use=profile.use)
+    return road.open_learned(tally, cache=cached, questions=questions, use=profile.use)
 
 
 def left_off(settings: Settings) -> str:

@@ -32,6 +32,10 @@ else:
     anthropic = lazy_module("anthropic")
     openai = lazy_module("openai")
 
+RETRIES: Final = 4
+"""How often the SDKs try again: after connection errors, 408, 409, 429 and 5xx, as Retry-After says
+or after half a second, doubled each time."""
+
 _MESSAGE: Final = 200
 
 _PLAIN_HEADERS: Final = frozenset(
@@ -131,8 +135,8 @@ class ProviderServer:
         if self._address.mark != NO_KEY:
             return self.provider.key
         return (
-            f"whether it needs a key: {self.provider.key} was not sent there, as the address came "
-            f"from a file or ends with #{NO_KEY}"
+            f"whether it needs a key: {self.provider.key} was not sent there, as the address ends "
+            f"with #{NO_KEY}"
         )
 
     def announce(self) -> None:
@@ -159,11 +163,7 @@ class ProviderServer:
 
 
 class OpenAIServer(ProviderServer):
-    """One model of one server with the API of OpenAI.
-
-    Where the SDK tries again it does so after connection errors, 408, 409, 429 and 5xx, and honours
-    Retry-After.
-    """
+    """One model of one server with the API of OpenAI."""
 
     provider = OPENAI
     example = "openai:MODEL@http://localhost:11434/v1"
@@ -171,15 +171,21 @@ class OpenAIServer(ProviderServer):
     instead = ", or name a server that needs none as openai:MODEL@BASE_URL"
 
     def __init__(
-        self, argument: str, *, kind: str, retries: int, timeout: float, key: str = ""
+        self,
+        argument: str,
+        *,
+        kind: str,
+        timeout: float,
+        retries: int = RETRIES,
+        key: str = "",
     ) -> None:
         """Reads the argument and the environment (OPENAI_API_KEY, OPENAI_BASE_URL).
 
         Args:
             argument: As for `ProviderServer`, likewise `kind` and `key`.
             kind: What asks, for messages.
-            retries: How often the SDK tries again.
             timeout: Seconds for one request.
+            retries: How often the SDK tries again.
             key: Instead of OPENAI_API_KEY.
 
         Raises:
@@ -220,7 +226,7 @@ class AnthropicServer(ProviderServer):
         return anthropic.Anthropic(
             api_key=self.sdk_key,
             base_url=self._address.url,
-            max_retries=0,
+            max_retries=RETRIES,
             http_client=anthropic.DefaultHttpxClient(
                 follow_redirects=False, event_hooks=self.hooks
             ),

@@ -1,8 +1,6 @@
-"""The detectors that read words, asked for pairs as arrays: compiled or not, the same pairs."""
+"""The detectors that read words, asked for pairs as arrays."""
 
 import random
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
@@ -31,11 +29,8 @@ ODD = st.text("aB.'\"`*#>-+ \t\n\x1c日本ก’ßﬁ½²é\u0301\u200b\ud800", 
 Found = dict[tuple[int, int], float]
 
 
-def with_compiler(used: bool, work: Callable[[], Any], **patched: Any) -> Any:
+def patched_with(work: Callable[[], Any], **patched: Any) -> Any:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ECHOLESS_COMPILED", str(int(used)))
-        patch.setattr(shingling, "WORTH", 0)
-        shingling.load_for(0, ())
         for name, value in patched.items():
             home, _, what = name.partition("__")
             patch.setattr({"ngram_index": ngram_index, "lexical": lexical}[home], what, value)
@@ -75,13 +70,13 @@ def cut(found: Found, most: int, name: str = "lexical") -> Found:
     return kept
 
 
-@given(st.lists(ODD, max_size=9), st.integers(1, 3), st.integers(2, 5), st.booleans())
+@given(st.lists(ODD, max_size=9), st.integers(1, 3), st.integers(2, 5))
 @settings(max_examples=200)
 def test_words_and_grams_in_bulk_are_those_of_the_text_functions(
-    texts: list[str], n: int, size: int, compiled: bool
+    texts: list[str], n: int, size: int
 ) -> None:
-    shingles = with_compiler(compiled, lambda: shingling.word_shingle_runs(texts, n))
-    grams = with_compiler(compiled, lambda: shingling.gram_runs(texts, size))
+    shingles = shingling.word_shingle_runs(texts, n)
+    grams = shingling.gram_runs(texts, size)
     told = [words(text) for text in texts]
     strings = [
         [" ".join(each[at : at + n]) for at in range(max(1, len(each) - n + 1))] if each else []
@@ -113,11 +108,7 @@ def test_all_pairs_in_bulk_are_those_of_the_detector(
     at = {memory.id: place for place, memory in enumerate(memories)}
     detector = open_detector(name, DetectorOptions(threshold=threshold))
     wanted = {(at[p.a], at[p.b]): p.similarity for p in detector.detect(memories, Tally())}
-    for compiled in (True, False):
-        got = with_compiler(
-            compiled, lambda: found_by(name, memories, None, Tally(), threshold=threshold)
-        )
-        assert got == wanted
+    assert found_by(name, memories, None, Tally(), threshold=threshold) == wanted
 
 
 @given(st.lists(TEXT, max_size=14), st.sampled_from(BULK), st.integers(1, 3))
@@ -125,13 +116,10 @@ def test_all_pairs_in_bulk_are_those_of_the_detector(
 def test_of_many_partners_those_wanted_are_kept(texts: list[str], name: str, most: int) -> None:
     memories = memories_of(texts)
     wanted = cut(found_by(name, memories, None, Tally(), threshold=0.3), most, name)
-    for compiled in (True, False):
-        got = with_compiler(
-            compiled,
-            lambda: found_by(name, memories, most, Tally(), threshold=0.3),
-            ngram_index__TILE=4,
-        )
-        assert got == wanted
+    got = patched_with(
+        lambda: found_by(name, memories, most, Tally(), threshold=0.3), ngram_index__TILE=4
+    )
+    assert got == wanted
 
 
 @given(st.lists(TEXT, min_size=2, max_size=14), st.integers(1, 3))
@@ -141,15 +129,10 @@ def test_a_store_too_large_for_all_pairs_finds_all_that_share_a_word(
     memories = memories_of(texts)
     every = found_by("lexical", memories, None, Tally())
     sharing = {pair: s for pair, s in every.items() if _share_a_word(texts, *pair)}
-    for compiled in (True, False):
-        tally = Tally()
-        got = with_compiler(
-            compiled,
-            lambda: found_by("lexical", memories, most, tally),  # noqa: B023 - called here
-            lexical__EXACT_UP_TO=1,
-        )
-        assert got == cut(sharing, most)
-        assert "too many to score every pair" in tally.notes[0]
+    tally = Tally()
+    got = patched_with(lambda: found_by("lexical", memories, most, tally), lexical__EXACT_UP_TO=1)
+    assert got == cut(sharing, most)
+    assert "too many to score every pair" in tally.notes[0]
 
 
 def _share_a_word(texts: list[str], one: int, other: int) -> bool:
@@ -172,11 +155,7 @@ def sentences(count: int, seed: int = 7) -> Iterator[str]:
 
 
 def test_the_work_on_fixed_data_is_what_it_was() -> None:
-    texts = list(sentences(1500))
-    counts = {}
-    for compiled in (True, False):
-        counts[compiled] = with_compiler(compiled, lambda: _work(texts))
-    assert counts[True] == counts[False] == WORK
+    assert _work(list(sentences(1500))) == WORK
 
 
 WORK = (14855, 93760)
@@ -230,10 +209,7 @@ def test_what_was_cut_and_what_was_skipped_is_told(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "exact"), [("lexical", True), ("lexical", False)])
-@pytest.mark.parametrize("compiled", [True, False])
-def test_among_many_look_alikes_a_memory_finds_its_own_double(
-    name: str, exact: bool, compiled: bool
-) -> None:
+def test_among_many_look_alikes_a_memory_finds_its_own_double(name: str, exact: bool) -> None:
     texts = [
         f"The parcel of customer {n} was packed, weighed, labelled, sealed, scanned and handed to "
         "the driver of the evening tour, who signed for it at the gate; the office was told by "
@@ -246,8 +222,7 @@ def test_among_many_look_alikes_a_memory_finds_its_own_double(
     random = Random(7)
     others = ["".join(random.choices("kivopzux ", k=60)) for _ in range(600)]
     memories = memories_of([*texts, double, *others])
-    found = with_compiler(
-        compiled,
+    found = patched_with(
         lambda: found_by(name, memories, 10, Tally()),
         lexical__EXACT_UP_TO=20_000 if exact else 1,
         ngram_index__TILE=16,
@@ -256,40 +231,3 @@ def test_among_many_look_alikes_a_memory_finds_its_own_double(
     assert sum(s >= DENSE for (_, other), s in alike.items() if other == 150) > 100
     assert (77, 150) in found
     assert {(n, 150) for n in range(3)} <= found.keys(), "and those that survive best"
-
-
-# ------------------------------------------------------------------ many small partitions
-
-
-_MANY_SMALL = """
-import sys
-from echoless.blocking.detectors import DetectorOptions, open_detector
-from echoless.blocking.text_join import shingling
-from echoless.core.model import Memory
-from echoless.core.run_notes import Tally
-
-told, shingling.WORTH_CHARACTERS = int(sys.argv[1]), int(sys.argv[2])
-detector = open_detector("lexical", DetectorOptions(threshold=0.3, memories=told))
-for number in range(5):
-    texts = [f"room {number} has printer {at} and scanner {at % 7}" for at in range(20)]
-    part = [Memory(id=f"{at:03}", content=text) for at, text in enumerate(texts)]
-    for block in detector.propose(part, Tally(), 30):
-        print(block.one.tolist(), block.other.tolist(), block.similarity.tolist())
-print("echoless.blocking.text_join.shingling_kernels" in sys.modules, file=sys.stderr)
-"""
-
-
-def test_loops_are_loaded_for_many_texts_or_long_ones_and_find_the_same() -> None:
-    """In a process of its own: once they are loaded, they are. A part has some 600 characters."""
-    little, many, long = (
-        subprocess.run(
-            [sys.executable, "-c", _MANY_SMALL, str(told), str(characters)],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        for told, characters in ((100, 1_000), (shingling.WORTH, 1_000), (100, 500))
-    )
-    loaded = [each.stderr.strip() for each in (little, many, long)]
-    assert loaded == ["False", "True", "True"]
-    assert little.stdout == many.stdout == long.stdout != ""

@@ -40,7 +40,6 @@ def place(tmp_path: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in [n for n in os.environ if n.startswith(("ECHOLESS_", "SHODH_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("ECHOLESS_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("ECHOLESS_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("ECHOLESS_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("SHODH_STORAGE", str(root))
     work = tmp_path / "work"

@@ -28,7 +28,6 @@ from echoless.core.model import (
 )
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, resolve
-from echoless.core.trust import trust
 from echoless.matching.verifiers import NoOpinion, Opinion, Reply, Says, open_verifier
 from echoless.matching.verifiers import consultation as slot
 from echoless.matching.verifiers.base import Limited
@@ -331,15 +330,17 @@ def test_the_questions_of_a_run_are_capped_by_a_setting(use: Callable[[Stub], St
     assert findings.opinions.left_out == sum(findings.verdicts.values()) - 3 > 0
 
 
-def test_verifier_and_questions_are_settings_and_part_of_the_digest(tmp_path: Path) -> None:
+def test_verifier_and_questions_are_settings_and_part_of_the_digest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from echoless.core.settings import layered
 
     plain = resolve(Choices())
     assert (plain.verifier, plain.questions) == ("none", 200)
     assert resolve(Choices(verifier="openai:m")).digest != plain.digest
     assert resolve(Choices(questions=7)).digest != plain.digest
+    monkeypatch.setenv("ECHOLESS_CONFIG_DIR", str(tmp_path))
     (tmp_path / "echoless.toml").write_text('verifier = "anthropic:m"\nquestions = 9\n')
-    trust(tmp_path / "echoless.toml", (tmp_path / "echoless.toml").read_bytes())
     chosen = resolve(layered(Choices(), folder=tmp_path, environment={"ECHOLESS_QUESTIONS": "8"}))
     assert (chosen.verifier, chosen.questions) == ("anthropic:m", 8)
     with pytest.raises(UsageError, match="--questions must be a whole number from 1, not 0"):
@@ -436,27 +437,23 @@ def test_judge_asks_too_and_says_so_beside_its_answers(server: ModelServer) -> N
 
 
 def test_how_a_model_is_asked_is_a_setting_and_only_what_changes_results_is_in_the_digest(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from echoless.core.settings import layered
 
     plain = resolve(Choices())
     assert plain.limits == Limits()
-    (tmp_path / "echoless.toml").write_text("workers = 2\nprice_in = 1\nprice_out = 4.5\n")
-    trust(tmp_path / "echoless.toml", (tmp_path / "echoless.toml").read_bytes())
-    environment = {"ECHOLESS_REQUESTS_A_MINUTE": "30", "ECHOLESS_TIMEOUT": "2.5"}
+    monkeypatch.setenv("ECHOLESS_CONFIG_DIR", str(tmp_path))
+    (tmp_path / "echoless.toml").write_text("workers = 2\n")
+    environment = {"ECHOLESS_TIMEOUT": "2.5"}
     chosen = resolve(layered(Choices(workers=3), folder=tmp_path, environment=environment))
-    assert chosen.limits == Limits(
-        workers=3, requests_a_minute=30, price_in=1, price_out=4.5, timeout=2.5
-    )
+    assert chosen.limits == Limits(workers=3, timeout=2.5)
     assert chosen.digest == plain.digest
-    dear = resolve(Choices(price_in=1, price_out=1, most_cost=2.0))
-    assert dear.digest != plain.digest
     assert resolve(Choices(locale="ja")).digest != plain.digest
     with pytest.raises(UsageError, match=r"Unknown locale 'fr'\. Known: en, de, ja"):
         resolve(Choices(locale="fr"))
-    with pytest.raises(UsageError, match="ECHOLESS_PRICE_IN must be a number, not 'much'"):
-        resolve(layered(Choices(), folder=tmp_path, environment={"ECHOLESS_PRICE_IN": "much"}))
+    with pytest.raises(UsageError, match="ECHOLESS_TIMEOUT must be a number, not 'much'"):
+        resolve(layered(Choices(), folder=tmp_path, environment={"ECHOLESS_TIMEOUT": "much"}))
 
 
 def test_the_verifier_is_asked_in_the_language_of_the_settings(server: ModelServer) -> None:

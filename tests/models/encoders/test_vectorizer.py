@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from echoless.blocking.vector_join.planner import similar_pairs
+from echoless.blocking.vector_join.self_join import similar_pairs
 from echoless.core.errors import EncoderError
 from echoless.core.model import Memory, Vector
 from echoless.core.run_notes import Tally
@@ -177,7 +177,7 @@ def test_an_encoder_that_answers_with_another_shape_is_named(shape: tuple[int, .
         MemoryVectoriser(encoder).matrices([memory("a"), memory("b")], Tally())
 
 
-def test_the_operating_point_comes_from_the_calibration() -> None:
+def test_a_matrix_knows_the_operating_point_of_its_model() -> None:
     encoder = WordBag(model="use-multilingual-v3@0.2.1")
     (matrix,) = MemoryVectoriser(encoder).matrices([memory("a")], Tally())
     assert matrix.operating_point == 0.5

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from echoless.core.errors import LimitReached, ModelError, ModelUnavailable, UsageError
+from echoless.core.errors import ModelError, ModelUnavailable, UsageError
 from echoless.core.run_notes import Tally
 from echoless.models.llm.base import Answer, Model, Prompt
 from echoless.models.llm.registry import Completing
@@ -116,15 +116,14 @@ def test_an_object_with_words_around_it_is_read(around: str) -> None:
     assert isinstance(propose_merge(Stub(lambda _prompt: answer), SOURCES), Proposed)
 
 
-@pytest.mark.parametrize("problem", [ModelError("It fell over."), LimitReached("Enough.")])
-def test_no_answer_leaves_the_sources(problem: ModelError) -> None:
+def test_no_answer_leaves_the_sources() -> None:
     def fail(_prompt: Prompt) -> str:
-        raise problem
+        raise ModelError("It fell over.")
 
     found = propose_merge(Stub(fail), SOURCES)
     assert isinstance(found, Refused)
     assert not found.answered
-    assert str(problem).rstrip(".") in found.reason
+    assert "It fell over" in found.reason
 
 
 def test_a_model_that_can_answer_nothing_is_an_error() -> None:

@@ -36,8 +36,7 @@ Looks = list[str]
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a store, and a cache that keeps answers about stores of any size."""
-    for name, folder in ((CACHE, "cache"), ("ECHOLESS_DATA_DIR", "data")):
-        monkeypatch.setenv(name, str(tmp_path / folder))
+    monkeypatch.setenv(CACHE, str(tmp_path / "cache"))
     monkeypatch.setenv("ECHOLESS_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setattr(incremental, "KEPT_FROM", 1)
     monkeypatch.setattr(OUTPUT, "_numbers", {})  # as in a process of its own
@@ -109,11 +108,6 @@ def _configured(_: Path, __: pytest.MonkeyPatch) -> None:
     Path("echoless.toml").write_text('grouping = "clique"\n')
 
 
-def _calibrated(place: Path, _: pytest.MonkeyPatch) -> None:
-    (place / "data" / "calibrations").mkdir(parents=True)
-    (place / "data" / "calibrations" / "m.json").write_text("{}")
-
-
 def _released(_: Path, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(versions, "__version__", "9.9.9")
     versions.edition.cache_clear()
@@ -128,9 +122,7 @@ def _chosen(_: Path, patch: pytest.MonkeyPatch) -> None:
     patch.setenv("ECHOLESS_SURVIVOR", "newest")
 
 
-@pytest.mark.parametrize(
-    "change", [_edited, _decided, _configured, _calibrated, _released, _installed, _chosen]
-)
+@pytest.mark.parametrize("change", [_edited, _decided, _configured, _released, _installed, _chosen])
 @pytest.mark.parametrize("form", [("--json",), ()])
 def test_whatever_an_answer_hangs_on_makes_another_look(
     place: Path,

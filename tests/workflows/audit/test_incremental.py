@@ -211,27 +211,6 @@ def test_other_settings_make_other_pages(store: Store, looked: Within) -> None:
     assert looked == [None] * 4
 
 
-def test_another_calibration_makes_other_pages(
-    store: Store, looked: Within, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    audit_store(store, safe())
-    (tmp_path / "taught" / "calibrations").mkdir(parents=True)
-    (tmp_path / "taught" / "calibrations" / "m.json").write_text("{}")
-    monkeypatch.setenv("ECHOLESS_DATA_DIR", str(tmp_path / "taught"))
-    audit_store(store, safe())
-    assert looked == [None, None]
-
-
-def test_a_calibration_that_cannot_be_read_and_is_not_asked_for_stops_nothing(
-    store: Store, looked: Within, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "taught" / "calibrations" / "other.json").mkdir(parents=True)
-    monkeypatch.setenv("ECHOLESS_DATA_DIR", str(tmp_path / "taught"))
-    for _ in range(2):
-        assert report_json(audit_store(store, safe())) == full(store, safe())
-    assert looked == [None]
-
-
 def test_one_namespace_asked_for_is_kept_by_itself(store: Store, looked: Within) -> None:
     chosen = safe(namespace="attic")
     for _ in range(2):

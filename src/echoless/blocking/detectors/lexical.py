@@ -22,12 +22,10 @@ from echoless.blocking.detector import (
 )
 from echoless.blocking.similarities import DECIMALS, LEXICAL_THRESHOLD
 from echoless.blocking.text_join.approximate_tfidf_join import LOOKED_AT, WordingJoin
-from echoless.blocking.text_join.shingling import load_for
 from echoless.blocking.text_join.tfidf_join import Likeness
 from echoless.blocking.text_join.tfidf_rows import gram_rows, rows_and_clues
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
-from echoless.core.runtime import MISSING, compiled
 from echoless.core.text import char_ngrams
 
 Ints = NDArray[np.int64]
@@ -79,7 +77,6 @@ class LexicalDetector(Bulk):
         self._gate = gate_for(NAME, options, DEFAULT_THRESHOLD)
         self._n = count_setting(NAME, options, "n", default=3, least=2, most=8)
         self._pulse = options.pulse
-        self._memories = options.memories
         self._joins = options.joins
 
     def propose(
@@ -91,7 +88,6 @@ class LexicalDetector(Bulk):
         those that share their rarest words (`blocking/text_join/approximate_tfidf_join.py`), which
         a note says.
         """
-        load_for(self._memories, (memory.content for memory in memories))
         contents = (memory.content for memory in memories)
         if most is None or len(memories) <= EXACT_UP_TO:
             rows = gram_rows(contents, self._n)
@@ -99,12 +95,11 @@ class LexicalDetector(Bulk):
             blocks = Likeness(rows.chosen(places), self._gate, most).pairs()
             yield from self._pulsing(proposed(blocks, places, NAME, tally, most))
             return
-        slow = "" if compiled() else f" {MISSING}."
         tally.note(
             f"{NAME}: {len(memories):,} memories are too many to score every pair; each was "
             f"scored with the {LOOKED_AT} or more before it that share most of its rarest "
             "words. Measured, that finds all closest partners from a similarity of 0.5 and "
-            f"95 % from 0.4 on.{slow}"
+            "95 % from 0.4 on."
         )
         if self._joins is not None and len(memories) >= self._joins.least:
             with self._joins.wording(contents, self._n, len(memories)) as wording:

@@ -12,7 +12,6 @@ In a small partition, where nobody set a threshold, the closest memory of each i
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from echoless.blocking.detector import (
@@ -26,23 +25,22 @@ from echoless.blocking.detector import (
 from echoless.core.model import Candidate, Memory, candidate
 from echoless.core.optional import lazy_module
 from echoless.core.run_notes import Tally
-from echoless.core.runtime import MISSING, compiled
 from echoless.models.encoders.base import Matrix
-from echoless.models.encoders.calibration import DEFAULT_OPERATING_POINT
+from echoless.models.encoders.operating_points import DEFAULT_OPERATING_POINT
 
 if TYPE_CHECKING:  # they bring in numpy
     import numpy as np
 
     from echoless.blocking.known_pairs import KnownPairs
-    from echoless.blocking.vector_join import exact_join, hyperplane_join, memory_pairs, planner
-    from echoless.blocking.vector_join.exact_join import Hits, Join
+    from echoless.blocking.vector_join import exact_join, hyperplane_join, memory_pairs, self_join
+    from echoless.blocking.vector_join.exact_join import Hits, Join, KnownHits
     from echoless.blocking.vector_join.hyperplane_join import HashTables
 else:
     np = lazy_module("numpy")
     exact_join = lazy_module("echoless.blocking.vector_join.exact_join")
     hyperplane_join = lazy_module("echoless.blocking.vector_join.hyperplane_join")
     memory_pairs = lazy_module("echoless.blocking.vector_join.memory_pairs")
-    planner = lazy_module("echoless.blocking.vector_join.planner")
+    self_join = lazy_module("echoless.blocking.vector_join.self_join")
 
 NAME: Final = "semantic"
 
@@ -62,8 +60,7 @@ CARD: Final = Card(
     finds="the same fact in other words, in another order or in another language",
     misses="paraphrases a model does not see; it cannot tell 8080 from 8081 and leaves that to the "
     "judge",
-    cost="one encoding a memory, kept in a cache; then n²/2 products, and from some fifty "
-    "thousand vectors on near-linear by bands of sign bits",
+    cost="one encoding a memory, kept in a cache; then n²/2 products",
 )
 
 _NO_VECTORISER: Final = (
@@ -81,18 +78,16 @@ class SemanticDetector:
         """Checks and keeps the options.
 
         Args:
-            options: `threshold` None means each model's own operating point. Settings: `exact`
-                (true or false) misses no pair however many vectors there are, see
-                `vector_join.planner`; `lsh` (true or false) compares `LSH_FROM` memories and more
-                by random hyperplanes in any case, see `vector_join.hyperplane_join`; `lsh_bits`
-                (0 to 20) is the number of planes of a table, 0 takes what costs least.
+            options: `threshold` None means each model's own operating point. Settings: `lsh` (true
+                or false) compares `LSH_FROM` memories and more by random hyperplanes, see
+                `vector_join.hyperplane_join`; `lsh_bits` (0 to 20) is the number of planes of a
+                table, 0 takes what costs least.
 
         Raises:
             UsageError: A setting is unknown or has a wrong value.
         """
-        refuse_unknown(NAME, options, "exact", "lsh", "lsh_bits")
+        refuse_unknown(NAME, options, "lsh", "lsh_bits")
         self._options = options
-        self._exact = flag_setting(NAME, options, "exact", default=False)
         self._lsh = flag_setting(NAME, options, "lsh", default=False)
         self._bits = count_setting(NAME, options, "lsh_bits", default=0, least=0, most=20)
 
@@ -156,7 +151,7 @@ class SemanticDetector:
     def _hits(
         self, matrix: Matrix, tally: Tally, most: int | None, known: KnownPairs | None
     ) -> Iterator[Hits]:
-        """Yields pairs of rows, by the method that costs least or the one the profile asks for."""
+        """Yields pairs of rows, by hyperplanes if the profile asks for them, else every pair."""
         inclusive, size = self._options.inclusive, len(matrix.rows)
         threshold = self._threshold(matrix, tally)
         tables = self._tables(matrix, threshold, tally)
@@ -166,23 +161,18 @@ class SemanticDetector:
             )
             return
 
-        def chosen(join: Join) -> planner.Choice:
-            choice = planner.choose(join, exact=self._exact)
-            if not choice.exact:
-                tally.note(f"semantic: {size:,} vectors at {threshold:g}: {choice.line()}.")
-            if choice.method != "product" and not compiled():
-                tally.note(f"semantic: {MISSING}.")
-            if known is None or not choice.exact:
-                return choice
+        def known_hits(join: Join) -> KnownHits | None:
+            if known is None:
+                return None
             # a row takes part if it has this width, whatever other rows there are
             known.measured_with = f"{matrix.model} {matrix.rows.shape[1]} {threshold!r}"
             if not known.hold(known.measured_with):
-                return choice
-            return replace(choice, known=memory_pairs.known_rows(matrix, known, join))
+                return None
+            return memory_pairs.known_rows(matrix, known, join)
 
         work = exact_join.JoinWork(pulse=self._options.pulse)
-        yield from planner.similar_pairs(
-            matrix.rows, threshold, inclusive=inclusive, most=most, choice=chosen, work=work
+        yield from self_join.similar_pairs(
+            matrix.rows, threshold, inclusive=inclusive, most=most, known=known_hits, work=work
         )
         if known is not None and work.folded:
             known.measured_with = None

@@ -66,7 +66,6 @@ def save(path: Path, array: NDArray[np.generic]) -> None:
 
 def mapped(path: Path) -> NDArray[np.generic]:
     """Returns the array of a `.npy` file, read from the disk where it is used."""
-    # "c": nothing is written, but compiled loops take the same type as for arrays in memory
     array: NDArray[np.generic] = np.load(path, mmap_mode="c")
     return array
 

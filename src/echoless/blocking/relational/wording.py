@@ -35,7 +35,7 @@ from echoless.blocking.text_join.approximate_tfidf_join import (
     Postings,
     partners_by_clues,
 )
-from echoless.blocking.text_join.shingling import load_for, starts_of
+from echoless.blocking.text_join.shingling import starts_of
 from echoless.blocking.text_join.tfidf_join import cosines_of_pairs
 from echoless.blocking.text_join.tfidf_rows import (
     Clues,
@@ -255,7 +255,6 @@ def _weighed(block: _Block) -> _Weighed:
 
 def score(block: _Block) -> Pairs:
     """Returns the wanted pairs of the rows of a block, scored in full."""
-    load_for(block.count, ())  # it may run in a process of its own
     one, other = _candidates(block)
     rows = _term_rows(block.folder)
     similarity = np.empty(len(one))

@@ -22,23 +22,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from echoless.blocking.detector import Gate
 from echoless.blocking.similarities import DENSE
-from echoless.blocking.text_join.shingling import in_order, loops_loaded, ranges, starts_of
+from echoless.blocking.text_join.shingling import ranges, starts_of
 from echoless.blocking.text_join.tfidf_join import cosines_of_pairs
 from echoless.blocking.text_join.tfidf_rows import Clues, TermRows, lengths_of, smooth_idf
-from echoless.blocking.top_k import Pairs, closest_before, made_of
-from echoless.core.optional import lazy_module
-
-if TYPE_CHECKING:
-    from echoless.blocking.text_join import lexical_kernels as kernels
-else:
-    kernels = lazy_module("echoless.blocking.text_join.lexical_kernels")
+from echoless.blocking.top_k import Pairs, closest_before
 
 Ints = NDArray[np.int64]
 Numbers = NDArray[np.int32]
@@ -96,9 +90,6 @@ class WordingJoin:
         lengths = lengths_of(clues.starts, clues.terms, None, idf)
         worth = np.square(idf, out=idf)
         worth *= SCALE
-        if loops_loaded():
-            yield from self._compiled_pairs(worth, lengths)
-            return
         sizes = np.minimum(clues.held, POSTINGS)
         order = np.argsort(clues.terms, kind="stable")
         order = order[ranges(starts_of(clues.held)[:-1], sizes)]
@@ -116,30 +107,6 @@ class WordingJoin:
     def _looked_at(self) -> int:
         """Returns how many texts are scored exactly for each text."""
         return max(LOOKED_AT, 2 * self.most)
-
-    def _compiled_pairs(self, worth: Floats, lengths: Floats) -> Iterator[Pairs]:
-        """Yields the same blocks as the loops in `pairs`, from compiled loops."""
-        begins = starts_of(np.minimum(self.clues.held, POSTINGS))
-        posts, shares = np.empty(begins[-1], np.int32), np.empty(begins[-1], np.uint16)
-        clues = kernels.ClueRows(self.clues.starts, self.clues.terms, worth, lengths)
-        index = kernels.Index(begins, posts, shares)
-        kernels.post(clues, index, np.zeros(len(begins) - 1, np.int32))
-        rows = kernels.Grams(*self.rows.columns)
-        gate = self.gate.threshold, self.gate.inclusive
-        limits = kernels.Bounds(POSTINGS, self._looked_at, self.most, *gate, DENSE)
-
-        def work(begin: int) -> tuple[Pairs, int]:
-            end = min(begin + ROWS_AT_ONCE, self.rows.rows)
-            room = (end - begin) * self.most + self._looked_at
-            columns = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
-            done = np.zeros(3, np.int64)
-            span = begin, end
-            kernels.partners(clues, index, rows, span, limits, columns, done)
-            return made_of(columns, int(done[0]), int(done[2])), int(done[1])
-
-        for pairs, verified in in_order(work, range(0, self.rows.rows, ROWS_AT_ONCE)):
-            self.verified += verified
-            yield closest_before(pairs, None).where(slice(None), pairs.cut)
 
 
 def most_in_common(
@@ -197,13 +164,6 @@ def partners_by_clues(
     Returns:
         Partners, and the row of each, in the order of `rows`; int64.
     """
-    if loops_loaded():
-        room = np.empty((2, len(rows) * looked_at), np.int64)
-        given = kernels.ClueRows(clues.starts, clues.terms, *weights)
-        limits = kernels.Bounds(POSTINGS, looked_at, 0, 0.0, True, DENSE)
-        posted = kernels.Index(index.begins, index.posts, index.shares)
-        made = kernels.choose(given, posted, rows, limits, room)
-        return room[0, :made].copy(), room[1, :made].copy()
     chosen = [most_in_common(clues, index, weights, row, looked_at) for row in rows.tolist()]
     none = np.zeros(0, np.int64)
     return np.concatenate([none, *chosen]), np.repeat(rows, [len(each) for each in chosen])

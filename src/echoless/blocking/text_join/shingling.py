@@ -1,33 +1,22 @@
 """Words and character n-grams of many texts as numbers in flat arrays, a batch at a time.
 
 `echoless.core.text` defines words and n-grams. This module computes the same ones over the code
-points of many texts at once, by compiled loops where numba is installed (`shingling_kernels.py`),
-else by Python and numpy, with the same numbers.
+points of many texts at once.
 """
 
 from __future__ import annotations
 
-import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from importlib import import_module
 from itertools import islice
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.core.optional import lazy_module
-from echoless.core.runtime import compiled
 from echoless.core.text import has_unspaced_script, normalise, words
 from echoless.core.threads import in_order as run_in_order
-
-if TYPE_CHECKING:
-    from echoless.blocking.text_join import shingling_kernels as kernels
-else:
-    kernels = lazy_module("echoless.blocking.text_join.shingling_kernels")
 
 Ints = NDArray[np.int64]
 Counts = NDArray[np.int32]
@@ -43,22 +32,10 @@ BATCH: Final = 4096
 FACTOR: Final = 0x9E3779B97F4A7C15
 """2^64 divided by the golden ratio, odd."""
 
-WORTH: Final = 50_000
-"""Texts of a run, in partitions of any size, from which on compiled loops are used where numba is
-installed. Compiling takes 2.7 s, once on a machine; of 40,000 texts in parts of 100 the loops save
-0.6 s (`benchmarks/results/speed_compiling.md`)."""
-
-WORTH_CHARACTERS: Final = 1_200_000
-"""Characters of one partition from which on they are used: some 12,000 short texts. Found compiled,
-they take .45 s of processor time and 90 MB to load, as much as they save at 700,000 characters.
-Here they save .5 s more than that, where compiling takes 2.7 s once."""
-
-_LOOPS: Final = "echoless.blocking.text_join.shingling_kernels"
-
 LONGEST_PACKED: Final = 3
 """Code points of 21 bits that fit into 64."""
 
-_WORD, _UNSPACED, _APOSTROPHE, _SEEN = 1, 2, 4, 128
+_UNSPACED, _SEEN = 2, 128
 _CODE_POINTS: Final = 0x110000
 _MASK: Final = (1 << 64) - 1
 
@@ -88,38 +65,7 @@ def batches(texts: Iterable[str], size: int = BATCH) -> Iterator[list[str]]:
         yield batch
 
 
-def load_for(run: int, texts: Iterable[str]) -> None:
-    """Loads compiled loops if a partition is large, or many small ones are to come.
-
-    Args:
-        run: Texts of all partitions.
-        texts: Those of this one; none where they are not at hand.
-    """
-    if loops_loaded() or not compiled():
-        return
-    if run >= WORTH or sum(map(len, texts)) >= WORTH_CHARACTERS:
-        import_module(_LOOPS)
-
-
-def loops_loaded() -> bool:
-    """Returns whether compiled loops are used: once they are loaded, for any number of texts."""
-    return _LOOPS in sys.modules and compiled()
-
-
-@dataclass(frozen=True, slots=True)
-class NormalForms:
-    """Case-folded normal forms of texts, with a space at both ends if not empty.
-
-    Attributes:
-        points: Code points, one text after the other.
-        starts: Shape (texts + 1,), int64: where each text begins in `points`.
-    """
-
-    points: Points
-    starts: Ints
-
-
-def word_runs(texts: Sequence[str], forms: NormalForms | None = None) -> Runs:
+def word_runs(texts: Sequence[str]) -> Runs:
     """Returns hashes of the words (`core.text.words`) of each text, in order, with repeats.
 
     Two different words share a hash of 64 bits once in 2^64; among ten million different ones,
@@ -127,19 +73,11 @@ def word_runs(texts: Sequence[str], forms: NormalForms | None = None) -> Runs:
 
     Args:
         texts: One batch.
-        forms: Theirs, where they are made already.
     """
-    if not loops_loaded():
-        split = [words(text) for text in texts]
-        hashes = {word: hash_of(word) for word in {word for each in split for word in each}}
-        flat = np.array([hashes[word] for each in split for word in each], dtype=np.uint64)
-        return Runs(starts_of(np.array([len(each) for each in split], dtype=np.int64)), flat)
-
-    known = forms_of(texts) if forms is None else forms
-    points, starts = known.points, known.starts
-    made, begins = np.empty(len(points), np.uint64), np.empty_like(starts)
-    kernels.words(points, starts, _classes(points), np.uint64(FACTOR), made, begins)
-    return Runs(begins, made[: begins[-1]])
+    split = [words(text) for text in texts]
+    hashes = {word: hash_of(word) for word in {word for each in split for word in each}}
+    flat = np.array([hashes[word] for each in split for word in each], dtype=np.uint64)
+    return Runs(starts_of(np.array([len(each) for each in split], dtype=np.int64)), flat)
 
 
 def word_shingle_runs(texts: Sequence[str], n: int, known: Runs | None = None) -> Runs:
@@ -167,7 +105,7 @@ def word_shingle_runs(texts: Sequence[str], n: int, known: Runs | None = None) -
     return Runs(starts_of(counts), made)
 
 
-def gram_runs(texts: Sequence[str], n: int, forms: NormalForms | None = None) -> Runs:
+def gram_runs(texts: Sequence[str], n: int) -> Runs:
     """Returns the character n-grams of each text as numbers, in order, with repeats.
 
     The n-grams are those of `core.text.char_ngrams`: 2 characters where most of a text is in
@@ -177,20 +115,15 @@ def gram_runs(texts: Sequence[str], n: int, forms: NormalForms | None = None) ->
     Args:
         texts: One batch.
         n: Characters of an n-gram.
-        forms: Of the texts, where they are made already.
     """
-    known = forms_of(texts) if forms is None else forms
-    points, starts = known.points, known.starts
+    forms = [normalise(text, fold_case=True) for text in texts]
+    points, starts = _points([f" {form} " if form else "" for form in forms])
     lengths = np.diff(starts)
     unspaced = starts_of((_classes(points)[points] & _UNSPACED) != 0)
     dense = unspaced[starts[1:]] - unspaced[starts[:-1]]
     sizes = np.where(2 * dense > lengths - 2, 2, n).astype(np.int64)
     counts = np.where(lengths > 0, np.maximum(1, lengths - sizes + 1), 0)
     long = n > LONGEST_PACKED
-    if loops_loaded():
-        made, begins = np.empty(int(counts.sum()), np.uint64), np.empty_like(starts)
-        kernels.grams(points, starts, sizes, long, np.uint64(FACTOR), made, begins)
-        return Runs(begins, made)
     places = ranges(starts[:-1], counts)
     if not long:  # a form has a space at both ends, so none is shorter
         wide = np.append(points.astype(np.uint64) + np.uint64(1), np.zeros(n, np.uint64))
@@ -213,11 +146,6 @@ def gram_runs(texts: Sequence[str], n: int, forms: NormalForms | None = None) ->
 
 def distinct(runs: Runs) -> tuple[Runs, Counts]:
     """Returns each run in ascending order without repeats, and how often each number occurs."""
-    if loops_loaded():
-        made, counts = np.empty_like(runs.values), np.empty(len(runs.values), np.int32)
-        begins = np.empty_like(runs.starts)
-        kernels.distinct(runs.values, runs.starts, made, counts, begins)
-        return Runs(begins, made[: begins[-1]].copy()), counts[: begins[-1]].copy()
     owners = np.repeat(np.arange(len(runs.starts) - 1), np.diff(runs.starts))
     different, where = np.unique(runs.values, return_inverse=True)
     cells = np.sort(owners * len(different) + where)
@@ -226,23 +154,6 @@ def distinct(runs: Runs) -> tuple[Runs, Counts]:
     lengths = np.bincount(owners, minlength=len(runs.starts) - 1)
     times = np.diff(np.append(places, len(cells))).astype(np.int32)
     return Runs(starts_of(lengths), different[where]), times
-
-
-def forms_of(texts: Sequence[str]) -> NormalForms:
-    """Returns the case-folded normal forms of the texts of one batch."""
-    if not loops_loaded():
-        forms = [normalise(text, fold_case=True) for text in texts]
-        return NormalForms(*_points([f" {form} " if form else "" for form in forms]))
-
-    points, starts = _points(texts)
-    bare = np.empty(len(texts), dtype=np.bool_)
-    kernels.bare(points, starts, bare)
-    if not bare.all():
-        given = zip(texts, bare.tolist(), strict=True)
-        points, starts = _points([t if b else normalise(t, fold_case=True) for t, b in given])
-    made, begins = np.empty(len(points) + 2 * len(texts), np.uint32), np.empty_like(starts)
-    kernels.padded(points, starts, bare, made, begins)
-    return NormalForms(made[: begins[-1]], begins)
 
 
 def _points(texts: Sequence[str]) -> tuple[Points, Ints]:
@@ -259,10 +170,8 @@ def _classes(points: Points) -> NDArray[np.uint8]:
     if new.any():
         for point in np.unique(points[new]).tolist():
             character = chr(point)
-            word = _WORD if re.match(r"\w", character) else 0
             unspaced = _UNSPACED if has_unspaced_script(character) else 0
-            apostrophe = _APOSTROPHE if character in "'’" else 0
-            classes[point] = _SEEN | word | unspaced | apostrophe
+            classes[point] = _SEEN | unspaced
     return classes
 
 

@@ -16,22 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from echoless.blocking.detector import Gate
 from echoless.blocking.similarities import DECIMALS, DENSE, SEEN_ENOUGH
-from echoless.blocking.text_join.shingling import chunks, in_order, loops_loaded, ranges
+from echoless.blocking.text_join.shingling import chunks, in_order, ranges
 from echoless.blocking.text_join.tfidf_rows import TermRows, held_by
 from echoless.blocking.top_k import Pairs, closest_before, together
-from echoless.core.optional import lazy_module
-
-if TYPE_CHECKING:
-    from echoless.blocking.text_join import lexical_kernels as kernels
-else:
-    kernels = lazy_module("echoless.blocking.text_join.lexical_kernels")
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -44,10 +38,8 @@ WIDEST: Final = 4096
 """Columns of the bound: a multiple of `STEP`."""
 
 EXCESS: Final = 0.3
-COMPILED_EXCESS: Final = 0.4
 """Part of the threshold by which the bound of two unrelated rows may exceed their cosine, in the
-mean; with compiled loops it may exceed it more, as a pair is scored faster. Measured at 10,000
-texts: 640 to 768 columns, and 1 pair in 250 to 600 passes."""
+mean."""
 
 USUAL: Final = 0.2
 """Part of the threshold that the mean cosine of two rows may reach without a narrower bound. That
@@ -154,7 +146,7 @@ def columns_for(rows: TermRows, weights: Floats, threshold: float) -> tuple[Ints
     alone = np.searchsorted(np.arange(len(mass)) + rest[:-1] / mass, widths)
     alone = np.minimum(alone, widths - 1)
     beyond = np.square(rest[alone]) / (widths - alone) - squares[alone]
-    allowed = threshold * (COMPILED_EXCESS if loops_loaded() else EXCESS)
+    allowed = threshold * EXCESS
     allowed -= max(0.0, float(squares[0]) - USUAL * threshold)
     best = int(np.argmax(beyond <= allowed)) if beyond[-1] <= allowed else -1
     width, own = int(widths[best]), int(alone[best])
@@ -185,9 +177,6 @@ def cosines_of_pairs(rows: TermRows, one: Ints, other: Ints) -> Floats:
         other: Numbers of their partners.
     """
     cosines = np.empty(len(one))
-    if loops_loaded():
-        kernels.cosines(kernels.Grams(*rows.columns), one, other, cosines)
-        return cosines
     known = len(rows.idf)
     begins = np.flatnonzero(np.diff(one, prepend=-1))
     ends = np.append(begins[1:], len(one))

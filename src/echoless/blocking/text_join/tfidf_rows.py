@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,22 +13,13 @@ from echoless.blocking.text_join.shingling import (
     Runs,
     batches,
     distinct,
-    forms_of,
     gram_runs,
     in_order,
-    loops_loaded,
     ranges,
     starts_of,
     word_runs,
     word_shingle_runs,
 )
-from echoless.core.optional import lazy_module
-
-if TYPE_CHECKING:
-    from echoless.blocking.text_join import lexical_kernels, shingling_kernels
-else:
-    lexical_kernels = lazy_module("echoless.blocking.text_join.lexical_kernels")
-    shingling_kernels = lazy_module("echoless.blocking.text_join.shingling_kernels")
 
 Ints = NDArray[np.int64]
 Numbers = NDArray[np.int32]
@@ -74,11 +65,6 @@ class TermRows:
     def filled(self) -> NDArray[np.bool_]:
         """Returns which rows have terms; shape (rows,)."""
         return np.diff(self.starts) > 0
-
-    @property
-    def columns(self) -> tuple[Ints, Numbers, Counts, Floats, Floats]:
-        """Returns all arrays, in the order of `lexical_kernels.Grams`."""
-        return self.starts, self.terms, self.counts, self.idf, self.lengths
 
     @property
     def owners(self) -> Ints:
@@ -152,8 +138,7 @@ def grams_and_clues(texts: Iterable[str], n: int) -> Iterator[tuple[Counted, Cou
     """
 
     def read(batch: Sequence[str]) -> tuple[Counted, Counted]:
-        forms = forms_of(batch)
-        grams, words = gram_runs(batch, n, forms), word_runs(batch, forms)
+        grams, words = gram_runs(batch, n), word_runs(batch)
         pairs = word_shingle_runs(batch, 2, words)
         wordless = np.diff(words.starts) == 0
         lengths = [np.diff(words.starts), np.diff(pairs.starts), np.diff(grams.starts) * wordless]
@@ -171,44 +156,23 @@ class Numbering:
     """A numbering of values in the order they first occur."""
 
     def __init__(self) -> None:
-        self.known = 0
-        self._slots = np.zeros(1 << 16, dtype=np.int32)
-        self._values = np.empty(1 << 15, dtype=np.uint64)
         self._names: dict[int, int] = {}
-        self._loops = loops_loaded()
+
+    @property
+    def known(self) -> int:
+        """Returns how many different values there are."""
+        return len(self._names)
 
     def numbers(self, values: Words) -> Numbers:
         """Returns the number of each value."""
-        if not self._loops:
-            different, where = np.unique(values, return_inverse=True)
-            if not self.known:
-                self._values, self.known = different, len(different)
-                return where.astype(np.int32)
-            names = self._names = self._names or {v: k for k, v in enumerate(self._values.tolist())}
-            numbers = [names.setdefault(value, len(names)) for value in different.tolist()]
-            self.known = len(names)
-            return np.array(numbers, dtype=np.int32)[where]
-
-        self._make_room(self.known + len(values))
-        made = np.empty(len(values), dtype=np.int32)
-        self.known = shingling_kernels.number(values, self._slots, self._values, self.known, made)
-        return made
+        different, where = np.unique(values, return_inverse=True)
+        names = self._names
+        numbers = [names.setdefault(value, len(names)) for value in different.tolist()]
+        return np.array(numbers, dtype=np.int32)[where]
 
     def values(self) -> Words:
         """Returns all values, by their number."""
-        if self._names:
-            return np.array(list(self._names), dtype=np.uint64)
-        return self._values[: self.known]
-
-    def _make_room(self, wanted: int) -> None:
-        """Makes room for so many values, with half of the slots free."""
-        if wanted > len(self._values):  # pages beyond the known ones are touched as they fill
-            grown = np.empty(max(wanted, 2 * self.known), dtype=np.uint64)
-            grown[: self.known] = self.values()
-            self._values = grown
-        if 2 * wanted > len(self._slots):
-            self._slots = np.zeros(1 << (2 * wanted - 1).bit_length(), dtype=np.int32)
-            shingling_kernels.find_slots(self.values(), self._slots)
+        return np.array(list(self._names), dtype=np.uint64)
 
 
 class _Column:
@@ -277,11 +241,8 @@ class _Collector:
         for begin in range(0, len(terms), _AT_ONCE):
             some = terms[begin : begin + _AT_ONCE]
             some[:] = rank[some]
-        if loops_loaded():
-            lexical_kernels.arrange(starts, terms)
-        else:
-            owners = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-            terms = terms[np.lexsort((terms, owners))]
+        owners = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        terms = terms[np.lexsort((terms, owners))]
         return Clues(starts, terms, held[order])
 
 
@@ -320,12 +281,6 @@ def lengths_of(starts: Ints, terms: Numbers, counts: Counts | None, idf: Floats)
         idf: Weight of each term.
     """
     lengths = np.zeros(len(starts) - 1)
-    if loops_loaded():
-        if counts is None:
-            lexical_kernels.add_squares(starts, terms, idf, lengths)
-        else:
-            lexical_kernels.add_counted_squares(starts, terms, counts, idf, lengths)
-        return np.sqrt(lengths, out=lengths)
     for first in range(0, len(lengths), 1 << 16):
         last = min(first + (1 << 16), len(lengths))
         own = slice(int(starts[first]), int(starts[last]))

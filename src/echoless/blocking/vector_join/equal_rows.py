@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.blocking.vector_join.exact_join import Hits, Join, cosines
-from echoless.blocking.vector_join.projections import blocks
-from echoless.core.optional import lazy_module
-from echoless.core.runtime import compiled
-from echoless.core.threads import in_order
+from echoless.blocking.vector_join.exact_join import Hits, Join, blocks, cosines
 from echoless.models.encoders.memory_mapped import mapped
-
-if TYPE_CHECKING:
-    from echoless.blocking.vector_join import bit_kernels
-else:
-    bit_kernels = lazy_module("echoless.blocking.vector_join.bit_kernels")
-
-_COMPILED_FROM: Final = 20_000
-"""Rows from which loading the kernels costs less than it saves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +77,7 @@ def each_once(rows: NDArray[np.float32], copies: Copies) -> NDArray[np.float32]:
 
 def _hashes(rows: NDArray[np.float32]) -> NDArray[np.uint64]:
     """Returns a hash of each row; equal rows have equal hashes."""
-    if not compiled() or len(rows) < _COMPILED_FROM:
-        return np.array([hash(row.tobytes()) for row in rows], dtype=np.int64).view(np.uint64)
-
-    words = np.ascontiguousarray(rows).view(np.uint32)
-    hashes = np.empty(len(rows), dtype=np.uint64)
-    tasks = (
-        partial(bit_kernels.row_hashes, words[some], hashes[some]) for some in blocks(len(rows))
-    )
-    for _ in in_order(tasks):
-        pass
-    return hashes
+    return np.array([hash(row.tobytes()) for row in rows], dtype=np.int64).view(np.uint64)
 
 
 def unfolded(copies: Copies, hits: Hits, *, star: bool) -> Hits:

@@ -6,11 +6,10 @@ computed again in 64 bits, and that value is compared and reported.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import isqrt
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +17,6 @@ from numpy.typing import NDArray
 from echoless.blocking.detector import no_pulse
 from echoless.blocking.similarities import DECIMALS
 from echoless.blocking.top_k import before_enough, kept_partners
-from echoless.core.optional import lazy_module
-from echoless.core.runtime import compiled
-
-if TYPE_CHECKING:
-    from echoless.blocking.vector_join import bit_kernels
-else:
-    bit_kernels = lazy_module("echoless.blocking.vector_join.bit_kernels")
 
 Hits: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 """Three arrays of one length: i, j (i < j), and the cosine rounded to `DECIMALS`."""
@@ -34,9 +26,6 @@ BUDGET: Final = 64 << 20
 
 _CELL: Final = 4 + 1 + 24
 """Bytes for a cell of a tile: product, mask, and three indexes should every cell be a hit."""
-
-KERNELS: Final = "echoless.blocking.vector_join.bit_kernels"
-"""Module of the compiled loops, which is slow to load."""
 
 _BLOCK: Final = 4096
 """Rows compared at a time with those that are asked for, or whose lengths are computed."""
@@ -279,13 +268,8 @@ def cosines(
     j: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """Returns the cosines of the pairs (i, j), in float64, rounded to six decimals; no `-0.0`."""
-    # the compiled loop, where it is loaded, copies no rows and takes an eighth of the time
-    if KERNELS in sys.modules and compiled() and len(i):
-        exact = np.empty(len(i), dtype=np.float64)
-        bit_kernels.inner_products(rows, i, j, exact)
-    else:
-        left, right = rows[i].astype(np.float64), rows[j].astype(np.float64)
-        exact = np.einsum("ij,ij->i", left, right)
+    left, right = rows[i].astype(np.float64), rows[j].astype(np.float64)
+    exact: NDArray[np.float64] = np.einsum("ij,ij->i", left, right)
     exact /= norms[i] * norms[j]
     np.clip(exact, -1.0, 1.0, out=exact)
     np.round(exact, DECIMALS, out=exact)
@@ -399,3 +383,9 @@ class Join:
             passing = self.passes(cosine)
             if passing.any():
                 yield some_i[passing], some_j[passing], cosine[passing]
+
+
+def blocks(count: int, size: int = _BLOCK) -> Iterator[slice]:
+    """Yields slices that cover `count` rows."""
+    for start in range(0, count, size):
+        yield slice(start, min(start + size, count))

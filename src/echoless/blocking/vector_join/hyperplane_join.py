@@ -3,60 +3,28 @@
 Each table gives a row one bit a plane, the side on which it lies. Two rows at an angle θ agree in a
 bit with probability `1 - θ/π` (Charikar, Similarity estimation techniques from rounding algorithms,
 STOC 2002), so in all bits of a table with its power, and in at least one of several tables nearly
-always. Every pair found is right, and the share that may be missed is stated beforehand.
-
-With the compiled kernels a pair of a bucket is compared by its signatures first and in full only if
-they are close; without them all pairs of a bucket are compared in full. A pair belongs to the first
-table in which it shares a bucket, so none comes twice and none has to be remembered.
+always. Every pair found is exact, and the share that may be missed is stated beforehand.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from math import acos, ceil, log1p, pi
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.blocking.similarities import SEEN_ENOUGH
 from echoless.blocking.vector_join.exact_join import (
     Hits,
     Join,
     JoinWork,
-    in_order_of_rows,
+    blocks,
     pairs_within,
     product_pairs,
     row_norms,
-    some_of,
 )
-from echoless.blocking.vector_join.prefix_join import ROOM, crowd_terms
-from echoless.blocking.vector_join.projections import (
-    Frame,
-    Words,
-    blocks,
-    cut,
-    random_planes,
-    widest_angle,
-)
-from echoless.core.optional import lazy_module
-from echoless.core.runtime import compiled
-from echoless.core.threads import in_order
-
-if TYPE_CHECKING:
-    from echoless.blocking.vector_join import bit_kernels
-else:
-    bit_kernels = lazy_module("echoless.blocking.vector_join.bit_kernels")
-
-Keys = NDArray[np.uint32]
-
-MISS: Final = 1e-9
-"""Probability that signatures rule out a pair at the very threshold."""
-
-WORDS: Final = 6
-"""Words of a signature, at most: 384 bits separate unrelated rows from pairs wherever bands pay."""
 
 RECALL: Final = 0.999
 """Least expected share of the pairs at the very threshold; closer pairs are found more often."""
@@ -65,6 +33,7 @@ MOST_TABLES: Final = 64
 """Tables, at most; with more, hashing costs what it saves, and every pair is compared."""
 
 MOST_BITS: Final = 20
+SEED: Final = 20261122
 _A_BUCKET: Final = 500_000
 """Cost of one bucket, in multiplications (`benchmarks/results/lsh.md`)."""
 
@@ -133,152 +102,6 @@ def layout_for(stay: float, bits: int, recall: float, most_tables: int) -> HashT
     return HashTables(bits, tables, 1.0 - (1.0 - together) ** tables)
 
 
-@dataclass(frozen=True, slots=True)
-class FilledTables:
-    """Hash tables that put each row into one bucket a table.
-
-    Attributes:
-        layout: Bits and tables.
-        keys: Shape (rows, tables), uint32: the bucket of each row in each table.
-        signatures: Shape (rows, words), uint64: signs of the first planes.
-        comparisons: Pairs that share a bucket, counted once a table.
-    """
-
-    layout: HashTables
-    keys: Keys
-    signatures: Words
-    comparisons: int
-
-
-def tables_of(join: Join, frame: Frame, layout: HashTables) -> FilledTables:
-    """Returns rows in buckets by the sides of the frame's first `tables * bits` planes."""
-    words = signature_bits(len(frame.planes)) // 64
-    keys = np.empty((len(join.rows), layout.tables), dtype=np.uint32)
-    signatures = np.empty((len(join.rows), words), dtype=np.uint64)
-
-    def fill(some: slice) -> None:
-        keys[some], signatures[some] = keys_and_signatures(join, frame, layout, some)
-
-    for _ in in_order(partial(fill, some) for some in blocks(len(keys))):
-        pass
-    comparisons = 0
-    for table in range(layout.tables):
-        held = np.bincount(keys[:, table], minlength=1).astype(np.int64)
-        comparisons += int((held * (held - 1) // 2).sum())
-    return FilledTables(layout, keys, signatures, comparisons)
-
-
-def keys_and_signatures(
-    join: Join, frame: Frame, layout: HashTables, some: slice
-) -> tuple[Keys, Words]:
-    """Returns the buckets and the signatures of some rows.
-
-    Args:
-        join: All rows.
-        frame: Centre and planes.
-        layout: Bits and tables.
-        some: One of `projections.blocks`: a product of other rows may round to another side.
-
-    Returns:
-        As `FilledTables.keys` and `FilledTables.signatures`; signatures are zero without compiled
-        kernels, the only ones that read them.
-    """
-    bits, count = layout.bits, layout.tables
-    at = frame.coordinates(join.unit(some.start, some.stop - some.start))
-    signatures = np.zeros((len(at), signature_bits(len(frame.planes)) // 64), dtype=np.uint64)
-    if compiled():
-        keys = np.empty((len(at), count), dtype=np.uint32)
-        bit_kernels.pack(at, bits, keys, signatures)
-        return keys, signatures
-    weights = 2 ** np.arange(bits, dtype=np.int64)
-    sides = (at[:, : count * bits] >= 0).reshape(len(at), count, bits)
-    return (sides @ weights).astype(np.uint32), signatures
-
-
-def bucket_pairs(
-    join: Join, tables: FilledTables, most_bits: int, most: int | None, work: JoinWork
-) -> Iterator[Hits]:
-    """Yields hits i < j that share a bucket; arrays are never empty.
-
-    Args:
-        join: Rows and threshold.
-        tables: Their buckets.
-        most_bits: Signatures that differ in more bits are passed over (`projections.cut`).
-        most: Partners before it a row needs (`kept_partners`); None for all.
-        work: Takes the counts.
-
-    Yields:
-        Hits by rising j, then i.
-    """
-    work.compared += tables.comparisons
-    numbers = range(tables.layout.tables)
-    parts: list[Hits] = []
-    if compiled():
-        inverse = join.inverse
-        tasks = (
-            partial(_hits_of_table, join, inverse, tables, t, most_bits, most) for t in numbers
-        )
-        for verified, hits_of_table in in_order(tasks):
-            work.pulse()
-            work.verified += verified
-            parts += hits_of_table
-    else:
-        buckets = (bucket for table in numbers for bucket in buckets_of(tables.keys[:, table]))
-        parts += pairs_within(join, buckets)
-        work.verified += sum(len(part[0]) for part in parts)
-    hits, crowded = some_of(in_order_of_rows(parts), most)
-    work.crowded += crowded
-    if len(hits[0]):
-        yield hits
-
-
-def buckets_of(keys: Keys) -> list[NDArray[np.int64]]:
-    """Returns groups of rows that share a key, at least two rows each, ascending."""
-    order = np.argsort(keys, kind="stable")
-    cuts = np.flatnonzero(np.diff(keys[order])) + 1
-    return [bucket for bucket in np.split(order, cuts) if len(bucket) > 1]
-
-
-def _hits_of_table(
-    join: Join,
-    inverse: NDArray[np.float32],
-    tables: FilledTables,
-    table: int,
-    most_bits: int,
-    most: int | None,
-) -> tuple[int, list[Hits]]:
-    """Returns how many pairs of one table were compared in full, and those that are hits."""
-    count = len(join.rows)
-    starts = np.zeros((1 << tables.layout.bits) + 1, dtype=np.int64)
-    order = np.empty(count, dtype=np.int32)
-    bit_kernels.sort_by_key(tables.keys, table, starts, order)
-    near = np.empty_like(tables.signatures)
-    bit_kernels.gather(tables.signatures, order, near)
-    buckets = bit_kernels.Buckets(tables.keys, table, starts, order, near, np.uint64(most_bits))
-    enough, terms = 0 if most is None else SEEN_ENOUGH, crowd_terms(join, most)
-    seen = np.zeros(1 if most is None else count, dtype=np.int32)
-    counts = np.zeros(1, dtype=np.int64)
-    rows = bit_kernels.ComparedRows(join.rows, inverse, terms, enough, seen, counts)
-    pairs = np.empty((2, max(ROOM, int(np.diff(starts).max()))), dtype=np.int64)
-    hits: list[Hits] = []
-    position = (0, 0)
-    while position[0] >= 0:
-        size, *after = bit_kernels.meet(buckets, rows, np.array(position), pairs)
-        position = (after[0], after[1])
-        hits += join.confirmed(*pairs[:, :size].copy())
-    return int(counts[0]), hits
-
-
-def planes_for(layout: HashTables) -> int:
-    """Returns the planes a layout needs, a signature of at least four words included."""
-    return max(256, 64 * ceil(layout.tables * layout.bits / 64))
-
-
-def signature_bits(planes: int) -> int:
-    """Returns the bits of the signatures made with so many planes."""
-    return 64 * min(WORDS, planes // 64)
-
-
 def pairs_sharing(
     rows: NDArray[np.float32], threshold: float, made: HashTables, *, inclusive: bool = True
 ) -> Iterator[Hits]:
@@ -301,11 +124,23 @@ def pairs_sharing(
         ValueError: A row is zero or not finite.
     """
     join = Join(rows, row_norms(rows), threshold, inclusive)
-    planes = planes_for(made)
-    origin = np.zeros(rows.shape[1], dtype=np.float32)
-    tables = tables_of(join, Frame(origin, random_planes(planes, rows.shape[1])), made)
-    if 4 * tables.comparisons >= len(rows) ** 2:
+    planes = np.random.default_rng(SEED).standard_normal(
+        (made.tables * made.bits, rows.shape[1]), dtype=np.float32
+    )
+    weights = 2 ** np.arange(made.bits, dtype=np.int64)
+    keys = np.empty((len(rows), made.tables), dtype=np.int64)
+    for some in blocks(len(rows)):
+        sides = join.unit(some.start, some.stop - some.start) @ planes.T >= 0
+        keys[some] = sides.reshape(-1, made.tables, made.bits) @ weights
+    sizes = [np.bincount(column) for column in keys.T]
+    if 2 * sum(int((held * (held - 1)).sum()) for held in sizes) >= len(rows) ** 2:
         yield from product_pairs(join, None, JoinWork())
         return
-    most = cut(signature_bits(planes), widest_angle(threshold, 1.0), MISS)
-    yield from bucket_pairs(join, tables, most, None, JoinWork())
+    yield from pairs_within(join, (bucket for column in keys.T for bucket in _buckets(column)))
+
+
+def _buckets(keys: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Returns groups of rows that share a key, at least two rows each, ascending."""
+    order = np.argsort(keys, kind="stable")
+    cuts = np.flatnonzero(np.diff(keys[order])) + 1
+    return [bucket for bucket in np.split(order, cuts) if len(bucket) > 1]

@@ -22,8 +22,8 @@ from echoless.integrations.sliding_context import connections
 from echoless.integrations.sliding_context.arguments import SIMILARITY, CleanupArgs
 from echoless.integrations.sliding_context.turn_decision import SHORTEST, to_standard_error
 from echoless.models.llm import Complete, Embed, Model
+from echoless.models.llm.counted_model import CountedModel
 from echoless.models.llm.registry import as_model
-from echoless.models.llm.retrying_model import GovernedModel
 from echoless.stores.lancedb.layout import CONTEXT_TABLE, LanceUrl
 from echoless.stores.lancedb.rows import in_order
 from echoless.stores.lancedb.store import LanceStore
@@ -226,7 +226,7 @@ def _execute(
     if job.refused:
         texts = "text of the model was" if job.refused == 1 else "texts of the model were"
         job.say(f"{job.refused} {texts} not taken; all sentences took their place.")
-    if isinstance(write, GovernedModel):
+    if isinstance(write, CountedModel):
         job.say(write.spent.line())
     return _result(job, groups, run)
 

@@ -15,7 +15,7 @@ from echoless.integrations.sliding_context.arguments import ModelArgs
 from echoless.models.encoders.openai import OpenAIEncoder
 from echoless.models.llm import Embed, Model, Prompt, registry
 from echoless.models.llm.anthropic import AnthropicModel
-from echoless.models.llm.retrying_model import GovernedModel
+from echoless.models.llm.counted_model import CountedModel
 from echoless.stores.lancedb.layout import OPENAI_MODELS, SLIDING_CONTEXT
 from echoless.stores.lancedb.store import LanceStore
 
@@ -42,10 +42,10 @@ def insist_on_layout(store: LanceStore) -> None:
         )
 
 
-def open_model(args: ModelArgs) -> GovernedModel:
+def open_model(args: ModelArgs) -> CountedModel:
     """Opens the model that writes, over the network: Anthropic's, or `NAME:ARGUMENT`.
 
-    Limits and prices come from the environment and `echoless.toml`.
+    Limits come from the environment and `echoless.toml`.
 
     Raises:
         ModelError: There is no key.
@@ -63,7 +63,7 @@ def open_model(args: ModelArgs) -> GovernedModel:
             "--no-llm merges without a model."
         )
     model = AnthropicModel(args.model or "", key=args.api_key, what=WHO)
-    return GovernedModel(model, limits)
+    return CountedModel(model, limits)
 
 
 def open_embed(args: ModelArgs, dimensions: int | None) -> Embed:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from echoless.matching.verifiers.base import NoOpinion as NoOpinion
-from echoless.matching.verifiers.base import NotAsked as NotAsked
 from echoless.matching.verifiers.base import Opinion as Opinion
 from echoless.matching.verifiers.base import Reply as Reply
 from echoless.matching.verifiers.base import Says as Says

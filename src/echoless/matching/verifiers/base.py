@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias, cast, runtime_checkable
 from echoless.core import plugins
 from echoless.core.llm_limits import Limits
 from echoless.core.model import Memory
-from echoless.models.llm.budget import Spent
+from echoless.models.llm.counted_model import Spent
 
 
 class Says(StrEnum):
@@ -47,18 +47,7 @@ class NoOpinion:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class NotAsked:
-    """A question that was not put to the model: a limit was reached.
-
-    Attributes:
-        reason: The limit, in one line.
-    """
-
-    reason: str
-
-
-Reply: TypeAlias = Opinion | NoOpinion | NotAsked
+Reply: TypeAlias = Opinion | NoOpinion
 
 
 class Verifier(Protocol):
@@ -95,11 +84,11 @@ class Verifier(Protocol):
 
 @runtime_checkable
 class Limited(Protocol):
-    """A verifier over a language model, with limits and an account of its costs."""
+    """A verifier over a language model, with limits and a count of its tokens."""
 
     @property
     def spent(self) -> Spent:
-        """Returns the questions, tokens and costs so far."""
+        """Returns the questions and tokens so far."""
         ...
 
     @property
@@ -136,7 +125,7 @@ def open_verifier(
     Args:
         spec: `none`, a name, or `name:argument`. Names are the entry points of the group
             `echoless.verifiers`.
-        limits: How much its model may be asked, for a verifier that keeps to limits.
+        limits: How its model is asked, for a verifier that keeps to limits.
         locale: Language in which such a verifier's model is asked.
 
     Returns:

@@ -27,14 +27,13 @@ from echoless.core.text import valid_unicode
 from echoless.matching.verifiers.base import (
     Limited,
     NoOpinion,
-    NotAsked,
     Opinion,
     Reply,
     Says,
     Verifier,
     turned,
 )
-from echoless.models.llm.budget import Spent
+from echoless.models.llm.counted_model import Spent
 from echoless.models.llm.prompt_text import speaks_to_model
 
 RULE: Final = "verifier-says-same"
@@ -55,7 +54,6 @@ BEYOND: Final = "not put to the verifier: beyond the questions of a run"
 TOO_LONG: Final = "not put to the verifier: too long"
 ADDRESSED: Final = "not put to the verifier: a text speaks to the model"
 GIVEN_UP: Final = "not put to the verifier: it had failed too often"
-LIMIT: Final = "not put to the verifier: a limit on questions or cost was reached"
 
 _REASON: Final = 200
 
@@ -73,7 +71,7 @@ class Heard:
         failed: Got none.
         left_out: Unsure without a veto, and not asked.
         prompt: Version of the prompt, of a verifier over a language model.
-        spent: Questions, tokens and costs of the model.
+        spent: Questions and tokens of the model.
     """
 
     verifier: str
@@ -108,8 +106,7 @@ class Consultation:
         self._limit = limit
         self._progress = progress or (lambda _done, _all: None)
         self._answered = self._failed = self._left_out = self._in_a_row = 0
-        self._broken = self._limit_reached = ""
-        self._first_failure = ""
+        self._broken = self._first_failure = ""
 
     def settle(
         self, pairs: Sequence[Pair], verdicts: Sequence[Verdict], tally: Tally
@@ -167,10 +164,6 @@ class Consultation:
         trouble = self._broken or self._first_failure
         if trouble:
             tally.note(f"The verifier {heard.verifier} failed: {trouble}")
-        if self._limit_reached:
-            tally.note(
-                f"The verifier {heard.verifier} was not asked further: {self._limit_reached}"
-            )
         if heard.spent is not None:
             tally.note(heard.spent.line())
 
@@ -233,10 +226,6 @@ class Consultation:
                 self._in_a_row += 1
                 self._first_failure = self._first_failure or _one_line(reason)
                 tally.skip(FAILED, pair.a.id, pair.b.id)
-                return verdict
-            case NotAsked(reason=reason):
-                self._limit_reached = self._limit_reached or _one_line(reason)
-                self._leave_out(LIMIT, [pair], tally)
                 return verdict
             case Opinion():
                 self._answered += 1

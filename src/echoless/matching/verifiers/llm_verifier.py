@@ -11,16 +11,15 @@ from collections.abc import Mapping, Sequence
 from threading import Event
 from typing import Final
 
-from echoless.core.errors import LimitReached, ModelError, ModelUnavailable, VerifierError
+from echoless.core.errors import ModelError, ModelUnavailable, VerifierError
 from echoless.core.llm_limits import Limits
 from echoless.core.model import Json, Memory
-from echoless.matching.verifiers.base import NoOpinion, NotAsked, Opinion, Reply, Says
+from echoless.matching.verifiers.base import NoOpinion, Opinion, Reply, Says
 from echoless.models.llm.anthropic import AnthropicModel
 from echoless.models.llm.base import Prompt
-from echoless.models.llm.budget import Spent
+from echoless.models.llm.counted_model import CountedModel, Spent, asked_in_order
 from echoless.models.llm.openai import OpenAIModel
 from echoless.models.llm.prompt_text import fenced, objects_with, wording
-from echoless.models.llm.retrying_model import GovernedModel, asked_in_order
 
 _WORDS: Final[Mapping[str, Says]] = {
     "same": Says.SAME,
@@ -43,11 +42,11 @@ SCHEMA: Final[dict[str, Json]] = {
 class ModelVerifier:
     """Opinions of a language model; nothing is sent before the first `verify`."""
 
-    def __init__(self, model: GovernedModel, *, locale: str = "en") -> None:
+    def __init__(self, model: CountedModel, *, locale: str = "en") -> None:
         """Keeps the model.
 
         Args:
-            model: Whom to ask, and how often.
+            model: Whom to ask.
             locale: Language of the prompt: `de`, `en` or `ja`.
         """
         self._model = model
@@ -60,7 +59,7 @@ class ModelVerifier:
 
     @property
     def spent(self) -> Spent:
-        """Returns the questions, tokens and costs so far."""
+        """Returns the questions and tokens so far."""
         return self._model.spent
 
     @property
@@ -85,8 +84,7 @@ class ModelVerifier:
 
         Returns:
             One reply for each pair, in order. A model that fails a question in spite of retries, or
-            answers something else than asked for, gives a `NoOpinion`; what a limit stands against,
-            a `NotAsked`.
+            answers something else than asked for, gives a `NoOpinion`.
 
         Raises:
             VerifierError: The model can answer nothing, and has answered nothing of these.
@@ -114,8 +112,6 @@ class ModelVerifier:
         except ModelUnavailable as problem:
             gone.set()
             return problem
-        except LimitReached as problem:
-            return NotAsked(str(problem))
         except ModelError as problem:
             return NoOpinion(str(problem))
         return read_opinion(answer.text)
@@ -131,7 +127,7 @@ def openai_verifier(argument: str) -> ModelVerifier:
         UsageError: No model, a base URL that is none, or no key for OpenAI's own server.
         MissingExtra: The SDK is not installed.
     """
-    return ModelVerifier(GovernedModel(OpenAIModel(argument, kind="verifier"), Limits(workers=1)))
+    return ModelVerifier(CountedModel(OpenAIModel(argument, kind="verifier"), Limits(workers=1)))
 
 
 def anthropic_verifier(argument: str) -> ModelVerifier:
@@ -145,7 +141,7 @@ def anthropic_verifier(argument: str) -> ModelVerifier:
         MissingExtra: The SDK is not installed.
     """
     model = AnthropicModel(argument, kind="verifier")
-    return ModelVerifier(GovernedModel(model, Limits(workers=1)))
+    return ModelVerifier(CountedModel(model, Limits(workers=1)))
 
 
 def read_opinion(text: str) -> Reply:

@@ -59,7 +59,7 @@ class Matrix:
         rows: Shape (rows, dimensions), float32, as stored or as the model gave them: finite, not
             zero, not necessarily of unit length.
         operating_point: Cosine at which pairs of this model are worth a look (candidate threshold),
-            from its calibration, or None if the model is unknown.
+            or None if the model is unknown.
     """
 
     model: str

@@ -12,7 +12,7 @@ from echoless.core.choices import TIMEOUT
 from echoless.core.errors import EncoderError
 from echoless.core.masking import without_secrets
 from echoless.core.optional import lazy_module
-from echoless.models.server import OpenAIServer, redirected
+from echoless.models.server import RETRIES, OpenAIServer, redirected
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 else:
     np = lazy_module("numpy")
     openai = lazy_module("openai")
-
-RETRIES: Final = 4
 
 BATCH: Final = 128
 """Texts in a request. The API takes 2,048 inputs and 300,000 tokens; parts are about 60 tokens."""

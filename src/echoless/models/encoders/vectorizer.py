@@ -17,8 +17,8 @@ from echoless.core.optional import lazy_module
 from echoless.core.run_notes import Tally
 from echoless.core.text import valid_unicode
 from echoless.models.encoders.base import NO_VECTOR, Encoder, Matrix
-from echoless.models.encoders.calibration import operating_point
 from echoless.models.encoders.chunking import split_parts
+from echoless.models.encoders.operating_points import operating_point
 from echoless.models.encoders.vector_cache import VectorCache
 
 if TYPE_CHECKING:

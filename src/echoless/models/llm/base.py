@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 from echoless.core.choices import TIMEOUT
-from echoless.core.errors import ModelError
 from echoless.core.model import Json
 
 Complete: TypeAlias = Callable[[str], str]
@@ -53,14 +52,12 @@ class Answer:
         cut: It ends where the longest answer ends.
         tokens_in: Tokens of the prompt, as counted by the server; None if it did not say.
         tokens_out: Tokens of the answer, likewise.
-        requests: Requests it took.
     """
 
     text: str
     cut: bool = False
     tokens_in: int | None = None
     tokens_out: int | None = None
-    requests: int = 1
 
 
 @runtime_checkable
@@ -69,7 +66,7 @@ class Model(Protocol):
 
     Registered as an entry point of the group `echoless.models`: a callable that takes what stands
     behind the colon of `name:argument` (or an empty text) and returns a model. It is called from
-    several threads. Retries, limits and counting are added around it by `open_model`.
+    several threads. It makes its own retries; `open_model` counts around it.
     """
 
     @property
@@ -81,33 +78,7 @@ class Model(Protocol):
         """Returns the answer to one prompt.
 
         Raises:
-            Passing: It failed, and may not when asked again.
             ModelUnavailable: No prompt can be answered.
             ModelError: This prompt cannot be answered.
         """
         ...
-
-
-class Passing(ModelError):
-    """Error that may disappear by itself: too many requests, a busy server, a lost connection.
-
-    Attributes:
-        what: The error, as a clause.
-        advice: What to do if it stays.
-        wait: Seconds the server asks to wait; None if it does not say.
-        unavailable: If it stays, nothing else can be answered either.
-    """
-
-    def __init__(
-        self,
-        what: str,
-        advice: str,
-        *,
-        wait: float | None = None,
-        unavailable: bool = False,
-        requests: int = 1,
-    ) -> None:
-        """Makes the message."""
-        super().__init__(f"{what}. {advice}", requests=requests)
-        self.what, self.advice = what, advice
-        self.wait, self.unavailable = wait, unavailable

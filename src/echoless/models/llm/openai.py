@@ -43,7 +43,7 @@ class OpenAIModel(ServerModel["openai.OpenAI"]):
             UsageError: No model, a base URL that is none, or no key for OpenAI's own server.
             MissingExtra: The SDK is not installed.
         """
-        server = OpenAIServer(argument, kind=kind, retries=0, timeout=TIMEOUT, key=key)
+        server = OpenAIServer(argument, kind=kind, timeout=TIMEOUT, key=key)
         super().__init__(server, server.client)
 
     @property

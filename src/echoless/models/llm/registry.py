@@ -8,17 +8,17 @@ from typing import cast
 from echoless.core import plugins
 from echoless.core.llm_limits import Limits
 from echoless.models.llm.base import Answer, Complete, Model, Prompt
+from echoless.models.llm.counted_model import CountedModel
 from echoless.models.llm.prompt_text import objects_with
-from echoless.models.llm.retrying_model import GovernedModel
 
 
-def open_model(spec: str, limits: Limits | None = None) -> GovernedModel | None:
-    """Makes the model that a specification names, with retries and limits.
+def open_model(spec: str, limits: Limits | None = None) -> CountedModel | None:
+    """Makes the model that a specification names, whose questions and tokens are counted.
 
     Args:
         spec: `none`, a name, or `name:argument`, for example `openai:qwen3@http://localhost:8000/v1`
             or `anthropic:MODEL`. Names are the entry points of the group `echoless.models`.
-        limits: How much it may be asked; none by default.
+        limits: How it may be asked; the declared ones by default.
 
     Returns:
         The model, its server not called yet; None for `none`.
@@ -28,7 +28,7 @@ def open_model(spec: str, limits: Limits | None = None) -> GovernedModel | None:
         MissingExtra: Its library is not installed.
     """
     _, model = plugins.made("models", spec, without=("none",), hint="written NAME:MODEL")
-    return None if model is None else GovernedModel(cast("Model", model), limits)
+    return None if model is None else CountedModel(cast("Model", model), limits)
 
 
 def as_model(model: Model | Complete) -> Model:

@@ -1,23 +1,20 @@
 """Language models behind HTTP servers: how one is asked, and what its errors mean.
 
 Texts of errors and answers are searched for the key before anyone sees them. Retries are made by
-`GovernedModel`, so that each request is counted.
+the SDKs.
 """
 
 from __future__ import annotations
 
-import math
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from collections.abc import Callable
+from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from echoless.core.errors import ModelError, ModelUnavailable
-from echoless.models.llm.base import Answer, Passing, Prompt
+from echoless.models.llm.base import Answer, Prompt
 from echoless.models.server import ProviderServer, redirected
 
 if TYPE_CHECKING:
@@ -33,7 +30,6 @@ _SECRET: Final = 12
 """Characters from which a key is one; servers without keys are given any word."""
 
 _HOPELESS: Final = frozenset({401, 403, 404})
-_PASSING: Final = frozenset({408, 409, 429})
 
 
 class Closable(Protocol):
@@ -127,32 +123,29 @@ class ServerModel(ABC, Generic[Client]):
         """Returns the answer to a prompt, requested in the best form the server accepts.
 
         Raises:
-            Passing: Too many requests, a busy or silent server.
-            ModelUnavailable: The server refuses the key or the model.
-            ModelError: The server refuses this prompt, or answers with something else than JSON.
+            ModelUnavailable: The server cannot be reached, or refuses the key or the model.
+            ModelError: The server refuses this prompt, stays busy or silent, or answers with
+                something else than JSON.
         """
         errors, with_schema = self.errors, prompt.schema is not None
         shapes = self._shapes if with_schema else self._shapes[-self.plain_shapes :]
-        for requests, shape in enumerate(shapes, 1):
+        for place, shape in enumerate(shapes):
             try:
                 answer = self.ask(shape, prompt)
             except errors.status as problem:
                 if problem.status_code in OTHER_SHAPE and shape != shapes[-1]:
                     continue
                 reason = self.server.shortened(self.message(problem))
-                headers = dict(problem.response.headers)
                 # without the cause: the SDK's error carries the request's headers
-                raise self._subject.refused(
-                    problem.status_code, reason, headers, requests
-                ) from None
+                raise self._subject.refused(problem.status_code, reason) from None
             except errors.connection as problem:
                 timed_out = isinstance(problem, errors.timeout)
-                raise self._subject.silent(timed_out=timed_out, requests=requests) from None
+                raise self._subject.silent(timed_out=timed_out) from None
             except (errors.other, ValueError) as problem:
-                raise self._subject.unreadable(problem, requests) from None
+                raise self._subject.unreadable(problem) from None
             if with_schema:  # a plain prompt does not tell whether schemas are known
-                self._shapes = shapes[requests - 1 :]
-            return replace(answer, requests=requests)
+                self._shapes = shapes[place:]
+            return answer
         raise AssertionError("the last shape returns or raises")
 
 
@@ -172,85 +165,39 @@ class Subject:
     key: str
     missing: str
 
-    def refused(
-        self, status: int, reason: str, headers: Mapping[str, str], requests: int = 1
-    ) -> ModelError:
+    def refused(self, status: int, reason: str) -> ModelError:
         """Returns the error for a status.
 
         Args:
             status: From 300.
             reason: What the server said, without the key.
-            headers: Of its answer.
-            requests: Sent to come that far.
         """
         if 300 <= status < 400:
-            return ModelUnavailable(redirected(self.server), requests=requests)
-        retry = headers.get("x-should-retry", "")
+            return ModelUnavailable(redirected(self.server))
         what = f"{self.server} refused model {self.model!r} with status {status}: {reason}"
         if status in _HOPELESS:
             advice = {401: f"Check {self.key}.", 403: f"Check {self.key}, and what it may do."}
-            text = f"{what}. {advice.get(status, self.missing)}"
-            return ModelUnavailable(text, requests=requests)
-        passing = status in _PASSING or status >= 500
-        if retry == "true" or (passing and retry != "false"):
-            advice_ = "Wait, or check the quota." if status == 429 else "Try again."
-            return Passing(what, advice_, wait=asked_to_wait(headers), requests=requests)
-        return ModelError(f"{what}. Try again, or ask another model.", requests=requests)
+            return ModelUnavailable(f"{what}. {advice.get(status, self.missing)}")
+        if status == 429:
+            return ModelError(f"{what}. Wait, or check the quota.")
+        return ModelError(f"{what}. Try again, or ask another model.")
 
-    def silent(self, *, timed_out: bool, requests: int = 1) -> Passing:
+    def silent(self, *, timed_out: bool) -> ModelError:
         """Returns the error for a server that did not answer."""
+        server = f"{self.server} (model {self.model!r})"
         if timed_out:
-            what = f"{self.server} (model {self.model!r}) did not answer in time"
-            return Passing(what, "Try again, or a quicker model.", requests=requests)
-        return Passing(
-            f"{self.server} (model {self.model!r}) cannot be reached",
-            "Check the address and that the server runs, or leave the model out.",
-            unavailable=True,
-            requests=requests,
+            return ModelError(f"{server} did not answer in time. Try again, or a quicker model.")
+        return ModelUnavailable(
+            f"{server} cannot be reached. Check the address and that the server runs, or leave the "
+            "model out."
         )
 
-    def unreadable(self, problem: Exception, requests: int = 1) -> ModelError:
+    def unreadable(self, problem: Exception) -> ModelError:
         """Returns the error for an answer that is no JSON."""
         return ModelError(
             f"{self.server} (model {self.model!r}) answered with something that is no JSON "
-            f"({type(problem).__name__}). Try again, or check the address.",
-            requests=requests,
+            f"({type(problem).__name__}). Try again, or check the address."
         )
-
-
-def asked_to_wait(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Returns seconds a server asks to wait: `retry-after-ms`, or `Retry-After` in either form.
-
-    Args:
-        headers: Of its answer; names in any case.
-        now: For a date; the time of day by default.
-
-    Returns:
-        Seconds from 0, or None if it does not say.
-    """
-    by_name = {name.lower(): value for name, value in headers.items()}
-    milliseconds = _number(by_name.get("retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1_000
-    value = by_name.get("retry-after")
-    seconds = _number(value)
-    if seconds is not None or value is None:
-        return seconds
-    try:
-        until = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    if until.tzinfo is None:
-        until = until.replace(tzinfo=UTC)
-    return max(0.0, (until - (now or datetime.now(UTC))).total_seconds())
-
-
-def _number(value: str | None) -> float | None:
-    try:
-        number = float(value or "")
-    except ValueError:
-        return None
-    return max(0.0, number) if math.isfinite(number) else None
 
 
 def without_secret(text: str, key: str) -> str:

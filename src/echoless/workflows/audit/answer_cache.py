@@ -28,7 +28,6 @@ from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, layered
 from echoless.core.timestamps import today
 from echoless.core.versions import edition
-from echoless.models.encoders.calibration import own_digest
 from echoless.stores.files import open_file
 from echoless.stores.sidecar import SUFFIX
 
@@ -95,7 +94,7 @@ class AnswerCache:
         self._state = _state(self._paths)
         if self._state is not None:
             variables = sorted(each for each in os.environ.items() if each[0][:9] == "ECHOLESS_")
-            parts = (edition("audit"), address, chosen, own_digest(), installed, variables)
+            parts = (edition("audit"), address, chosen, installed, variables)
             self._name = repr((*parts, self._state[0])).encode("utf-8", "surrogatepass")
 
     def text(self) -> str:

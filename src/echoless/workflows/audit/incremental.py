@@ -27,12 +27,10 @@ from echoless.core.model import digest
 from echoless.core.overlaps import Overlap, SharedPassage
 from echoless.core.own_folders import cache_folder
 from echoless.core.run_notes import Progress, Tally
-from echoless.core.runtime import compiled
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.core.versions import edition
 from echoless.matching.pair_model.network import learned
 from echoless.matching.runner import left_off
-from echoless.models.encoders.calibration import own_digest
 from echoless.stores.base import Printed, Prints, Scope, Store, StoreKind, check_namespace
 from echoless.stores.ledger import Ledger
 from echoless.workflows.audit.answer_cache import FILE_NAME, LARGEST, AnswerCache, PageFile
@@ -258,8 +256,6 @@ def rules_of(settings: Settings) -> str:
         " ".join((edition("audit"), *(version(name) for name in _LEANS_ON))),
         settings.digest,
         None if vectors is None else vectors.basis,
-        own_digest(),
-        compiled(),
         learned(),
     )
     return repr(parts)

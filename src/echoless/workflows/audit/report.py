@@ -38,16 +38,11 @@ from echoless.workflows.dedupe.findings import Findings, spared_note, totals, un
 from echoless.workflows.dedupe.series import Series
 
 if TYPE_CHECKING:
-    import pandas
-    import pyarrow
-
     from echoless.core import rendering
     from echoless.stores.base import Store
-    from echoless.workflows import tables
     from echoless.workflows.audit import report_blocks
 else:
     rendering = lazy_module("echoless.core.rendering")  # only notebooks need it here
-    tables = lazy_module("echoless.workflows.tables")  # these two import this module
     report_blocks = lazy_module("echoless.workflows.audit.report_blocks")
 
 
@@ -214,37 +209,6 @@ class Report:
         copies = _summed({m: s.redundant for m, s in page.months.items()} for page in self.pages)
         return {month: Share(total[month], copies[month]) for month in sorted(total)}
 
-    def to_pandas(
-        self, table: tables.ReportTable = "members", *, store: Store | None = None
-    ) -> pandas.DataFrame:
-        """Returns a table of the report as a data frame; `docs/notebooks.md` lists the columns.
-
-        Args:
-            table: `members` of groups, pairs that are `held`, `namespaces` or `months`.
-            store: Open, the one that was audited. A report holds no texts: without the store the
-                columns of texts are empty.
-
-        Raises:
-            UsageError: The report has no such table.
-            MissingExtra: pandas is not installed.
-        """
-        return tables.to_pandas(tables.report_table(self, table, store))
-
-    def to_arrow(
-        self, table: tables.ReportTable = "members", *, store: Store | None = None
-    ) -> pyarrow.Table:
-        """Returns a table of the report as an Arrow table, with the rows of `to_pandas`.
-
-        Args:
-            table: As for `to_pandas`.
-            store: As for `to_pandas`.
-
-        Raises:
-            UsageError: The report has no such table.
-            MissingExtra: pyarrow is not installed.
-        """
-        return tables.to_arrow(tables.report_table(self, table, store))
-
     def _repr_html_(self) -> str:
         """Returns the report as a notebook shows it, without texts; secrets are masked."""
         return self.html({})
@@ -317,7 +281,7 @@ class Report:
             pairs=3 if memories else 0,
             words=bool(memories),
         )
-        hint = 'to_pandas() has every member of every group, to_pandas("held") every pair.'
+        hint = "report_json(report) has every member of every group, and every pair."
         blocks = report_blocks.audit_blocks(self, memories, extent, rules)
         return rendering.notebook((*blocks, say(hint)))
 

@@ -1,7 +1,7 @@
 """Asks a model for one text in place of several, and checks that it loses no fact (law 12).
 
 ```
-too long to be checked, or a limit ...... not asked
+too long to be checked .................. not asked
 no answer ............................... refused, not answered
 no JSON object with a text, blank ....... refused
 a fact of a source is not in it ......... refused, with what is lost
@@ -18,12 +18,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from echoless.core.errors import LimitReached, ModelError, ModelUnavailable, UsageError
+from echoless.core.errors import ModelError, ModelUnavailable, UsageError
 from echoless.core.model import Json
 from echoless.core.run_notes import Tally
 from echoless.models.llm.base import Model, Prompt
+from echoless.models.llm.counted_model import asked_in_order
 from echoless.models.llm.prompt_text import fenced, objects_with, wording
-from echoless.models.llm.retrying_model import asked_in_order
 from echoless.workflows.consolidation.fact_check import LostFacts, added_facts, lost_facts
 
 LONGEST: Final = 20_000
@@ -116,8 +116,6 @@ def propose_merge(
         answer = model.answer(question)
     except ModelUnavailable:
         raise
-    except LimitReached as problem:
-        return Refused(f"it was not asked: {_clause(problem)}", answered=False)
     except ModelError as problem:
         return Refused(f"there was no answer: {_clause(problem)}", answered=False)
     return _checked(answer.text, texts, f"{model.name}, {words.version}")

@@ -28,19 +28,14 @@ from echoless.matching.runner import left_off
 from echoless.stores.base import Store
 
 if TYPE_CHECKING:
-    import pandas
-    import pyarrow
-
     from echoless.blocking.detectors import sequence
     from echoless.blocking.vector_join import exact_join
     from echoless.matching.verifiers.consultation import Heard
-    from echoless.workflows import tables
     from echoless.workflows.audit import report
 else:
     sequence = lazy_module("echoless.blocking.detectors.sequence")
     exact_join = lazy_module("echoless.blocking.vector_join.exact_join")
-    report = lazy_module("echoless.workflows.audit.report")  # both import this module
-    tables = lazy_module("echoless.workflows.tables")
+    report = lazy_module("echoless.workflows.audit.report")  # it imports this module
 
 HELD: Final = (Update, Contradiction, Sibling, Unsure)
 """Verdicts worth a person's eye though nothing is merged."""
@@ -175,30 +170,6 @@ class Findings:
         """Returns redundant copies over all visible memories, 0 to 1."""
         visible = len(self.memories) - len(self.marked)
         return self.redundant / visible if visible else 0.0
-
-    def to_pandas(self, table: tables.FindingsTable = "members") -> pandas.DataFrame:
-        """Returns a table of the findings as a data frame; `docs/notebooks.md` lists the columns.
-
-        Args:
-            table: `members` of groups, pairs that are `held`, or all `memories`.
-
-        Raises:
-            UsageError: The findings have no such table.
-            MissingExtra: pandas is not installed.
-        """
-        return tables.to_pandas(tables.findings_table(self, table))
-
-    def to_arrow(self, table: tables.FindingsTable = "members") -> pyarrow.Table:
-        """Returns a table of the findings as an Arrow table, with the rows of `to_pandas`.
-
-        Args:
-            table: As for `to_pandas`.
-
-        Raises:
-            UsageError: The findings have no such table.
-            MissingExtra: pyarrow is not installed.
-        """
-        return tables.to_arrow(tables.findings_table(self, table))
 
     def _repr_html_(self) -> str:
         """Returns the findings as a notebook shows them; secrets are masked."""

@@ -421,7 +421,6 @@ def explain_memories(a: Memory, b: Memory, *, settings: Settings, tally: Tally) 
         UsageError: The encoder is unknown.
         MissingExtra: Its library is not installed.
         DamagedPackage: The weights of the pair model are not as they were shipped.
-        InputError: The user's calibration of the encoder cannot be read.
     """
     vectors = open_vectoriser(
         settings.encoder, cache=settings.cache, tally=tally, prefer_stored=False

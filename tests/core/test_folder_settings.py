@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from echoless.cli.main import main
-from echoless.core import destination, trust
+from echoless.core import destination
 from echoless.core.choices import SETTINGS
 from echoless.core.errors import InputError, UsageError
 from echoless.core.settings import Choices, layered
@@ -27,7 +26,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in os.environ:
         if name.startswith("ECHOLESS_") or name.upper().endswith("_PROXY"):
             monkeypatch.delenv(name)
-    for name in ("CACHE", "DATA", "CONFIG"):
+    for name in ("CACHE", "CONFIG"):
         monkeypatch.setenv(f"ECHOLESS_{name}_DIR", str(tmp_path / name.lower()))
     for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
@@ -68,7 +67,7 @@ def run(*words: str) -> Result:
     return CliRunner().invoke(main, list(words), prog_name="echoless")
 
 
-# ------------------------------------------------------------------ an untrusted file
+# ------------------------------------------------------------------ the file of a folder
 
 
 @pytest.mark.parametrize("key", ["encoder", "verifier"])
@@ -83,8 +82,8 @@ def run(*words: str) -> Result:
         ("consolidate",),
     ],
 )
-def test_a_stranger_s_file_sends_nothing_and_the_refusal_says_what_it_would_send(
-    server: ModelServer, place: Path, store: str, key: str, words: tuple[str, ...]
+def test_a_stranger_s_file_sends_nothing_and_the_refusal_says_where_the_setting_may_stand(
+    server: ModelServer, place: Path, tmp_path: Path, store: str, key: str, words: tuple[str, ...]
 ) -> None:
     """F3: memories and the key of the environment went to an address a cloned folder named."""
     file = write(place, f'{key} = "openai:some-model@{server.url}"\n')
@@ -92,7 +91,7 @@ def test_a_stranger_s_file_sends_nothing_and_the_refusal_says_what_it_would_send
     assert done.exit_code == 3
     assert done.stdout == ""
     assert server.keys == []
-    for part in (str(file), repr(key), server.url, "echoless trust '"):
+    for part in (str(file), key, server.url, str(tmp_path / "config" / "echoless.toml")):
         assert part in done.stderr
 
 
@@ -106,21 +105,27 @@ def test_a_stranger_s_file_sends_nothing_and_the_refusal_says_what_it_would_send
         'detector = ["lexical", "of-a-plug-in"]',
         "questions = 100000",
         "workers = 64",
-        "most_cost = 1e9",
-        "price_in = 0",
-        "price_out = 0",
-        "requests_a_minute = 9999",
-        "tokens_a_minute = 9999999",
         "timeout = 1e6",
     ],
 )
-def test_what_loads_code_or_costs_money_needs_trust_too(place: Path, line: str) -> None:
-    """F3: an allow list, so a key that is not on it needs trust."""
+def test_what_loads_code_or_costs_money_counts_in_the_user_s_own_file_alone(
+    place: Path, tmp_path: Path, line: str
+) -> None:
+    """F3: an allow list, so a key that is not on it is refused."""
     file = write(place, line + "\n")
-    with pytest.raises(InputError, match="not trusted"):
+    with pytest.raises(InputError, match=f"{file} may not set {line.partition(' ')[0]} = "):
         layered(Choices(), environment={})
-    trust.trust(file, file.read_bytes())
+    (tmp_path / "config").mkdir(mode=0o700)
+    file.rename(tmp_path / "config" / "echoless.toml")
     assert layered(Choices(), environment={}) != Choices()
+
+
+def test_one_key_that_is_refused_keeps_the_harmless_ones_from_counting_too(place: Path) -> None:
+    """F3: nobody runs half of a file without knowing it."""
+    write(place, 'survivor = "newest"\nquestions = 9\n')
+    with pytest.raises(InputError, match="may not set questions = 9"):
+        layered(Choices(), environment={})
+    assert layered(Choices(questions=1), environment={}).survivor == "newest"
 
 
 @pytest.mark.parametrize(
@@ -143,7 +148,7 @@ def test_what_loads_code_or_costs_money_needs_trust_too(place: Path, line: str) 
         'detector = "sequence"',
     ],
 )
-def test_harmless_keys_count_without_trust(place: Path, line: str) -> None:
+def test_harmless_keys_count_in_any_folder(place: Path, line: str) -> None:
     """F3: what cannot send, load or spend works as before."""
     write(place, line + "\n")
     assert layered(Choices(), environment={}) != Choices()
@@ -159,7 +164,7 @@ def test_commands_that_use_no_settings_do_not_read_the_file(place: Path, store: 
     assert run("check", store).exit_code == 0
 
 
-def test_what_a_person_chooses_in_a_stronger_place_needs_no_trust_of_the_file(
+def test_what_a_person_chooses_in_a_stronger_place_goes_before_the_file(
     server: ModelServer, place: Path, store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F3: a flag, the environment, or a word to read no file at all."""
@@ -173,152 +178,11 @@ def test_what_a_person_chooses_in_a_stronger_place_needs_no_trust_of_the_file(
     assert server.keys == []
 
 
-# ------------------------------------------------------------------ trusting
-
-
-def test_a_trusted_file_sends_texts_and_no_key(
-    server: ModelServer, place: Path, store: str
-) -> None:
-    """F3: the key of the environment goes to no address that comes from a file."""
-    file = write(place, f'encoder = "openai:some-model@{server.url}"\n')
-    trusted = run("trust", str(file), "--yes")
-    assert trusted.exit_code == 0
-    done = run("audit", store)
-    assert done.exit_code == 0, done.output
-    said = f"Texts of memories go to {server.url} (encoder openai:some-model)."
-    assert done.stderr.count(said) == 1
-    assert server.embedded
-    assert {key for _, key in server.keys} == {""}
-    assert all(OTHERS not in str(headers) for headers in server.headers)
-
-
-def test_the_trust_step_shows_where_texts_go_and_whether_the_key_goes_too(
-    server: ModelServer, place: Path
-) -> None:
-    """F3: without a terminal and without --yes nothing is trusted."""
-    write(place, f'encoder = "openai:some-model@{server.url}"\nlimit = 5\n')
-    done = run("trust")
-    assert done.exit_code == 2
-    assert f"Texts of memories go to {server.url}" in done.stdout
-    assert "The key in OPENAI_API_KEY stays here." in done.stdout
-    assert "limit" not in done.stdout
-    assert run("trust", "--json").exit_code == 2
-    assert trust.trusted() == []
-    write(place, f'verifier = "anthropic:m@{server.root}#send-key"\n')
-    assert "The key in ANTHROPIC_API_KEY goes there too." in run("trust").stdout
-
-
-def test_a_file_that_asks_for_the_key_gets_it_once_it_is_trusted(
-    server: ModelServer, place: Path, store: str
-) -> None:
-    """F3: the one way by which a file's address gets a key is a mark the trust step names."""
-    file = write(place, f'encoder = "openai:some-model@{server.url}#send-key"\n')
-    assert run("audit", store).exit_code == 3
-    assert run("trust", str(file), "--yes").exit_code == 0
-    assert run("audit", store).exit_code == 0
-    assert {key for _, key in server.keys} == {KEY}
-
-
-def test_an_edited_file_has_to_be_trusted_again(place: Path) -> None:
-    """F3: trust belongs to a path and a content; going back is an edit too."""
-    file = write(place, 'encoder = "model2vec:./one"\n')
-    trust.trust(file, file.read_bytes())
-    assert layered(Choices(), environment={}).encoder == "model2vec:./one"
-    write(place, 'encoder = "model2vec:./two"\n')
-    with pytest.raises(InputError, match="since it was edited"):
-        layered(Choices(), environment={})
-    trust.trust(file, file.read_bytes())
-    write(place, 'encoder = "model2vec:./one"\n')
-    with pytest.raises(InputError, match="since it was edited"):
-        layered(Choices(), environment={})
-
-
-def test_a_model_that_was_exchanged_has_to_be_trusted_again(place: Path) -> None:
-    """Supply chain: the file was trusted by the folder's name, whatever was in it later."""
-    model = place / "model"
-    model.mkdir()
-    (model / "weights.safetensors").write_bytes(b"as it was")
-    (place / "echoless.toml").write_text('encoder = "model2vec:model"\n')
-    run("trust", "--yes")
-    assert layered(Choices()).encoder == "model2vec:model"
-    (model / "README.md").write_text("A note changes no model.")
-    assert layered(Choices()).encoder == "model2vec:model"
-    (model / "weights.safetensors").write_bytes(b"exchanged")
-    with pytest.raises(InputError, match="since it was edited, or a model it names was"):
-        layered(Choices())
-    assert "edited since" in run("trust", "--list").output
-    run("trust", "--yes")
-    assert layered(Choices()).encoder == "model2vec:model"
-
-
-def test_the_same_content_elsewhere_is_not_trusted(place: Path, tmp_path: Path) -> None:
-    """F3: a copy of a trusted file names other folders and belongs to somebody else."""
-    file = write(place, 'encoder = "model2vec:./model"\n')
-    trust.trust(file, file.read_bytes())
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "echoless.toml").write_bytes(file.read_bytes())
-    with pytest.raises(InputError, match="is not trusted,"):
-        layered(Choices(), folder=other, environment={})
-
-
-@pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
-def test_a_link_in_a_stranger_s_folder_to_a_trusted_file_is_not_trusted(
-    place: Path, tmp_path: Path
-) -> None:
-    """F3: ./model of the trusted file would be the stranger's ./model."""
-    file = write(place, 'encoder = "model2vec:./model"\n')
-    trust.trust(file, file.read_bytes())
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "echoless.toml").symlink_to(file)
-    with pytest.raises(InputError, match="is not trusted,"):
-        layered(Choices(), folder=other, environment={})
-    (tmp_path / "same").symlink_to(place)
-    assert layered(Choices(), folder=tmp_path / "same", environment={}).encoder
-
-
-def test_trusted_files_are_listed_and_forgotten(place: Path) -> None:
-    """F3: the person can look at what was trusted, and take it back."""
-    file = write(place, 'encoder = "model2vec:./model"\n')
-    assert run("trust", "--list").stdout == "No file is trusted.\n"
-    run("trust", str(place), "--yes")
-    assert run("trust", "--list").stdout == f"{file}  trusted\n"
-    write(place, "limit = 1\n")
-    listed = json.loads(run("trust", "--list", "--json").stdout)
-    assert listed["files"][0]["state"] == "edited since, so not trusted"
-    assert "trusted no longer" in run("trust", "--remove").stdout
-    assert trust.trusted() == []
-    assert "was not trusted" in run("trust", "--remove").stdout
-    assert "nothing that needs trust" in run("trust").stdout
-
-
-@pytest.mark.skipif(os.name == "nt", reason="modes of files are those of POSIX")
-def test_what_is_trusted_is_readable_by_its_owner_only(place: Path) -> None:
-    """F3: mode 0600 in a folder of 0700."""
-    file = write(place, 'encoder = "model2vec:./model"\n')
-    trust.trust(file, file.read_bytes())
-    (entry,) = (trust.config_folder() / "trusted").iterdir()
-    assert stat.S_IMODE(entry.stat().st_mode) == 0o600
-    assert stat.S_IMODE(entry.parent.stat().st_mode) == 0o700
-
-
-@pytest.mark.parametrize("data", [b"", b"{}", b"[" * 100_000, b"\xff"])
-def test_a_damaged_entry_trusts_nothing(place: Path, data: bytes) -> None:
-    """F3: in doubt a file is not trusted."""
-    file = write(place, 'encoder = "model2vec:./model"\n')
-    trust.trust(file, file.read_bytes())
-    (entry,) = (trust.config_folder() / "trusted").iterdir()
-    entry.write_bytes(data)
-    assert not trust.is_trusted(file, file.read_bytes())
-    assert trust.trusted() == []
-
-
-def test_a_name_in_the_file_forges_no_line(place: Path) -> None:
-    """F3: what the person reads before trusting is one line a key."""
+def test_a_name_in_the_file_forges_no_line(place: Path, store: str) -> None:
+    """F3: what the person reads is one line."""
     write(place, 'encoder = "openai:m\\nThis file is harmless@http://127.0.0.1:9/v1"\n')
-    (line,) = run("trust").stdout.splitlines()
-    assert line.startswith("encoder = ")
+    (line,) = run("audit", store).stderr.splitlines()
+    assert "may not set encoder" in line
 
 
 # ------------------------------------------------------------------ addresses
@@ -340,11 +204,9 @@ def test_a_name_in_the_file_forges_no_line(place: Path) -> None:
         ("api.openai.com", False),
     ],
 )
-def test_only_the_provider_s_own_address_gets_a_key_from_a_file(url: str, own: bool) -> None:
+def test_only_the_provider_s_own_address_needs_its_key(url: str, own: bool) -> None:
     """F3: compared whole, encrypted, and nothing before the host."""
     assert destination.OPENAI.owns(url) is own
-    marked = destination.from_file(f"openai:m@{url}")
-    assert marked == f"openai:m@{url}" + ("" if own else "#no-key")
 
 
 @pytest.mark.parametrize(
@@ -449,10 +311,9 @@ def test_a_password_in_an_address_is_printed_nowhere(store: str, words: tuple[st
 
 
 def test_a_password_in_a_file_is_printed_nowhere(place: Path, store: str) -> None:
-    """F3: neither where the file is refused nor where it is trusted or of a wrong kind."""
+    """F3: neither where the file is refused nor where it is of a wrong kind."""
     write(place, 'encoder = "openai:m@http://me:pass-word@127.0.0.1:9/v1"\n')
-    said = run("--debug", "audit", store).output + run("trust").output
-    said += run("trust", "--yes").output + run("audit", store).output
+    said = run("--debug", "audit", store).output
     write(place, 'encoder = ["openai:m@http://me:pass-word@127.0.0.1:9/v1"]\n')
     said += run("audit", store).output
     assert "wrong kind of value" in said

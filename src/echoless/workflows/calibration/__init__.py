@@ -1,1 +1,0 @@
-"""Fits the decision to a user's own answers."""
