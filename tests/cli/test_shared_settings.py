@@ -12,9 +12,8 @@ from click.testing import CliRunner
 
 from echoless.cli import dedupe
 from echoless.cli.main import main
-from echoless.core.choices import SETTINGS, Choices, Setting
+from echoless.core.choices import SETTINGS, Choices, Limits, Setting
 from echoless.core.errors import UsageError
-from echoless.core.llm_limits import Limits
 from echoless.core.settings import Settings, layered
 
 HARMLESS = {

@@ -27,7 +27,7 @@ from click.testing import CliRunner, Result
 
 from echoless import open_store
 from echoless.cli.main import main
-from echoless.core.llm_limits import Limits
+from echoless.core.choices import Limits
 from echoless.core.masking import OUTPUT, Masks, Veil, without_secrets
 from echoless.core.secrets import may_hold, secrets_in, uncut
 from echoless.models.encoders.openai import OpenAIEncoder

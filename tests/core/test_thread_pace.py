@@ -3,8 +3,7 @@
 import pytest
 
 from echoless.core import threads as pace
-from echoless.core.runtime import THREADS
-from echoless.core.threads import AGAIN, Pace
+from echoless.core.threads import AGAIN, THREADS, Pace
 
 
 class Clock:

@@ -4,8 +4,7 @@ from threading import current_thread, get_ident
 
 import pytest
 
-from echoless.core.runtime import THREADS
-from echoless.core.threads import in_order
+from echoless.core.threads import THREADS, in_order
 
 
 @pytest.mark.parametrize("threads", ["1", "3"])

@@ -28,7 +28,7 @@ from echoless.cli.options import (
 )
 from echoless.cli.outcome import exit_code, preview_end, say_notes, written_blocks, written_json
 from echoless.cli.progress import Bar
-from echoless.core.commands import command_line
+from echoless.core.destination import command_line
 from echoless.core.document import (
     Block,
     Gap,

@@ -18,8 +18,7 @@ from echoless.cli.options import (
     writing,
 )
 from echoless.cli.outcome import say_notes
-from echoless.core.commands import command_line
-from echoless.core.destination import without_password
+from echoless.core.destination import command_line, without_password
 from echoless.core.document import (
     Block,
     Gap,

@@ -39,7 +39,7 @@ from echoless.cli.outcome import (
     written_json,
 )
 from echoless.cli.progress import Bar
-from echoless.core.commands import command_line
+from echoless.core.destination import command_line
 from echoless.core.document import Block, Gap, command, count, say
 from echoless.core.errors import PlanTooLarge, UsageError
 from echoless.core.garbage_collection import uncollected

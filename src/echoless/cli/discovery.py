@@ -12,7 +12,7 @@ from echoless.cli import render
 from echoless.cli.options import examples, json_option, settings_for
 from echoless.cli.progress import Bar
 from echoless.core import rendering
-from echoless.core.commands import command_line
+from echoless.core.destination import command_line
 from echoless.core.document import (
     Block,
     Extent,

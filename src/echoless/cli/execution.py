@@ -14,8 +14,7 @@ from echoless.cli import render
 from echoless.cli.options import examples, json_option, store_argument, writing
 from echoless.cli.outcome import exit_code, run_blocks, run_json, say_notes
 from echoless.cli.progress import Bar
-from echoless.core.commands import command_line
-from echoless.core.destination import without_password
+from echoless.core.destination import command_line, without_password
 from echoless.core.document import (
     Block,
     Gap,

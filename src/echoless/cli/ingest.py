@@ -27,7 +27,7 @@ from echoless.cli.options import (
     writing,
 )
 from echoless.cli.progress import Bar
-from echoless.core.commands import command_line
+from echoless.core.destination import command_line
 from echoless.core.document import Block, command, dim, flat, quoted, say, strong
 from echoless.core.errors import NEEDS_REVIEW, InputError
 from echoless.core.masking import OUTPUT

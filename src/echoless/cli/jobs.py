@@ -29,8 +29,7 @@ from echoless.cli.options import (
 )
 from echoless.cli.progress import Bar
 from echoless.core.choices import Choices
-from echoless.core.commands import command_line
-from echoless.core.destination import without_password
+from echoless.core.destination import command_line, without_password
 from echoless.core.document import (
     Block,
     Gap,

@@ -12,10 +12,9 @@ from typing import Any, Final, TypeAlias
 
 import click
 
-from echoless.core.choices import SETTINGS, Choices
-from echoless.core.commands import command_line
+from echoless.core.choices import SETTINGS, Choices, Limits
+from echoless.core.destination import command_line
 from echoless.core.errors import UsageError
-from echoless.core.llm_limits import Limits
 from echoless.core.settings import Settings, layered, resolve
 from echoless.stores.base import Store
 from echoless.stores.field_map import FieldMap, read_file, read_pairs

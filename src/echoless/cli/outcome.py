@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from echoless.cli import render
-from echoless.core.commands import command_line
+from echoless.core.destination import command_line
 from echoless.core.document import Block, Gap, command, count, say, strong
 from echoless.core.errors import PlanRefused
 from echoless.core.model import Json

@@ -25,8 +25,7 @@ from echoless.cli.options import (
     no_cache_option,
     setting_option,
 )
-from echoless.core.commands import command_line
-from echoless.core.destination import without_password
+from echoless.core.destination import command_line, without_password
 from echoless.core.document import Block, Gap, Heading, count, flat, quoted, say, strong
 from echoless.core.errors import InputError, StoreError, UsageError
 from echoless.core.masking import OUTPUT

@@ -26,8 +26,7 @@ from echoless.cli.progress import Bar
 from echoless.cli.review_card import counted
 from echoless.cli.terminal_review import review_in_terminal
 from echoless.core.address import LOOPBACK, Address
-from echoless.core.commands import command_line
-from echoless.core.destination import without_password
+from echoless.core.destination import command_line, without_password
 from echoless.core.document import count
 from echoless.core.garbage_collection import uncollected
 from echoless.core.optional import lazy_module, require_module

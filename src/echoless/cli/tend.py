@@ -25,8 +25,7 @@ from echoless.cli.options import (
 )
 from echoless.cli.outcome import exit_code, run_json, say_notes, undo_line
 from echoless.cli.progress import Bar
-from echoless.core.commands import command_line
-from echoless.core.destination import without_password
+from echoless.core.destination import command_line, without_password
 from echoless.core.document import command, count, say
 from echoless.core.errors import EcholessError
 from echoless.core.garbage_collection import uncollected

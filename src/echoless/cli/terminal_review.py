@@ -16,7 +16,7 @@ from echoless.cli.options import CommandState, writing
 from echoless.cli.outcome import exit_code, say_notes, written_blocks
 from echoless.cli.progress import Bar
 from echoless.cli.review_card import LEGEND, NOUNS, card_blocks, counted, text_blocks
-from echoless.core.commands import command_line
+from echoless.core.destination import command_line
 from echoless.core.document import Block, Gap, Heading, command, count, more, number, say, strong
 from echoless.core.errors import EcholessError, UsageError
 from echoless.core.profiles import ActionKind

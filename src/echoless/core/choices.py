@@ -384,3 +384,25 @@ def declared_values(choices: Choices, of: type[Any]) -> dict[str, Any]:
             value, default = getattr(choices, each.name), SETTINGS[each.name].default
             values[each.name] = default if value is None or (value == "" and default) else value
     return values
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Limits on one model in one run.
+
+    Attributes:
+        workers: Questions on their way at the same time.
+        timeout: Seconds for one request; a local model may need more.
+    """
+
+    workers: int = WORKERS
+    timeout: float = TIMEOUT
+
+    def __post_init__(self) -> None:
+        """Checks that each number is in its range.
+
+        Raises:
+            UsageError: A number is out of range.
+        """
+        for each in fields(self):
+            SETTINGS[each.name].check(getattr(self, each.name))

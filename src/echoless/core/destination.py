@@ -1,4 +1,4 @@
-"""Addresses of model servers, and whether a key from the environment is sent to them.
+"""Addresses of model servers, and whether a key is sent there; command lines without passwords.
 
 An address may end with a mark: `#no-key` asks that server without a key, `#send-key` sends it even
 where the rules below would not. A mark is no part of what is requested: HTTP never sends fragments.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -191,3 +192,11 @@ def sentence(address: ServerAddress, role: str, who: str) -> str:
 def announce(line: str) -> None:
     """Writes to the log where texts go; the command line prints each sentence once."""
     LOG.info(line)
+
+
+def command_line(*words: str) -> str:
+    """Returns a command line to copy, with each word quoted where a shell needs it.
+
+    A password in the address of a store is left out: the line is printed and may be kept.
+    """
+    return shlex.join(["echoless", *map(without_password, words)])

@@ -18,10 +18,10 @@ from echoless.core.choices import (
     QUESTIONS,
     SETTINGS,
     Choices,
+    Limits,
     declared_values,
 )
 from echoless.core.errors import InputError, UsageError
-from echoless.core.llm_limits import Limits
 from echoless.core.model import Json, digest
 from echoless.core.profiles import ACTIONS, GROUPINGS, DetectorUse, Profile, profile_named
 from echoless.core.settings_file import (

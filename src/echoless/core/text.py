@@ -1,4 +1,4 @@
-"""Text functions used everywhere: normal form, words, shingles and digests.
+"""Text functions used everywhere: normal form, words, shingles, digests, a cache by text.
 
 Pure and versioned: `TEXT_VERSION` is part of every settings digest, so a change here makes old
 caches and plans differ visibly. Works for every script; scripts written without spaces (Chinese,
@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from echoless.core.expressions import lazy_pattern
 
@@ -370,3 +370,49 @@ def numbered(id_: str) -> tuple[str, int, str]:
     """Returns a key that sorts ids by the number at their end: `m#9` before `m#10`."""
     match = _TRAILING_NUMBER.search(id_)
     return (id_[: match.start()], int(match[1]), id_) if match else (id_, -1, id_)
+
+
+_T = TypeVar("_T")
+_MOST: Final = 1_500_000
+"""Characters of the texts in one generation: facts take some 150 bytes a character."""
+
+
+class ByText(Generic[_T]):
+    """A function of one text with a cache of its results.
+
+    Results are kept in two generations. What is asked for again moves into the younger one; when
+    that is full the elder goes. So a text is forgotten only after as much as `_MOST` of others, and
+    a few long texts take no more memory than many short ones.
+    """
+
+    def __init__(self, read: Callable[[str], _T], most: int = _MOST) -> None:
+        """Puts a memory before a function.
+
+        Args:
+            read: Depends on nothing but the text.
+            most: Characters in one generation.
+        """
+        self._read = read
+        self._most = most
+        self._room = most
+        self._young: dict[str, _T] = {}
+        self._elder: dict[str, _T] = {}
+
+    def __call__(self, text: str) -> _T:
+        """Returns the result for a text."""
+        result = self._young.get(text)
+        if result is not None:
+            return result
+        result = self._elder.get(text)
+        if result is None:
+            result = self._read(text)
+        if self._room < 0:
+            self._young, self._elder = {}, self._young
+            self._room = self._most
+        self._room -= len(text)
+        self._young[text] = result
+        return result
+
+    def forget(self) -> None:
+        """Begins anew."""
+        self._young, self._elder, self._room = {}, {}, self._most

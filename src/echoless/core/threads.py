@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,8 +12,8 @@ from itertools import chain, islice
 from time import perf_counter
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from echoless.core.errors import UsageError
 from echoless.core.optional import lazy_module
-from echoless.core.runtime import workers
 
 if TYPE_CHECKING:
     import threadpoolctl
@@ -20,6 +21,30 @@ else:
     threadpoolctl = lazy_module("threadpoolctl")
 
 Result = TypeVar("Result")
+
+THREADS: Final = "ECHOLESS_THREADS"
+"""Environment: threads to use, instead of the cores this process may run on."""
+
+
+def workers() -> int:
+    """Returns the number of threads: at least 1, at most the cores of this process.
+
+    Raises:
+        UsageError: `ECHOLESS_THREADS` is no positive whole number.
+    """
+    written = os.environ.get(THREADS, "").strip()
+    if not written:
+        return _cores()
+    if not written.isdecimal() or int(written) < 1:
+        raise UsageError(f"{THREADS} is {written!r}; it has to be a whole number of at least 1.")
+    return min(int(written), _cores())
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1  # no affinity to ask for on macOS and Windows
+
 
 AGAIN: Final = 32
 """Pieces of work after which the counts are tried anew."""

@@ -10,7 +10,7 @@ from itertools import islice
 from loky.process_executor import BrokenProcessPool, ProcessPoolExecutor
 
 from echoless.core.errors import UsageError
-from echoless.core.runtime import workers
+from echoless.core.threads import workers
 from echoless.engines.engine import lost
 from echoless.engines.job import Partition
 from echoless.engines.partition_files import Failed, Finished

@@ -18,8 +18,8 @@ from typing import Final
 from echoless.core.errors import EcholessError, StoreError, UsageError
 from echoless.core.json_codec import memory_to_json
 from echoless.core.model import digest
-from echoless.core.runtime import THREADS
 from echoless.core.settings import Settings
+from echoless.core.threads import THREADS
 from echoless.core.timestamps import now
 from echoless.engines.job import JOB_FILE, Job, Partition, rules_digest
 from echoless.engines.partition_files import (

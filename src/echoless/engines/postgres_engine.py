@@ -14,9 +14,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from echoless.core.commands import command_line
+from echoless.core.destination import command_line
 from echoless.core.errors import StoreError, UsageError
-from echoless.core.runtime import workers
+from echoless.core.threads import workers
 from echoless.engines.job import Partition
 from echoless.engines.job_run import ATTEMPTS
 from echoless.engines.partition_files import Failed, Finished

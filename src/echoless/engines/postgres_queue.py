@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
-from echoless.core.commands import command_line
+from echoless.core.destination import command_line
 from echoless.core.errors import StoreError, StoreLocked
 from echoless.core.optional import lazy_module
 from echoless.engines.job import Partition

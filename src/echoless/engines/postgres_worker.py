@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Final
 
-from echoless.core.commands import command_line
+from echoless.core.destination import command_line
 from echoless.core.errors import EcholessError, InputError, StoreError
 from echoless.engines.job_run import stored_job
 from echoless.engines.partition_files import Failed, Finished, check_installed

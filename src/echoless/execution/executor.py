@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from echoless.core.commands import command_line
+from echoless.core.destination import command_line
 from echoless.core.document import Block, command, count, quoted, say, strong
 from echoless.core.errors import EcholessError, PlanForeign, PlanRefused, PlanUsed
 from echoless.core.model import JsonObject

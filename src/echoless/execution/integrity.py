@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 
-from echoless.core.commands import command_line
+from echoless.core.destination import command_line
 from echoless.core.errors import BadRecord, ForeignStore, InputError, LedgerDamaged
 from echoless.core.model import Json, JsonObject
 from echoless.execution.journal import hidden_before, marks_of

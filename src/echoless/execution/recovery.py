@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from echoless.core.commands import command_line
+from echoless.core.destination import command_line
 from echoless.core.model import Json, Memory, digest, identical, same
 from echoless.execution.journal import (
     added_by,

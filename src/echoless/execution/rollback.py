@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Final, Literal
 
 from echoless.core.cache import remove_quoting_caches
-from echoless.core.commands import command_line
+from echoless.core.destination import command_line
 from echoless.core.errors import InputError, LedgerDamaged, UndoConflict, UsageError
 from echoless.core.model import Json, Memory, same
 from echoless.core.profiles import APART_WHEN_UNDONE

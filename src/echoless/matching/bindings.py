@@ -11,22 +11,23 @@ consent ..... somebody is to be asked, or need not be
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from echoless.core.expressions import lazy_pattern
 from echoless.core.model import Difference, DifferenceKind
 from echoless.matching.comparison import Comparison
 from echoless.matching.facts import Facts
 from echoless.matching.languages import stem
 from echoless.matching.speech import (
     MARKS,
+    TIMES,
     Speech,
-    finds,
+    Word,
+    found_in,
     language_of_pair,
-    scanned,
     speech_of,
+    words_of,
 )
 
 STATED: Final = 1
@@ -41,20 +42,18 @@ KINDS: Final = frozenset(
 _STEM: Final = 5
 """Letters of a stem that count: `allergic`, `allergy`."""
 _OPENERS: Final = ("unless", "before", "condition")
-_PREFIX: Final = lazy_pattern(r"un(?!i|der|til|less)(?=\w{4})")
+_LEAST_TURNED: Final = 6
+"""Letters from which an English word with `un` is denied by it, inclusive."""
 _SECOND: Final = frozenset({"pas", "jamais", "plus", "rien", "aucun", "aucune", "personne"})
 """French words that complete the denial of `ne`."""
 _ADVERBS: Final = frozenset({"nicht", "nie", "niemals"})
 _REPORTED: Final = frozenset({"asked", "told", "confirmed", "approved", "requested"})
 """Words that report what was asked, unless a denial or a condition makes a rule of them."""
-_NEED: Final = lazy_pattern(r"(?:muss|müss|brauch)")
+_NEED: Final = ("muss", "müss", "brauch")
 
 
-class _Part(NamedTuple):
-    """A word or a phrase, and what it does in a clause."""
-
-    text: str
-    classes: frozenset[str]
+def _turned(word: str) -> bool:
+    return len(word) >= _LEAST_TURNED and not word.startswith(("uni", "under", "until", "unless"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +111,7 @@ class _Reading:
             frozenset(self._traits),
         )
 
-    def clause(self, opener: str, parts: list[_Part]) -> None:
+    def clause(self, opener: str, parts: list[Word]) -> None:
         """Reads one clause.
 
         Args:
@@ -151,9 +150,7 @@ class _Reading:
         self._denied = sign == DENIED or bool(len(whole) % 2)
         self._asked = any(part.classes & {"request", "consent"} for part in parts)
 
-    def _scope(
-        self, parts: Sequence[_Part], denials: Sequence[int], start: int, opener: str
-    ) -> int:
+    def _scope(self, parts: Sequence[Word], denials: Sequence[int], start: int, opener: str) -> int:
         """Notes the words of a clause; returns the sign at its end.
 
         What stands before a denial is neither denied nor stated by it.
@@ -173,7 +170,7 @@ class _Reading:
                 turned |= self._word(part, REQUIRED if opener == "unless" and sign > 0 else sign)
         return sign
 
-    def _behind(self, parts: list[_Part], start: int) -> tuple[list[_Part], int]:
+    def _behind(self, parts: list[Word], start: int) -> tuple[list[Word], int]:
         """Takes out a denial that denies what stands before it (`resonancia no`, `muss nicht`)."""
         places = [at for at, part in enumerate(parts) if "denial" in part.classes]
         if not places or len(parts) < 2:
@@ -184,19 +181,20 @@ class _Reading:
             if parts[last].text in {"ne", "n'"} and {"que", "qu'"} & {
                 *later
             }:  # `ne … que` says only
-                only = _Part("que", frozenset({"only"}))
+                only = Word("que", frozenset({"only"}))
                 kept = [part for at, part in enumerate(parts) if at != last]
                 return [only if part.text in {"que", "qu'"} else part for part in kept], start
             # `ne … jamais` denies once
             parts = [p for at, p in enumerate(parts) if at <= places[0] or p.text not in _SECOND]
             return parts, start
-        unneeded = parts[last].text == "nicht" and any(_NEED.match(p.text) for p in parts[:last])
+        needs = any(part.text.startswith(_NEED) for part in parts[:last])
+        unneeded = needs and parts[last].text == "nicht"
         if last == len(parts) - 1 or (language == "de" and unneeded):
             self._denials += 1
             return [part for at, part in enumerate(parts) if at != last], -start
         return parts, start
 
-    def _word(self, part: _Part, sign: int) -> bool:
+    def _word(self, part: Word, sign: int) -> bool:
         """Notes the sign of a word; True where the word itself denies (`unusable`)."""
         text, classes = part
         if "permission" in classes and "consent" not in classes:
@@ -210,9 +208,8 @@ class _Reading:
             if sign != STATED or text not in _REPORTED:
                 self._consent.add(STATED if sign > 0 else DENIED)
             self._note(text, sign)
-        elif not classes & {"silent", "clause", "condition", "permission"}:
-            turned = self._speech.language == "en" and _PREFIX.match(text)
-            if not turned:
+        elif not classes & {"silent", "clause", "condition", "permission", *TIMES}:
+            if self._speech.language != "en" or not text.startswith("un") or not _turned(text):
                 self._note(text, sign)
                 return False
             self._denials += 1
@@ -231,23 +228,6 @@ class _Reading:
         self._written.setdefault(word[:_STEM], text)
 
 
-def _parts(scanned: Sequence[str], speech: Speech) -> Iterator[_Part | str]:
-    """Yields the marks of a text, and its words and phrases with their classes."""
-    at = 0
-    while at < len(scanned):
-        if scanned[at] in MARKS:
-            yield scanned[at]
-            at += 1
-            continue
-        count, classes = speech.classes(scanned, at)
-        if count == 1 and not classes and "-" in scanned[at]:
-            for piece in scanned[at].split("-"):
-                yield _Part(piece, speech.classes((piece,), 0)[1])
-        else:
-            yield _Part(" ".join(scanned[at : at + count]), classes)
-        at += count
-
-
 def _binding(facts: Facts, language: str) -> Binding:
     """Returns what a text binds, read in a language; the cache has the lifetime of its facts."""
     name = f"{__name__}.{language}"
@@ -261,17 +241,17 @@ def _binding(facts: Facts, language: str) -> Binding:
 
 def _read(facts: Facts, speech: Speech) -> Binding:
     reading = _Reading(speech)
-    opener, clause = "", list[_Part]()
-    for part in _parts(scanned(facts), speech):
-        opens = isinstance(part, str) or part.classes & {"unless", "before", "clause"}
+    opener, clause = "", list[Word]()
+    for part in words_of(facts, speech):
+        opens = part.text in MARKS or part.classes & {"unless", "before", "clause"}
         if opens:
             if clause:
                 reading.clause(opener, clause)
-            opener, clause = "", []
-        if isinstance(part, _Part):
-            opener = next((o for o in _OPENERS if o in part.classes), opener) if opens else opener
-            if not opens or part.classes & {"denial", "lack", "only", "consent"}:
-                clause.append(part)
+            opener = next((name for name in _OPENERS if name in part.classes), "")
+            clause = []
+        kept = not opens or part.classes & {"denial", "lack", "only", "consent"}
+        if kept and part.text not in MARKS:
+            clause.append(part)
     if clause:
         reading.clause(opener, clause)
     return reading.result()
@@ -279,7 +259,9 @@ def _read(facts: Facts, speech: Speech) -> Binding:
 
 def _read_east(facts: Facts, speech: Speech) -> Binding:
     """Reads Japanese and Chinese by patterns: verbs end in their denial, or stand behind it."""
-    found = {name for name in ("asks", "free", "forbids", "allows") if finds(facts, speech, name)}
+    found = {
+        name for name in ("asks", "free", "forbids", "allows") if found_in(facts, speech, name)
+    }
     consent = {frozenset({"asks"}): STATED, frozenset({"free"}): DENIED}
     traits = {"forbids": "prohibits", "allows": "permits", "asks": "asks", "free": "asks"}
     told = frozenset(traits[name] for name in found)

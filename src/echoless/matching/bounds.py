@@ -8,6 +8,7 @@ for one person or thing, does: there a place or a time only says more.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from rapidfuzz.distance import Levenshtein
@@ -18,16 +19,20 @@ from echoless.matching.facts import Facts
 from echoless.matching.speech import (
     MARKS,
     Speech,
-    finds,
+    Word,
+    found_in,
     language_of_pair,
-    plain,
     scanned,
     speech_of,
+    words_of,
 )
 from echoless.matching.values.tokens import ClockTime, DialTime, Kind, Token
 
 _TURNING: Final = frozenset({Kind.NEGATION, Kind.MODALITY})
 """Kinds of words that two wordings of one rule may have apart: `never`, `do not`."""
+_HEAD: Final = 32
+"""Characters at the beginning of a Japanese or Chinese text in which its first bound stands."""
+_NONE: Final = frozenset[str]()
 _CLAUSE_MARKS: Final = frozenset(".,;:!?()—–\n|。、；：⏎")
 
 
@@ -61,7 +66,7 @@ def bound(texts: Comparison) -> Difference | None:
 
 
 def _added_east(a: str, b: str) -> tuple[str, str] | None:
-    """Returns what one of two texts without spaces adds to the other within its clauses, by side."""
+    """Returns what one of two texts without spaces adds within the other's clauses, by side."""
     short, long = sorted((a, b), key=len)
     edits = [each for each in Levenshtein.opcodes(short, long) if each.tag != "equal"]
     if not edits or any(each.tag != "insert" for each in edits):
@@ -76,72 +81,78 @@ def _end(facts: Facts, speech: Speech) -> str:
     """Returns the words at the head of a text, or such as `for now`, by which it holds a while."""
     if not scanned(facts) or _episodic(facts, speech):
         return ""
-    text = plain(facts.body)
-    found = speech.patterns["leading"].match(text) or speech.patterns["interim"].search(text)
-    return found.group() if found else ""
+    if speech.east:
+        head = (each for each in sorted(speech.sets["leading"]) if each in facts.body[:_HEAD])
+        return next(head, "") or found_in(facts, speech, "interim")
+    words = words_of(facts, speech)
+    held = (word for word in words if "interim" in word.classes)
+    return words[0].text if "leading" in words[0].classes else next(held, Word("", _NONE)).text
 
 
 def _unbound(facts: Facts, speech: Speech) -> bool:
     """Returns whether nothing in a text tells when, or under which condition, it holds."""
-    words = {*scanned(facts)}
-    bound = not words.isdisjoint(speech.bounds["restricting"]) or any(
-        _is(word, "condition", speech) and word not in speech.bounds["place"] for word in words
+    sets = speech.sets
+    bound = not sets["restricting"].isdisjoint(scanned(facts)) or any(
+        "condition" in word.classes and word.text not in sets["place"]
+        for word in words_of(facts, speech)
     )
     dated = any(
         token.kind is Kind.DATE and not isinstance(token.value, ClockTime | DialTime)
         for token in facts.tokens
     )
-    said = any(speech.patterns[name].search(plain(facts.body)) for name in ("passing", "present"))
-    return not (bound or dated or said)
+    return not (bound or dated or _passing(facts, speech, {"passing", "present"}))
 
 
 def passing(facts: Facts) -> str:
     """Returns the words with which a text says that it holds for a while; empty if none."""
-    speech, text = speech_of(language_of_pair(facts, facts)), plain(facts.body)
-    for match in speech.patterns["passing"].finditer(text):
-        before = text[: match.start()].split()[-1:]  # `since this week` has no end
-        if speech.bounds["since"].isdisjoint(before):
-            return match.group()
+    return _passing(facts, speech_of(language_of_pair(facts, facts)), {"passing"})
+
+
+def _passing(facts: Facts, speech: Speech, names: AbstractSet[str]) -> str:
+    if speech.east:
+        return found_in(facts, speech, "passing")
+    before = ""
+    for word in words_of(facts, speech):
+        if word.classes & names and before not in speech.sets["since"]:
+            return word.text  # `since this week` has no end
+        before = word.text
     return ""
 
 
 def _episodic(facts: Facts, speech: Speech) -> bool:
     """Returns whether a text tells what happened, not what holds."""
     if speech.east:
-        return finds(facts, speech, "past")
+        return bool(found_in(facts, speech, "past"))
     words = scanned(facts)
-    if not words or words[0] in speech.bounds["imperative"] or _is(words[0], "denial", speech):
+    if not words or words[0] in speech.sets["imperative"] or speech.has("denial", words[0]):
         return not words
     for before, word in zip(("", *words), words, strict=False):
-        if before in speech.bounds["auxiliary"] or before in speech.bounds["determiner"]:
+        if before in speech.sets["auxiliary"] or before in speech.sets["determiner"]:
             continue  # `is signed`, `a signed letter`
-        ends = word.endswith(speech.endings or ("\n",)) and not word.endswith("eed")
-        if word in speech.bounds["past"] or ends:
+        if word in speech.sets["past"]:
+            return True
+        if word.endswith(speech.endings) and not word.endswith("eed"):
             return True
     return False
-
-
-def _is(word: str, name: str, speech: Speech) -> bool:
-    return name in speech.classes((word,), 0)[1]
 
 
 def _general(facts: Facts, speech: Speech) -> bool:
     """Returns whether a statement is about all of a kind: a rule, a denial, a bare plural."""
     if speech.east:
-        return finds(facts, speech, "general")
-    words, bounds = [word for word in scanned(facts) if word not in MARKS], speech.bounds
+        return bool(found_in(facts, speech, "general"))
+    words, sets = [word for word in scanned(facts) if word not in MARKS], speech.sets
     if len(words) < 2:
         return False
-    if any(_is(word, "denial", speech) for word in words):
+    if any("denial" in word.classes for word in words_of(facts, speech)):
         return True
-    if words[0] in bounds["imperative"] or not bounds["universal"].isdisjoint(words[:2]):
+    if words[0] in sets["imperative"] or not sets["universal"].isdisjoint(words[:2]):
         return True
-    if words[0] in bounds["subject"] or words[0] in bounds["auxiliary"]:
+    if words[0] in sets["subject"] or words[0] in sets["auxiliary"]:
         return False
     plural = words[0].endswith(("s", "en")) and any(
-        words[1] in bounds[name] for name in ("plural", "imperative", "general")
+        words[1] in sets[name] for name in ("plural", "imperative", "general")
     )
-    return plural or not bounds["general"].isdisjoint(words)
+    return plural or not sets["general"].isdisjoint(words)
 
 
 def _runs(extra: Sequence[Token]) -> Iterator[list[Token]]:
@@ -168,7 +179,7 @@ def _narrowing(
         speech: Language of both.
     """
     happened = _episodic(poor, speech)
-    general, bounds, added = _general(poor, speech), speech.bounds, {t.place for t in extra}
+    general, sets, added = _general(poor, speech), speech.sets, {t.place for t in extra}
     denies = any(token.kind is Kind.NEGATION for token in poor.tokens)
     for run in _runs(extra):
         first = run[0]
@@ -181,7 +192,8 @@ def _narrowing(
             continue  # `first`, `before you ask`: `permission` compares these
         restricts = len(said) > 1 and _restricts(opening, run, speech)
         if happened:
-            if speech.patterns["partial"].search(" ".join(said).casefold()):
+            folded = [word for part in said for word in part.casefold().split()]
+            if any("partial" in word.classes for word in speech.words(folded)):
                 yield said
             continue
         if apart:
@@ -189,12 +201,12 @@ def _narrowing(
             if restricts and begins and first.place - 1 not in added:
                 yield said
             continue
-        if not bounds["reason"].isdisjoint(opening):
+        if not sets["reason"].isdisjoint(opening):
             continue
         before = rich.tokens[first.place - 1] if first.place else first
         narrow = general and (
             speech.east
-            or opening[0] in bounds["place"]
+            or opening[0] in sets["place"]
             or any(token.kind is Kind.SCOPE for token in run)
             or (denies and not first.glue and before.kind is Kind.DATE)
         )
@@ -203,19 +215,18 @@ def _narrowing(
 
 
 def _asks(token: Token, speech: Speech) -> bool:
-    return bool(
-        speech.classes((token.text.casefold(),), 0)[1] & {"consent", "request", "alone", "lack"}
-    )
+    word = token.text.casefold()
+    return any(speech.has(name, word) for name in ("consent", "request", "alone", "lack"))
 
 
 def _restricts(opening: Sequence[str], run: Sequence[Token], speech: Speech) -> bool:
     """Returns whether a stretch begins with a condition, an end, or a limit in figures."""
-    if not speech.bounds["restricting"].isdisjoint(opening):
+    if not speech.sets["restricting"].isdisjoint(opening):
         return True
-    if not speech.bounds["degree"].isdisjoint(token.text.casefold() for token in run):
+    if not speech.sets["degree"].isdisjoint(token.text.casefold() for token in run):
         return True
     figures = any(token.kind in {Kind.NUMBER, Kind.UNIT} for token in run)
-    return figures and not speech.bounds["measuring"].isdisjoint(opening)
+    return figures and not speech.sets["measuring"].isdisjoint(opening)
 
 
 def _circle(opening: Sequence[str], run: Sequence[Token]) -> bool:

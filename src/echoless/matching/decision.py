@@ -18,10 +18,10 @@ from rapidfuzz import fuzz
 from echoless.core.model import Verdict, richer
 from echoless.core.profiles import MergeUse
 from echoless.core.shipped import shipped_json
+from echoless.core.text import ByText
 from echoless.matching.fields import fields_of
 from echoless.matching.pair_model.scoring import Scores
 from echoless.matching.rules import HOLDING
-from echoless.matching.text_cache import ByText
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
 _FAR: Final = 8.0

@@ -17,9 +17,8 @@ from typing import Final
 
 from echoless.core.expressions import lazy_pattern
 from echoless.core.model import STEP, Memory, under
-from echoless.core.text import BOX, BOXES, normalise, struck, words
+from echoless.core.text import BOX, BOXES, ByText, normalise, struck, words
 from echoless.matching.languages import listed, stem
-from echoless.matching.text_cache import ByText
 
 
 class Status(StrEnum):

@@ -18,7 +18,6 @@ anything else ........................................... Sibling, Related or Di
 
 from __future__ import annotations
 
-import re
 import sys
 from bisect import bisect_left
 from collections import Counter, deque
@@ -47,7 +46,7 @@ from echoless.core.model import (
 )
 from echoless.core.profiles import MergeUse
 from echoless.core.run_notes import Tally
-from echoless.core.runtime import workers
+from echoless.core.threads import workers
 from echoless.matching.base import Judge
 from echoless.matching.decision import Decision, features, rule_features, shipped_decision
 from echoless.matching.pair_model.network import available, open_network
@@ -123,8 +122,9 @@ _GAP: Final = 2
 """Words in common between two differences up to which they are one stretch, inclusive."""
 _SLOT_WORDS: Final = 2
 """Content words on each side from which a stretch may be another topic; one, where it recurs."""
-_SPOKEN: Final = re.compile(r"\w+")
-_CONTENT: Final = re.compile(r"[^\W\d_]{4,}")
+_LONG: Final = 4
+"""Letters of a content word, inclusive."""
+_MARKS: Final = ".,;:!?()[]\"'“”*_`"
 Progress = Callable[[int, int], None]
 
 
@@ -403,7 +403,10 @@ def _slots(pair: Pair) -> list[tuple[str, str]]:
 
     A long frame outvotes what differs in it, so the stretches are judged by themselves too.
     """
-    one, other = (_SPOKEN.findall(memory.content.casefold()) for memory in (pair.a, pair.b))
+    one, other = (
+        [word.strip(_MARKS) for word in memory.content.casefold().split()]
+        for memory in (pair.a, pair.b)
+    )
     least = min(len(one), len(other))
     if least < _FRAME_WORDS:
         return []
@@ -421,8 +424,12 @@ def _slots(pair: Pair) -> list[tuple[str, str]]:
     return [
         slot
         for slot, times in slots.items()
-        if all(len(_CONTENT.findall(side)) >= (_SLOT_WORDS if times == 1 else 1) for side in slot)
+        if all(_content(side) >= (_SLOT_WORDS if times == 1 else 1) for side in slot)
     ]
+
+
+def _content(stretch: str) -> int:
+    return sum(1 for word in stretch.split() if len(word) >= _LONG and word.isalpha())
 
 
 def _part(verdict: Verdict, letters: float) -> int:

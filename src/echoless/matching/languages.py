@@ -22,9 +22,12 @@ LANGUAGES: Final = ("en", "de", "ja")
 _KANA: Final = lazy_pattern("[\u3041-\u3096\u30a1-\u30fa]")
 _EAST: Final = lazy_pattern("[\u3041-\u30ff\u4e00-\u9fff]")
 _HAN: Final = lazy_pattern("[\u4e00-\u9fff]")
-_WORDS: Final = lazy_pattern(r"[^\W\d_]+")
+WORDS: Final = lazy_pattern(r"[^\W\d_]+")
+"""Runs of letters."""
 _UMLAUTS: Final = frozenset("äöüßÄÖÜ")
 _DETECT_WORDS: Final = 400
+_HEAD: Final = 4_000
+"""Characters of a text that tell its language."""
 
 _LAST_NATIVE: Final = 9
 """Classes of combining marks up to here make another letter: dots, voicing of kana, viramas."""
@@ -42,9 +45,9 @@ _ENDINGS_DE: Final = ("innen", "ern", "en", "er", "em", "es", "e", "n", "s")
 _LEAST: Final = {"en": 4, "de": 4, "ja": 2}
 """Letters a word needs before a negating prefix: `un` + `it` is no opposite of `it`."""
 
-PIECES: Final = "matching/pair_model/weights/pieces.json"
+_PIECES: Final = "matching/pair_model/weights/pieces.json"
 """Pieces of words with how common they are; one that begins a word has `\u2581` in front."""
-WHOLE_PIECE: Final = lazy_pattern(r'(?<=")\u2581([^"\\]*)(?=",)')
+_WHOLE_PIECE: Final = lazy_pattern(r'(?<=")\u2581([^"\\]*)(?=",)')
 
 Groups: TypeAlias = Mapping[str, str]
 Opposites: TypeAlias = Mapping[str, frozenset[str]]
@@ -186,7 +189,6 @@ class Lexicon:
 
 
 _SETS: Final = (
-    "markers",
     "articles",
     "prepositions",
     "conjunctions",
@@ -214,6 +216,18 @@ def _raw(language: str) -> dict[str, Any]:
 
 
 @cache
+def _shared() -> dict[str, Any]:
+    """Returns the words that are looked for in texts of any language."""
+    raw: dict[str, Any] = shipped_json("matching/lexicon/shared.json")
+    return raw
+
+
+@cache
+def _markers(language: str) -> frozenset[str]:
+    return frozenset(fold(word, language) for word in _shared()["markers"][language])
+
+
+@cache
 def listed(name: str) -> frozenset[str]:
     """Returns the words of one list in all languages, cut by `core.text.words`, and their stems.
 
@@ -223,7 +237,7 @@ def listed(name: str) -> frozenset[str]:
             (words that point to what stands around a text) or `pointing_first` (the same, where
             they come first).
     """
-    written = " ".join(" ".join(_raw(each)[name]) for each in LANGUAGES)
+    written = " ".join(_shared()[name])
     return frozenset(form for word in cut(written) for form in (word, stem(word, "en")))
 
 
@@ -300,11 +314,17 @@ def relations_of(text: str) -> frozenset[str]:
 
 
 @cache
+def whole_pieces() -> tuple[str, ...]:
+    """Returns the words that the pair model has whole, as written, the most common first."""
+    # read as text: as JSON it takes a third of a second
+    return tuple(_WHOLE_PIECE.findall(shipped_text(_PIECES)))
+
+
+@cache
 def _ordinary(lex: Lexicon) -> frozenset[str]:
     """Returns words of a lexicon with their stems, and those the pair model has whole."""
     words = {*lex.antonyms, *lex.synonyms, *lex.stage}.union(*lex.sets.values())
-    # read as text: as JSON it takes a third of a second
-    pieces = WHOLE_PIECE.findall(shipped_text(PIECES))
+    pieces = whole_pieces()
     plain = [piece.casefold() for piece in pieces if piece.isascii()]
     marked = "\n".join(piece for piece in pieces if not piece.isascii())
     stems = (stem(word, lex.language) for word in words)
@@ -373,22 +393,28 @@ def units() -> Mapping[str, Unit]:
     return {word: Unit(base, Fraction(factor)) for word, (base, factor) in raw.items()}
 
 
+def is_marked(text: str) -> bool:
+    """Returns whether a word that marks English or German stands in a text of ASCII letters."""
+    words = {*WORDS.findall(text[:_HEAD].lower())} if text.isascii() else set[str]()
+    return not words.isdisjoint(_markers("en") | _markers("de"))
+
+
 def language_of(text: str) -> str:
     """Returns the language of a text: kana means Japanese, else the one with most markers.
 
     Returns:
         `en`, `de` or `ja`. English also stands for everything unknown: its capitals mean names.
     """
-    head = text[:4_000]
+    head = text[:_HEAD]
     if not head.isascii() and _KANA.search(head):
         letters = sum(map(str.isalpha, head))
         if 5 * (len(_KANA.findall(head)) + len(_HAN.findall(head))) >= letters:
             return "ja"
     if head.isascii():  # as below, in half of the time
-        words = _WORDS.findall(head.lower())[:_DETECT_WORDS]
+        words = WORDS.findall(head.lower())[:_DETECT_WORDS]
     else:
-        words = [word.casefold() for word in _WORDS.findall(head)[:_DETECT_WORDS]]
-    german = sum(map(lexicon("de").sets["markers"].__contains__, words))
-    english = sum(map(lexicon("en").sets["markers"].__contains__, words))
+        words = [word.casefold() for word in WORDS.findall(head)[:_DETECT_WORDS]]
+    german = sum(map(_markers("de").__contains__, words))
+    english = sum(map(_markers("en").__contains__, words))
     umlauts = not _UMLAUTS.isdisjoint(head)
     return "de" if german > english or (umlauts and german == english) else "en"

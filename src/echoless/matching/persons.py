@@ -15,10 +15,9 @@ from rapidfuzz import fuzz
 
 from echoless.core.expressions import lazy_pattern
 from echoless.core.model import Difference, DifferenceKind
-from echoless.core.shipped import shipped_text
 from echoless.matching.comparison import Comparison
 from echoless.matching.facts import Facts, remembered
-from echoless.matching.languages import PIECES, WHOLE_PIECE, fold, lexicon
+from echoless.matching.languages import fold, lexicon, whole_pieces
 from echoless.matching.speech import is_imperative
 
 _CAPITAL: Final = r"[^\W\d_a-zà-öø-ÿ\u3040-\u9fff][\w’-]*"
@@ -30,13 +29,18 @@ _NAME: Final = lazy_pattern(
     rf"(?<![\w.])(?P<given>{_CAPITAL}\.?)(?P<between>{_BETWEEN}{{0,4}}?)[ ](?P<surname>{_CAPITAL})"
     r"(?!\.?\w)(?:,?[ ](?P<suffix>jun|sen|jr|sr|junior|senior|II|III)\b)?"
 )
-_NICKNAME: Final = lazy_pattern(r"[\"“'(]([^\W\d_]\w*)")
-_TITLE: Final = lazy_pattern(
-    r"\b(?:Mrs?|Ms|Dr|Prof|Sir|Lady|Lord|Frau|Herrn?|Señora?|Don|Doña|Monsieur|Madame|Mme)\b\.? ?"
+_QUOTES: Final = "\"“”'()"
+_TITLES: Final = frozenset(
+    {
+        *("mr", "mrs", "ms", "dr", "prof", "sir", "lady", "lord", "frau", "herr", "herrn"),
+        *("señor", "señora", "don", "doña", "monsieur", "madame", "mme"),
+    }
 )
-_JOINED: Final = lazy_pattern(rf"({_CAPITAL}) (?:and|&|\+|und|y|e|et|en|и) $")
+_JOINING: Final = frozenset({"and", "&", "+", "und", "y", "e", "et", "en", "и"})
 _YOUNGER: Final = frozenset({"jun", "jr", "junior"})
 _GENITIVES: Final = ("'s", "’s", "'", "’")
+_BEFORE: Final = 40
+"""Characters before a name in which another first name may stand: `Nora and Astrid Ekdal`."""
 _LEAST: Final = 3
 """Letters of a surname: `St. Anna` is none."""
 _ALIKE: Final = 200 / 3
@@ -48,7 +52,7 @@ _ALIKE: Final = 200 / 3
 def _common() -> Mapping[str, int]:
     """Returns the places of whole words in the vocabulary, the most common first."""
     places: dict[str, int] = {}
-    for place, word in enumerate(WHOLE_PIECE.findall(shipped_text(PIECES))):
+    for place, word in enumerate(whole_pieces()):
         places.setdefault(word, place)
     return places
 
@@ -69,39 +73,47 @@ class _Person(NamedTuple):
     """A first name with its nicknames, before a surname.
 
     Attributes:
-        names: Folded; an initial with its point.
+        given: The first word, as written; an initial with its point.
+        names: The first names, folded.
         age: `younger` or `elder`, where a suffix tells.
-        sure: Whether the first name is one by itself, see `_is_first_name`.
     """
 
+    given: str
     names: frozenset[str]
     age: str
-    sure: bool
+
+    @property
+    def sure(self) -> bool:
+        """Whether the first name is one by itself.
+
+        The vocabulary, 2 MB, is read for it: only where two texts have a surname in common.
+        """
+        return len(self.names) > 1 or self.given.endswith(".") or _is_first_name(self.given)
 
 
 @remembered
 def _persons(facts: Facts) -> Mapping[str, list[_Person]]:
     """Returns the persons of each surname, which is folded."""
     persons: dict[str, list[_Person]] = {}
-    body, at = _TITLE.sub("", facts.body), 0
-    while match := _NAME.search(body, at):
+    at = 0
+    while match := _NAME.search(facts.body, at):
         given, between, surname, suffix = match.group("given", "between", "surname", "suffix")
         at = match.end("given")
         for ending in _GENITIVES:
             surname = surname.removesuffix(ending)
-        names = [given, *_NICKNAME.findall(between)]
-        sure = len(names) > 1 or given.endswith(".") or _is_first_name(given)
+        quoted = (word for word in between.split() if word[0] in _QUOTES)
+        names = [given, *(word.strip(_QUOTES) for word in quoted)]
         coded = sum(map(str.isupper, surname[1:])) > 1
         shortened = given.endswith(".") and len(given) > len("J.")
-        if len(surname) < _LEAST or coded or shortened or is_imperative(given.casefold()):
+        small = given.rstrip(".").casefold()
+        if len(surname) < _LEAST or coded or shortened or small in _TITLES or is_imperative(small):
             continue
-        if joined := _JOINED.search(body[max(0, match.start() - 40) : match.start()]):
-            names.append(joined.group(1))
+        before = facts.body[max(0, match.start() - _BEFORE) : match.start()].split()
+        if before[-1:] and before[-1] in _JOINING:
+            names += [word for word in before[-2:-1] if word[0].isupper()]
         age = "" if not suffix else "younger" if suffix.casefold() in _YOUNGER else "elder"
         folded = frozenset(fold(name, facts.language) for name in names)
-        persons.setdefault(fold(surname, facts.language), []).append(_Person(folded, age, sure))
-        if sure:
-            at = match.end("surname")
+        persons.setdefault(fold(surname, facts.language), []).append(_Person(given, folded, age))
     return persons
 
 
@@ -109,7 +121,10 @@ def other_person(texts: Comparison) -> Difference | None:
     """Finds two first names before one surname: `James Barrow`, `John Barrow`, `J. Barrow`."""
     a, b = _persons(texts.a), _persons(texts.b)
     for surname in sorted(a.keys() & b.keys()):
-        pairs = [(x, y) for x in a[surname] for y in b[surname] if x.sure or y.sure]
+        pairs = [(x, y) for x in a[surname] for y in b[surname]]
+        if any(x.names == y.names and x.age == y.age for x, y in pairs):
+            continue
+        pairs = [(x, y) for x, y in pairs if x.sure or y.sure]
         if pairs and all(_differ(x, y) for x, y in pairs):
             one, other = (
                 tuple(

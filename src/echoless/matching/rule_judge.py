@@ -51,7 +51,7 @@ from echoless.matching import bindings
 from echoless.matching.comparison import Comparison, compare
 from echoless.matching.facts import Facts, anchored, day_of, facts_of
 from echoless.matching.fields import Status, fields_of
-from echoless.matching.languages import SEVERAL, relations_of
+from echoless.matching.languages import SEVERAL, WORDS, relations_of
 from echoless.matching.rules import FIRM, VALUES, Finding, Force, findings
 from echoless.matching.values.tokens import Kind, Value
 
@@ -74,7 +74,6 @@ _SUBJECT: Final = 3
 """Words in common from which two texts have a subject beside a label and its value."""
 _LETTERS: Final = 6
 """The same in letters, for scripts that do not part words."""
-_WORD: Final = re.compile(r"[^\W\d_]{2,}")
 VALUES_OF_ONE: Final = frozenset(
     {
         DifferenceKind.NUMBER,
@@ -237,6 +236,10 @@ def _opposed(comparison: Comparison, first: Finding) -> bool:
     return bool(difference.a and difference.b) or kind is DifferenceKind.NEGATION
 
 
+def _words(text: str) -> list[str]:
+    return [word for word in WORDS.findall(text) if len(word) > 1]
+
+
 def _sentences(pair: Pair) -> tuple[str, str]:
     return fields_of(pair.a.content).sentence, fields_of(pair.b.content).sentence
 
@@ -261,7 +264,7 @@ def in_one_slot(pair: Pair, differences: Sequence[Difference]) -> bool:
     counted = [d for d in differences if d.kind in _COUNTED]
     if max(sum(len(d.a) for d in counted), sum(len(d.b) for d in counted)) > 1:
         return False  # `server 1 in rack 7`, `server 2 in rack 14`: two places differ
-    one, other = ({*_WORD.findall(said.casefold())} for said in _sentences(pair))
+    one, other = ({*_words(said.casefold())} for said in _sentences(pair))
     shared = one & other
     return sum(len(word) for word in shared if not word.isascii()) >= _LETTERS or (
         len(shared) >= _SUBJECT
@@ -358,7 +361,7 @@ def exchanged_subjects(pair: Pair) -> bool:
 
     `John values Maria's passion` and `Maria supports John`: the roles may be exchanged.
     """
-    one, other = (_WORD.findall(sentence) for sentence in _sentences(pair))
+    one, other = (_words(sentence) for sentence in _sentences(pair))
     if not one or not other or one[0] == other[0]:
         return False
     return one[0][0].isupper() and other[0][0].isupper() and one[0] in other and other[0] in one

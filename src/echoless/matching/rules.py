@@ -104,10 +104,9 @@ KINDS: Final[Mapping[Kind, DifferenceKind]] = MappingProxyType(
 """The kind of difference that a token without a counterpart makes."""
 
 _NAMED_BY_NUMBER: Final = lazy_pattern(r"\d{3,}(?!00)\d\d|\d{4}\.\d{4,5}")
+_VOWELS: Final = frozenset(MARKS)
 _SHORT: Final = 3
 """Letters up to which every change of case may tell another word."""
-_MARK: Final = lazy_pattern(f"[{MARKS}]")
-_VERSION: Final = lazy_pattern(r"\d{1,2}\.\d{1,2}")
 
 
 def kind_of(token: Token) -> DifferenceKind:
@@ -119,9 +118,14 @@ def kind_of(token: Token) -> DifferenceKind:
         return KINDS[token.kind]
     if _NAMED_BY_NUMBER.fullmatch(token.text):
         return DifferenceKind.IDENTIFIER
-    if token.kind is Kind.NUMBER and _VERSION.fullmatch(token.text):
+    if token.kind is Kind.NUMBER and _is_version(token.text):
         return DifferenceKind.VERSION
     return KINDS[token.kind]
+
+
+def _is_version(text: str) -> bool:
+    parts = text.split(".")
+    return len(parts) == 2 and all(part.isdecimal() and len(part) <= 2 for part in parts)
 
 
 @remembered
@@ -196,11 +200,15 @@ def _hidden(texts: Comparison) -> Difference | None:
     return Difference(DifferenceKind.DETAIL, tuple(map(ascii, a)), tuple(map(ascii, b)))
 
 
+def _marked(token: Token) -> bool:
+    return not _VOWELS.isdisjoint(token.text)
+
+
 def _vowels(texts: Comparison) -> Difference | None:
     """Finds other vowel signs in words of the same letters, where both texts have some."""
     words = zip(texts.a.tokens, texts.b.tokens, strict=False)
     marked = ((x, y) for x, y in words if x.text != y.text)
-    pair = next(((x, y) for x, y in marked if _MARK.search(x.text) and _MARK.search(y.text)), None)
+    pair = next((two for two in marked if all(map(_marked, two))), None)
     return Difference(DifferenceKind.DETAIL, *map(_texts, zip(pair))) if pair else None
 
 

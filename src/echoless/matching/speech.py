@@ -8,63 +8,97 @@ behind it, have patterns instead. A language without words there is read as if i
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from echoless.core.expressions import lazy_pattern
 from echoless.core.shipped import shipped_json
 from echoless.matching.facts import Facts, remembered
 
-_CLASSES: Final = (
+_PHRASES: Final = (
     *("silent", "permission", "request", "consent", "alone", "clause", "condition", "before"),
     *("only", "unless", "denied", "absent", "lack", "denial"),
+    *("passing", "present", "leading", "interim", "partial"),
 )
-_BOUNDS: Final = (
-    *("place", "restricting", "reason", "general", "universal", "subject", "imperative"),
-    *("auxiliary", "measuring", "plural", "since", "degree", "determiner"),
-)
-_PHRASES: Final = ("passing", "present", "leading", "interim", "partial")
-"""Lists of phrases that are looked for in a whole text."""
+"""Classes whose entries may be phrases."""
+TIMES: Final = frozenset({"passing", "present", "leading", "interim"})
+"""Classes of words that tell for how long."""
 MOST_WORDS: Final = 60
 """Words of a text up to which it is read. In longer ones a denial and what it denies stand in
 statements of their own: of 1,919 right merges of written pairs the rules held 6 % without a limit
 and without the agreement that `denial` asks for, and 1 % with both."""
+_LONGEST: Final = 12 * MOST_WORDS
+"""Characters of a text up to which it is read."""
 _SCAN: Final = lazy_pattern(
-    r"`[^`\n]{1,80}`|[^\W_]+(?:['-][^\W_]+)*'?|[.,;:!?()\n—–|⏎]|(?<=\s)-(?=\s)"
+    r"(?:no|nr|n)\.(?=\s*\d)|`[^`\n]{1,80}`|[^\W_]+(?:['-][^\W_]+)*'?"
+    r"|[.,;:!?()\n—–|⏎]|(?<=\s)-(?=\s)"
 )
 MARKS: Final = frozenset(".,;:!?()\n—–|⏎-")
-_ELISION: Final = lazy_pattern(r"\b([ldnsjmtc]|qu)'(?=\w)")
-_NUMBERED: Final = lazy_pattern(r"\b(?:no|nr|n)\.\s*(?=\d)")
-_KANA: Final = lazy_pattern("[\u3041-\u3096\u30a1-\u30fa]")
-_HAN: Final = lazy_pattern("[\u4e00-\u9fff]")
+_ELIDED: Final = frozenset(["l", "d", "n", "s", "j", "m", "t", "c", "qu"])
+
+
+class Word(NamedTuple):
+    """A word or a phrase of a text, and what it does there.
+
+    Attributes:
+        text: Folded by case.
+        classes: Lists that have it; of a mark none.
+    """
+
+    text: str
+    classes: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Speech:
-    """The words of one language, folded by case."""
+    """The words of one language, folded by case.
+
+    Attributes:
+        language: Its code; empty for a language without words here.
+        sets: Words by class.
+        endings: Of verbs that tell what happened.
+        patterns: Of Japanese and Chinese, by what they find.
+    """
 
     language: str
-    phrases: Mapping[str, Sequence[tuple[tuple[str, ...], frozenset[str]]]]
-    prefixes: Sequence[tuple[str, str]]
+    sets: Mapping[str, frozenset[str]]
     endings: tuple[str, ...]
-    bounds: Mapping[str, frozenset[str]]
-    east: bool
     patterns: Mapping[str, re.Pattern[str]]
+    _phrases: Mapping[str, Sequence[tuple[tuple[str, ...], frozenset[str]]]]
+    _prefixes: Sequence[tuple[str, str]]
 
-    def classes(self, words: Sequence[str], at: int) -> tuple[int, frozenset[str]]:
+    @property
+    def east(self) -> bool:
+        """Whether patterns read the language."""
+        return bool(self.patterns)
+
+    def has(self, name: str, word: str) -> bool:
+        """Returns whether a word is of a class by itself."""
+        return name in self._longest((word,), 0)[1]
+
+    def words(self, scanned: Sequence[str]) -> list[Word]:
+        """Returns the words, phrases and marks of a text with their classes."""
+        found, at = list[Word](), 0
+        while at < len(scanned):
+            text = scanned[at]
+            count, classes = (1, frozenset[str]()) if text in MARKS else self._longest(scanned, at)
+            if count == 1 and not classes and "-" in text and text not in MARKS:
+                found += [Word(piece, self._longest((piece,), 0)[1]) for piece in text.split("-")]
+            else:
+                found.append(Word(" ".join(scanned[at : at + count]), classes))
+            at += count
+        return found
+
+    def _longest(self, words: Sequence[str], at: int) -> tuple[int, frozenset[str]]:
         """Returns how many words the longest phrase from a place on has, and its classes."""
-        for phrase, classes in self.phrases.get(words[at], ()):
-            if len(phrase) == 1:
-                return 1, classes | self._by_prefix(words[at])
+        begun = frozenset(name for start, name in self._prefixes if words[at].startswith(start))
+        for phrase, classes in self._phrases.get(words[at], ()):
             if tuple(words[at : at + len(phrase)]) == phrase:
-                return len(phrase), classes
-        return 1, self._by_prefix(words[at])
-
-    def _by_prefix(self, word: str) -> frozenset[str]:
-        return frozenset(name for prefix, name in self.prefixes if word.startswith(prefix))
+                return len(phrase), classes | begun if len(phrase) == 1 else classes
+        return 1, begun
 
 
 @cache
@@ -77,34 +111,21 @@ def _raw() -> dict[str, Any]:
 def speech_of(language: str) -> Speech:
     """Returns the words of a language; an empty one for a language without words here."""
     raw = _raw().get(language, {})
-    patterns = {name: re.compile(each) for name, each in raw.get("patterns", {}).items()}
+    patterns = {name: lazy_pattern(each) for name, each in raw.get("patterns", {}).items()}
     phrases: dict[tuple[str, ...], set[str]] = {}
-    prefixes = []
-    for name in _CLASSES:
+    for name in _PHRASES:
         for entry in raw.get(name, ()):
-            if entry.endswith("*"):
-                prefixes.append((entry[:-1], name))
-            else:
-                phrases.setdefault(tuple(entry.split()), set()).add(name)
+            phrases.setdefault(tuple(entry.split()), set()).add(name)
     by_word: dict[str, list[tuple[tuple[str, ...], frozenset[str]]]] = {}
+    prefixes = []
     for phrase in sorted(phrases, key=lambda each: (-len(each), each)):
+        if phrase[-1].endswith("*"):
+            prefixes += [(phrase[0][:-1], name) for name in sorted(phrases[phrase])]
         by_word.setdefault(phrase[0], []).append((phrase, frozenset(phrases[phrase])))
-    past = raw.get("past", ())
-    patterns |= {name: _phrases(raw.get(name, ())) for name in _PHRASES if name not in patterns}
-    return Speech(
-        language,
-        by_word,
-        tuple(prefixes),
-        tuple(each[1:] for each in past if each.startswith("*")),
-        {name: frozenset(raw.get(name, ())) for name in _BOUNDS} | {"past": frozenset(past)},
-        "patterns" in raw,
-        patterns,
-    )
-
-
-def _phrases(entries: Sequence[str]) -> re.Pattern[str]:
-    longest = sorted(entries, key=lambda each: (-len(each), each))
-    return re.compile(rf"\b(?:{'|'.join(map(re.escape, longest))})\b" if entries else r"(?!)")
+    sets = defaultdict[str, frozenset[str]](frozenset)
+    sets |= {name: frozenset(entries) for name, entries in raw.items() if name != "patterns"}
+    endings = tuple(each[1:] for each in raw.get("past", ()) if each.startswith("*"))
+    return Speech(language, sets, endings, patterns, by_word, tuple(prefixes))
 
 
 @cache
@@ -113,23 +134,34 @@ def _known() -> Mapping[str, tuple[str, ...]]:
     known: dict[str, list[str]] = {}
     for language, raw in _raw().items():
         lists = (each for name, each in raw.items() if name != "patterns")
-        words = {word for each in lists for word in each if " " not in word}
-        for word in words:
+        for word in {word for each in lists for word in each if " " not in word}:
             known.setdefault(word, []).append(language)
     return {word: tuple(languages) for word, languages in known.items()}
 
 
-def plain(text: str) -> str:
-    """Returns a text folded by case, with elisions cut off and `no. 14` without its `no.`."""
-    return _NUMBERED.sub("", _ELISION.sub(r"\1' ", text.replace("’", "'").casefold()))
-
-
 @remembered
 def scanned(facts: Facts) -> tuple[str, ...]:
-    """Returns the words and marks of a text; empty where it is too long to read."""
-    scanned = _SCAN.findall(plain(facts.body[: 12 * MOST_WORDS]))
-    words = sum(1 for each in scanned if each not in MARKS)
-    return tuple(scanned) if words <= MOST_WORDS and len(facts.body) <= 12 * MOST_WORDS else ()
+    """Returns the words and marks of a text; empty where it is too long to read.
+
+    What is elided stands alone: `l'eau` are two words.
+    """
+    if len(facts.body) > _LONGEST:
+        return ()
+    found: list[str] = []
+    for text in _SCAN.findall(facts.body.replace("’", "'").casefold()):
+        head, elision, rest = text.partition("'")
+        found += [f"{head}'", rest] if elision and rest and head in _ELIDED else [text]
+    words = sum(1 for each in found if each not in MARKS)
+    return tuple(found) if words <= MOST_WORDS else ()
+
+
+def words_of(facts: Facts, speech: Speech) -> list[Word]:
+    """Returns the words of a text with their classes; the cache has the lifetime of its facts."""
+    name = f"{__name__}.{speech.language}"
+    found: list[Word] | None = facts.derived.get(name)
+    if found is None:
+        found = facts.derived[name] = speech.words(scanned(facts))
+    return found
 
 
 @remembered
@@ -138,23 +170,36 @@ def _votes(facts: Facts) -> Counter[str]:
     return Counter(language for word in scanned(facts) for language in known.get(word, ()))
 
 
+@remembered
+def _script(facts: Facts) -> str:
+    if facts.body.isascii():
+        return ""
+    kana = any("\u3041" <= sign <= "\u30fa" for sign in facts.body)
+    han = kana or any("\u4e00" <= sign <= "\u9fff" for sign in facts.body)
+    return "ja" if kana else "zh" if han else ""
+
+
 def language_of_pair(a: Facts, b: Facts) -> str:
     """Returns the language of two texts, as most of their small words say.
 
     Texts in a language without words here have none; a few words in doubt are English.
     """
-    for script, language in ((_KANA, "ja"), (_HAN, "zh")):
-        if script.search(a.body) or script.search(b.body):
-            return language
+    scripts = {_script(a), _script(b)} - {""}
+    if scripts:
+        return min(scripts)
     votes = _votes(a) + _votes(b)
     if not votes and not (a.body.isascii() and b.body.isascii()):
         return ""
     return max(votes, key=lambda each: (votes[each], each == a.language, each), default="en")
 
 
-def finds(facts: Facts, speech: Speech, name: str) -> bool:
-    """Returns whether a pattern of a language finds anything in a text."""
-    return bool(speech.patterns[name].search(facts.body[: 12 * MOST_WORDS]))
+def found_in(facts: Facts, speech: Speech, name: str) -> str:
+    """Returns what a list or a pattern of Japanese or Chinese finds in a text; empty if nothing."""
+    body = facts.body[:_LONGEST] + "。"  # a past form ends a text, or stands before a mark
+    if name in speech.patterns:
+        match = speech.patterns[name].search(body)
+        return match.group() if match else ""
+    return next((entry for entry in sorted(speech.sets[name]) if entry in body), "")
 
 
 @cache

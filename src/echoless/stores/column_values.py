@@ -16,7 +16,7 @@ from typing import Final
 from urllib.parse import quote
 
 from echoless.core import json_codec as codec
-from echoless.core.commands import command_line
+from echoless.core.destination import command_line
 from echoless.core.errors import BadRecord, EcholessError, StoreError
 from echoless.core.expressions import lazy_pattern
 from echoless.core.model import Json, JsonObject, Link, Memory, Provenance

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from heapq import merge
 from typing import Any, ClassVar, Final
 
-from echoless.core.commands import command_line
+from echoless.core.destination import command_line
 from echoless.core.errors import EcholessError, StoreError
 from echoless.core.json_codec import memory_from_json, memory_to_json
 from echoless.core.model import Memory, canonical

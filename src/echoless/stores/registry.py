@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from echoless.core import plugins
-from echoless.core.commands import command_line
+from echoless.core.destination import command_line
 from echoless.core.errors import ForeignStore, StoreNotFound, UsageError
 from echoless.core.sqlite import is_sqlite
 from echoless.stores.base import Store, StoreKind

@@ -15,7 +15,7 @@ from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
-from echoless.core.commands import command_line
+from echoless.core.destination import command_line
 from echoless.core.errors import EcholessError, PlanRefused
 from echoless.core.optional import lazy_module
 from echoless.execution.executor import Run

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from echoless.core.commands import command_line
-from echoless.core.destination import without_password
+from echoless.core.destination import command_line, without_password
 from echoless.core.document import Block, Extent, Heading, command
 from echoless.core.masking import OUTPUT
 from echoless.core.optional import lazy_module, require_module

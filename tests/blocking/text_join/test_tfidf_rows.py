@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from echoless.blocking.text_join import tfidf_rows
 from echoless.blocking.text_join.shingling import Runs, starts_of
 from echoless.blocking.text_join.tfidf_rows import Numbering, gram_rows, held_by, rows_and_clues
-from echoless.core.runtime import THREADS
+from echoless.core.threads import THREADS
 from tests.blocking.text_join.test_text_joins import sentences
 
 MOST_BYTES = 1_900

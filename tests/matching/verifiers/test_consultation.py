@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from echoless import Memory, audit, find, open_store, plan
 from echoless.cli.main import main
+from echoless.core.choices import Limits
 from echoless.core.errors import UsageError, VerifierError
-from echoless.core.llm_limits import Limits
 from echoless.core.model import (
     Contradiction,
     Difference,

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from echoless import Memory
-from echoless.core.choices import TIMEOUT
+from echoless.core.choices import TIMEOUT, Limits
 from echoless.core.errors import UsageError, VerifierError
-from echoless.core.llm_limits import Limits
 from echoless.matching.verifiers import NoOpinion, Opinion, Says
 from echoless.matching.verifiers.llm_verifier import ModelVerifier, openai_verifier, read_opinion
 from echoless.models.llm.counted_model import CountedModel

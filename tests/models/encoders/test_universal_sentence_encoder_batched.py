@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from echoless.core.runtime import THREADS
 from echoless.core.text import unreadable
+from echoless.core.threads import THREADS
 from echoless.models.encoders import integer_products
 from echoless.models.encoders import universal_sentence_encoder as use
 from echoless.models.encoders.universal_sentence_encoder import UniversalSentenceEncoder

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from echoless.core.choices import Limits
 from echoless.core.errors import ModelError, UsageError
-from echoless.core.llm_limits import Limits
 from echoless.models.llm import Answer, Prompt
 from echoless.models.llm.counted_model import CountedModel, asked_in_order
 

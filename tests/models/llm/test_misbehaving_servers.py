@@ -18,8 +18,8 @@ from click.testing import CliRunner, Result
 
 from echoless import open_store
 from echoless.cli.main import main
+from echoless.core.choices import Limits
 from echoless.core.errors import ModelError
-from echoless.core.llm_limits import Limits
 from echoless.core.model import Evidence, Pair, Unsure, Verdict
 from echoless.core.run_notes import Tally
 from echoless.integrations.sliding_context import Cleanup, parse_args, run_cleanup

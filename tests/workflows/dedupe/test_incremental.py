@@ -31,10 +31,10 @@ from echoless.core.model import Pair, Vector, Verdict
 from echoless.core.own_folders import CACHE as FOLDER
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, Settings, resolve
+from echoless.core.text import ByText
 from echoless.matching import runner as deciding
 from echoless.matching.facts import facts_of
 from echoless.matching.rule_judge import RuleJudge
-from echoless.matching.text_cache import ByText
 from echoless.stores.base import Store
 from echoless.testing.stores import fill
 from echoless.workflows.audit.report import findings_json

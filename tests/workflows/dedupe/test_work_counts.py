@@ -18,9 +18,9 @@ from echoless.core.model import Memory
 from echoless.core.profiles import DetectorUse
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, Settings, resolve
+from echoless.core.text import ByText
 from echoless.matching import rule_judge
 from echoless.matching.facts import extraction
-from echoless.matching.text_cache import ByText
 from echoless.stores.memory_list import MemoryList
 from echoless.workflows.dedupe.pipeline import find
 

@@ -24,8 +24,8 @@ from echoless.blocking.detector import (
 from echoless.blocking.top_k import Partners
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
-from echoless.core.runtime import workers
 from echoless.core.text import is_blank
+from echoless.core.threads import workers
 
 try:
     from cydifflib import SequenceMatcher

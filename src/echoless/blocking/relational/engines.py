@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from echoless.core.optional import lazy_module, require_module
-from echoless.core.runtime import workers
+from echoless.core.threads import workers
 
 if TYPE_CHECKING:
     import duckdb

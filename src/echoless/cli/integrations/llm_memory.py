@@ -14,7 +14,7 @@ from echoless.cli import render
 from echoless.cli.integrations.program import takes
 from echoless.cli.options import examples, writing
 from echoless.cli.progress import Bar
-from echoless.core.commands import command_line
+from echoless.core.destination import command_line
 from echoless.core.document import records_in
 from echoless.integrations.flags import Flag
 from echoless.integrations.llm_memory import memory_deduplicate, memory_similar

@@ -13,7 +13,7 @@ from echoless.cli import render
 from echoless.cli.integrations.program import takes
 from echoless.cli.options import Function, examples, gathered, with_options, writing
 from echoless.cli.progress import Bar
-from echoless.core.commands import command_line
+from echoless.core.destination import command_line
 from echoless.core.document import records_in
 from echoless.core.errors import EcholessError, UsageError
 from echoless.core.model import Json

@@ -11,12 +11,11 @@ from functools import cache, wraps
 from typing import Any, Final, TypeVar
 
 from echoless.core.expressions import lazy_pattern
-from echoless.core.text import normalise, undress
+from echoless.core.text import ByText, normalise, undress
 from echoless.core.timestamps import instant
 from echoless.matching.facts.note_wrappers import unframe
 from echoless.matching.facts.word_classes import Reader
-from echoless.matching.languages import Lexicon, fold, language_of, lexicon
-from echoless.matching.text_cache import ByText
+from echoless.matching.languages import WORDS, Lexicon, fold, is_marked, language_of, lexicon
 from echoless.matching.values.patterns import LINE
 from echoless.matching.values.relative_dates import anchored_tokens, days_elsewhere, is_relative
 from echoless.matching.values.scanner import scan
@@ -30,7 +29,6 @@ MAX_CODE_MARKS: Final = 1_000
 """Finding code spans is quadratic in the number of back quotes; beyond this they are left alone."""
 
 _CODE: Final = lazy_pattern(r"`([^`\n]{1,80})`")
-_CODE_WORD: Final = lazy_pattern(r"[^\W\d_]+")
 _HIDDEN: Final = lazy_pattern("(?<=\\w)[\u200b\u2060](?=.)|[\u202a-\u202e\u2066-\u2069]")
 _NAMES: Final = lazy_pattern(r"[A-Z]\w+(?: [A-Z]\w+)+")
 _ENUMERATOR: Final = lazy_pattern(r"^[ \t]*\d{1,2}[.)][ \t]+", re.MULTILINE)
@@ -110,7 +108,10 @@ def remembered(read: Callable[[Facts], _T]) -> Callable[[Facts], _T]:
 
 @remembered
 def _is_relative(facts: Facts) -> bool:
-    return is_relative(facts.tokens, facts.language) or bool(days_elsewhere(facts.body, _EPOCH))
+    if is_relative(facts.tokens, facts.language):
+        return True
+    # the words of some seventy languages are read where none of English or German is there
+    return not is_marked(facts.body) and bool(days_elsewhere(facts.body, _EPOCH))
 
 
 @ByText
@@ -131,11 +132,11 @@ def facts_of(text: str) -> Facts:
     capped = capped or len(flat) > MAX_LENGTH  # NFKC makes 18 characters of some
     body, stamps, _ = unframe(flat[:MAX_LENGTH], lex)
     spans = _CODE.findall(head) if "`" in head else ()
-    coded = frozenset(w for span in spans for w in _CODE_WORD.findall(span))
+    coded = frozenset(w for span in spans for w in WORDS.findall(span))
     reader = Reader(lex, coded)
     tokens = tuple(reader.read(spell(scan(body, lex), lex)))
     low = _NAMES.sub(" ", body).casefold()  # `New York` is nothing new
-    spoken = [w if w.isascii() else fold(w, lex.language) for w in _CODE_WORD.findall(low)]
+    spoken = [w if w.isascii() else fold(w, lex.language) for w in WORDS.findall(low)]
     words = set(spoken)
     update = _has(words, low, "update", lex)
     return Facts(
@@ -191,7 +192,7 @@ def anchored(facts: Facts, created_at: str | None, *, beside: Facts | None = Non
     tokens = anchored_tokens(
         facts.tokens, facts.language, day, year=Year in said, weekday=Weekday in said
     )
-    if tokens == facts.tokens:
+    if tokens == facts.tokens and facts.relative:
         told = enumerate(days_elsewhere(facts.body, day), len(tokens))
         tokens += tuple(Token(Kind.DATE, value, text, place=place) for place, (text, value) in told)
     if tokens == facts.tokens:

@@ -11,7 +11,7 @@ from typing import Final
 from echoless.core.expressions import lazy_pattern
 from echoless.core.text import undress
 from echoless.matching.facts.extraction import Facts, remembered
-from echoless.matching.languages import Lexicon
+from echoless.matching.languages import WORDS, Lexicon
 from echoless.matching.values.tokens import Kind
 
 _PARTING: Final = lazy_pattern(
@@ -19,7 +19,6 @@ _PARTING: Final = lazy_pattern(
 )
 """Signs that only part sentences and phrases, or quote them."""
 _PLAIN: Final = lazy_pattern(r"[\w\s]+")
-_WORD: Final = lazy_pattern(r"[^\W\d_]+")
 _START: Final = lazy_pattern(r"(?:^|[.!?:。|\n])[\s\"'(*_`-]*[^\W\d_]+")
 
 
@@ -45,14 +44,14 @@ def signs(facts: Facts) -> tuple[tuple[int, str], ...]:
 def capitals(facts: Facts) -> frozenset[str]:
     """Returns the words with a capital, as written; the first word of a sentence is left out."""
     starts = {match.end() for match in _START.finditer(facts.body)}
-    matches = (each for each in _WORD.finditer(facts.body) if each.end() not in starts)
+    matches = (each for each in WORDS.finditer(facts.body) if each.end() not in starts)
     return frozenset(each.group() for each in matches if not each.group().islower())
 
 
 @remembered
 def words(facts: Facts) -> frozenset[str]:
     """Returns the words of a text as written."""
-    return frozenset(_WORD.findall(facts.body))
+    return frozenset(WORDS.findall(facts.body))
 
 
 def has_case(facts: Facts) -> bool:

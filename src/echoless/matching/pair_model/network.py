@@ -20,8 +20,8 @@ from echoless.core.errors import DamagedPackage
 from echoless.core.model import digest
 from echoless.core.optional import is_installed, lazy_module, require_module
 from echoless.core.shipped import first_changed, shipped_json
+from echoless.core.text import ByText
 from echoless.matching.fields import fields_of
-from echoless.matching.text_cache import ByText
 from echoless.models.tokenizer import Tokenizer
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Protocol, TypeAlias, cast, runtime_checkable
 
 from echoless.core import plugins
-from echoless.core.llm_limits import Limits
+from echoless.core.choices import Limits
 from echoless.core.model import Memory
 from echoless.models.llm.counted_model import Spent
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from threading import Event
 from typing import Final
 
+from echoless.core.choices import Limits
 from echoless.core.errors import ModelError, ModelUnavailable, VerifierError
-from echoless.core.llm_limits import Limits
 from echoless.core.model import Json, Memory
 from echoless.matching.verifiers.base import NoOpinion, Opinion, Reply, Says
 from echoless.models.llm.anthropic import AnthropicModel

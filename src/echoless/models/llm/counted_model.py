@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from threading import Event, Lock, Thread
 from typing import Final, TypeVar
 
+from echoless.core.choices import Limits
 from echoless.core.errors import ModelError
-from echoless.core.llm_limits import Limits
 from echoless.core.masking import Veil
 from echoless.core.model import Json
 from echoless.models.llm.base import Answer, Model, Prompt

@@ -6,7 +6,7 @@ import json
 from typing import cast
 
 from echoless.core import plugins
-from echoless.core.llm_limits import Limits
+from echoless.core.choices import Limits
 from echoless.models.llm.base import Answer, Complete, Model, Prompt
 from echoless.models.llm.counted_model import CountedModel
 from echoless.models.llm.prompt_text import objects_with

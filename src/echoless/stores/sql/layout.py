@@ -17,7 +17,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
-from echoless.core.commands import command_line
+from echoless.core.destination import command_line
 from echoless.core.errors import UsageError
 from echoless.core.model import Json
 from echoless.core.optional import lazy_module, require_module

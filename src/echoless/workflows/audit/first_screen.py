@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final, TypeAlias
 
-from echoless.core.commands import command_line
+from echoless.core.destination import command_line
 from echoless.core.document import (
     Block,
     Extent,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from echoless.blocking.detectors.semantic import similarities
-from echoless.core.commands import command_line
+from echoless.core.destination import command_line
 from echoless.core.errors import InputError, PlanRefused, UsageError
 from echoless.core.groups import Group, Membership
 from echoless.core.model import Duplicate, Evidence, Judged, Memory

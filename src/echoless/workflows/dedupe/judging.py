@@ -25,8 +25,8 @@ from echoless.blocking.pair_scores import Floats, Ints, PairSignals
 from echoless.core.model import Judged, Memory, Verdict, merges
 from echoless.core.passages import is_long
 from echoless.core.run_notes import Progress, Tally
-from echoless.core.runtime import workers
 from echoless.core.settings import Settings
+from echoless.core.threads import workers
 from echoless.matching import MOST_PAIRS
 from echoless.matching.fields import fields_of
 from echoless.matching.guards import in_place

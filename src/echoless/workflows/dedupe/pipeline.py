@@ -339,7 +339,8 @@ def standing_marks(
     """
     marks = store.ledger.marks_about(memories.keys()) if part else store.ledger.marks()
     own = [mark for mark in marks.values() if mark.duplicate in memories]
-    elsewhere = store.get({mark.survivor for mark in own} - memories.keys())
+    absent = {mark.survivor for mark in own} - memories.keys()
+    elsewhere = store.get(absent) if absent else {}  # a look costs a read of the file
     known = {i: memories[i] for m in own for i in (m.duplicate, m.survivor) if i in memories}
     known |= elsewhere
     stale = {mark.duplicate for mark in outdated(own, known)}

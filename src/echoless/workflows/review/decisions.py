@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from echoless.core.commands import command_line
+from echoless.core.destination import command_line
 from echoless.core.errors import BadRecord, InputError, UsageError
 from echoless.core.model import Json, Memory
 from echoless.execution.rollback import keep_both_no_more
