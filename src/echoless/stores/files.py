@@ -142,6 +142,25 @@ def read_end(of: Path | bytes) -> bytes:
         return file.read()
 
 
+def files_below(folder: Path) -> Iterator[Path]:
+    """Yields the files below a folder that a library will open, at any depth.
+
+    Raises:
+        ForeignStore: Something there is a link, a pipe or a device, which the library would follow.
+        StoreError: The operating system cannot read it.
+    """
+    with speaking_of(folder), os.scandir(folder) as entries:
+        listed = list(entries)
+    for each in listed:
+        path = Path(each.path)
+        if each.is_dir(follow_symlinks=False):
+            yield from files_below(path)
+        elif each.is_file(follow_symlinks=False):
+            yield path
+        elif kind_of(path):  # else it was removed meanwhile
+            raise misplaced(path, "file")
+
+
 def is_below(name: str) -> bool:
     """Returns whether a path that was read from a file can only lie below its folder."""
     path = PurePosixPath(name)
