@@ -37,7 +37,7 @@ from echoless.core.optional import is_panic, lazy_module, library_settings
 from echoless.core.sqlite import is_sqlite, is_unfinished_at, open_for_reading
 from echoless.stores.chroma.metadata import Record
 from echoless.stores.exact_vectors import to_rows
-from echoless.stores.files import Snapshot, files_below
+from echoless.stores.files import Snapshot, files_below, speaking_of
 from echoless.stores.known_schema import of_tables_alone
 
 if TYPE_CHECKING:
@@ -228,7 +228,8 @@ def copy(folder: Path, collection: str) -> tuple[Path, State]:
     """
     for _ in range(_ATTEMPTS):
         before = state(folder)
-        target = Path(tempfile.mkdtemp(prefix="echoless-chroma-"))
+        with speaking_of(folder):
+            target = Path(tempfile.mkdtemp(prefix="echoless-chroma-"))
         try:
             _copy(folder, collection, target)
         except (OSError, EcholessError) as problem:
