@@ -15,7 +15,14 @@ from time import time_ns
 from typing import TYPE_CHECKING, Final
 
 from echoless.core import drafts
-from echoless.core.errors import ForeignStore, StoreError, StoreLocked, StoreReadOnly, UsageError
+from echoless.core.errors import (
+    ForeignStore,
+    StoreChanged,
+    StoreError,
+    StoreLocked,
+    StoreReadOnly,
+    UsageError,
+)
 from echoless.core.failures import kind_of, misplaced, of_system
 from echoless.core.optional import lazy_module
 from echoless.core.sqlite import BUSY_TIMEOUT_SECONDS
@@ -293,7 +300,8 @@ def replace_bytes(path: Path, data: bytes, expected: Snapshot | None) -> Snapsho
         How the file looks now; None where the file system did not keep the time.
 
     Raises:
-        StoreError: Someone changed the file since it was read, or it has several names.
+        StoreChanged: Someone changed the file since it was read.
+        StoreError: It has several names.
         StoreFull: No space; the old file stands.
         StoreReadOnly: The file or folder may not be written, or the owner would lose the file.
     """
@@ -315,11 +323,7 @@ def replace_bytes(path: Path, data: bytes, expected: Snapshot | None) -> Snapsho
                 os.utime(file.fileno() if os.utime in os.supports_fd else draft, ns=(stamp, stamp))
             os.fsync(file.fileno())
             status = os.fstat(file.fileno())
-        if Snapshot.of(path) != expected:
-            raise StoreError(
-                f"{path} was changed by another program while it was being written. "
-                "Nothing was changed; try again."
-            )
+        refuse_changed(path, expected)
         draft.replace(path)
     except BaseException as problem:
         with suppress(OSError):
@@ -331,6 +335,19 @@ def replace_bytes(path: Path, data: bytes, expected: Snapshot | None) -> Snapsho
         drafts.synchronise_folder(path.parent)
     made = Snapshot(status.st_size, status.st_mtime_ns, status.st_ino)
     return made if made.modified == stamp else None
+
+
+def refuse_changed(path: Path, expected: Snapshot | None) -> None:
+    """Refuses to write a file that is not as it was when it was read.
+
+    Raises:
+        StoreChanged: It is not.
+    """
+    if Snapshot.of(path) != expected:
+        raise StoreChanged(
+            f"{path} was changed by another program while it was being written. Nothing was "
+            "changed; try again."
+        )
 
 
 def refuse_several_names(path: Path) -> None:
