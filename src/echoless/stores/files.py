@@ -168,6 +168,23 @@ def files_below(folder: Path) -> Iterator[Path]:
             raise misplaced(path, "file")
 
 
+def refuse_leaving(path: Path, folder: Path) -> None:
+    """Refuses a file or folder below another folder that leads out of it by a link.
+
+    So does one that leads into the folder of Git, which may hold keys. What lies elsewhere is no
+    matter of that folder.
+
+    Raises:
+        ForeignStore: It does.
+    """
+    root, real = Path(os.path.realpath(folder)), Path(os.path.realpath(path))
+    inside = real.is_relative_to(root) and ".git" not in real.relative_to(root).parts
+    if not inside and path.absolute().is_relative_to(folder.absolute()):
+        raise ForeignStore(
+            f"{path} is a link, or behind one, that leads out of {folder}. It was not read."
+        )
+
+
 def is_below(name: str) -> bool:
     """Returns whether a path that was read from a file can only lie below its folder."""
     path = PurePosixPath(name)
