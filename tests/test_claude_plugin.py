@@ -10,7 +10,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ import yaml
 
 from echoless import __version__
 from echoless.cli.main import FAMILIES
+from tests.installed_programs import programs
 
 ROOT = Path(__file__).parents[1]
 PLUGIN = ROOT / "plugins" / "claude-code"
@@ -106,7 +106,11 @@ SERVERS = {
                 "type": "object",
                 "required": ["command"],
                 "additionalProperties": False,
-                "properties": {"command": TEXT, "args": {"type": "array", "items": TEXT}},
+                "properties": {
+                    "command": TEXT,
+                    "args": {"type": "array", "items": TEXT},
+                    "env": {"const": {"PYTHONPATH": ""}},
+                },
             },
         }
     },
@@ -216,11 +220,10 @@ def run(project: Path, event: str, *, path: str = "", **more: Any) -> subprocess
         check=False,
         env={
             "HOME": str(home),
-            "PATH": path or f"{Path(sys.executable).parent}{os.pathsep}{os.defpath}",
+            "PATH": path or f"{programs()}{os.pathsep}{os.defpath}",
             "CLAUDE_PROJECT_DIR": str(project),
             "CLAUDE_PLUGIN_ROOT": str(PLUGIN),
             "ECHOLESS_CACHE_DIR": str(home / "cache"),
-            "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
         },
     )
 

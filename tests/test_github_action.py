@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 import yaml
+
+from tests.installed_programs import programs
 
 ACTION = Path(__file__).parents[1] / "action.yml"
 
@@ -124,9 +125,8 @@ def audit(action: dict[str, Any], checkout: Path, **inputs: str) -> subprocess.C
         timeout=60,
         env={
             **values,
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "PATH": f"{programs()}{os.pathsep}{os.environ['PATH']}",
             "HOME": str(checkout.parent),
-            "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
             "GITHUB_ACTIONS": "true",
             "GITHUB_WORKSPACE": str(checkout),
             "GITHUB_STEP_SUMMARY": str(checkout.parent / "summary.md"),

@@ -92,8 +92,9 @@ def test_each_file_is_audited_and_one_with_repetition_fails(
     (tmp_path / "web" / "CLAUDE.md").write_text("- Use uv.\n- Rain falls.\n- use uv\n")
 
     def run(*words: str) -> tuple[int, str]:
-        program, *rest = [*shlex.split(hook["entry"]), *words]
-        assert program == "echoless"
+        *program, command = shlex.split(hook["entry"])
+        assert program == ["python", "-I", "-m", "echoless"]
+        rest = [command, *words]
         done = CliRunner().invoke(main, rest, prog_name="echoless")
         return done.exit_code, done.output
 
@@ -123,7 +124,6 @@ def test_contributors_run_the_programs_of_the_environment_of_make() -> None:
 
 
 def test_the_entry_is_a_program_of_the_package() -> None:
-    assert (Path(sys.executable).parent / "echoless").exists()
     done = subprocess.run(
         [sys.executable, "-m", "echoless", "audit", "--help"],
         capture_output=True,

@@ -120,3 +120,25 @@ def test_a_summary_that_cannot_be_written_is_an_error(
     said = echoless("audit", "clean.jsonl", "--no-semantic", "--github")
     assert said.exit_code == 2
     assert "GITHUB_STEP_SUMMARY names" in said.stderr
+
+
+@pytest.mark.parametrize("target", ["outside", ".git/config"])
+def test_a_job_of_github_reads_no_file_that_leads_out_of_the_checkout(
+    echoless: Call, place: Path, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    text = "- My diary is in the blue box.\n- my diary is in the blue box\n"
+    checkout, private = place / "checkout", place / "private.md"
+    (checkout / ".git").mkdir(parents=True)
+    for file in (private, checkout / ".git" / "config"):
+        file.write_text(text)
+    (checkout / "CLAUDE.md").symlink_to(private if target == "outside" else ".git/config")
+    (checkout / "own.md").write_text("- Use uv.\n- use uv\n")
+    (checkout / "AGENTS.md").symlink_to("own.md")
+    monkeypatch.chdir(checkout)
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(checkout))
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(place / "summary.md"))
+    said = echoless("audit", "--format", "github", "CLAUDE.md", "AGENTS.md")
+    assert said.exit_code == 3
+    assert "Error: CLAUDE.md: CLAUDE.md is a link, or behind one, that leads out" in said.stderr
+    assert "Use uv" in (place / "summary.md").read_text()
+    assert "diary" not in said.output + (place / "summary.md").read_text()

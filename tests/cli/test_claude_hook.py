@@ -347,3 +347,42 @@ def test_the_memories_of_a_project_are_named_once(
         project / "CLAUDE.md",
         user / "CLAUDE.md",
     ]
+
+
+# ------------------------------------------------------------------ links
+
+DIARY = "- My diary is in the blue box.\n- my diary is in the blue box\n- Tea is at four.\n"
+
+
+def linked(project: Path, target: str) -> Path:
+    """`CLAUDE.md` of the project as a link to a private file beside it, or in it."""
+    private = project.parent / "private.md"
+    private.write_text(DIARY)
+    (project / "own.md").write_text(DIARY)
+    (project / ".git").mkdir()
+    (project / ".git" / "config").write_text(DIARY)
+    link = project / "CLAUDE.md"
+    link.symlink_to(private if target == "outside" else project / target)
+    return link
+
+
+@pytest.mark.parametrize("target", ["outside", ".git/config"])
+@pytest.mark.parametrize("name", ["SessionStart", "PostToolUse", "PostToolUse of another"])
+def test_a_rule_file_that_leads_out_of_its_project_is_not_read_and_this_is_said(
+    project: Path, name: str, target: str
+) -> None:
+    link = linked(project, target)
+    (project / "AGENTS.md").write_text("- My diary is in the blue box.\n")
+    file = project / "AGENTS.md" if name == "PostToolUse of another" else link
+    given = {} if name == "SessionStart" else wrote(file)
+    done = hook(event(project, name.split(maxsplit=1)[0], **given))
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert f"CLAUDE.md is a link, or behind one, that leads out of {project}" in done.stderr
+    assert "diary" not in done.output
+
+
+def test_a_rule_file_that_is_a_link_within_its_project_is_read(project: Path) -> None:
+    link = linked(project, "own.md")
+    done = hook(event(project, "PostToolUse", **wrote(link)))
+    assert "diary is in the blue box" in context(done)
+    assert done.stderr == ""

@@ -19,7 +19,7 @@ from click.testing import CliRunner, Result
 from echoless import open_store
 from echoless.cli.main import main
 from echoless.core.errors import ForeignStore, StoreError, StoreFull, StoreLocked, StoreReadOnly
-from echoless.core.failures import of_sqlite
+from echoless.core.failures import of_sqlite, of_system
 from echoless.testing.stores import contents, fill, simple
 
 
@@ -251,3 +251,32 @@ def test_errors_of_the_disk_that_no_one_else_names_end_with_4(
     assert answer.exit_code == code
     assert "/mnt/plan.json" in answer.output
     assert ("should not happen" in answer.output) == (code == 1)
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [(1_024, ["undo"]), (49_152, ["remember", "A long text. " * 9_000])],
+    ids=["index of the log", "log"],
+)
+def test_a_limit_on_the_size_of_files_is_told_with_its_number(
+    store: Path, size: int, words: list[str], tmp_path: Path
+) -> None:
+    """Not as permissions, and not as a failing disk."""
+
+    def small_files() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    before = contents(store.parent)
+    answer = process(on(store, words), small_files, tmp_path)
+    assert answer.returncode == 4, answer.stdout
+    assert f"the largest size a file may have here ({size:,} bytes). Raise" in answer.stderr
+    assert {n: d for n, d in contents(store.parent).items() if n in before} == before
+    assert call("check", str(store)).exit_code == 0
+
+
+def test_a_file_that_a_file_system_does_not_take_is_told_too(tmp_path: Path) -> None:
+    problem = OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+    assert "has reached the largest size a file may have here. Raise" in str(
+        of_system(problem, tmp_path / "m.jsonl")
+    )

@@ -591,6 +591,22 @@ def test_the_lexical_index_is_kept_in_step(data: Callable[..., Path]) -> None:
     assert index() == before
 
 
+@pytest.mark.parametrize("link", ["fts", "fts/memories.db"])
+def test_a_lexical_index_behind_a_link_is_not_written_and_this_is_said(
+    data: Callable[..., Path], tmp_path: Path, link: str
+) -> None:
+    rows = linked()
+    folder = data(*rows)
+    index = lexical(folder, rows)
+    (folder / link).rename(tmp_path / "elsewhere")
+    (folder / link).symlink_to(tmp_path / "elsewhere")
+    before = index()
+    said = call("ego-mcp", "merge", mem(1), mem(2), "--store", str(folder), "--apply")
+    assert said.exit_code == 0
+    assert "it is a link, which is not followed" in said.stderr
+    assert index() == before
+
+
 def test_a_lexical_index_that_cannot_follow_is_reported(data: Callable[..., Path]) -> None:
     folder = data(*linked())
     (folder / "fts").mkdir()

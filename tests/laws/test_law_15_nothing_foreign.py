@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless import apply, check, open_store, undo
-from echoless.core.errors import EcholessError
+from echoless.core.errors import EcholessError, LedgerDamaged
 from echoless.stores.markdown.presets import ARCHIVE
 from echoless.stores.markdown.state import digest_of
 from echoless.testing.stores import contents, plan_by_hand
@@ -110,3 +110,29 @@ def test_a_path_out_of_a_file_leads_nowhere_outside_of_the_folder(
         write(root, path.replace("{victim}", str(victim)))
         assert contents(victim) == before
         assert all("clone" in each.name for each in place.iterdir() if each != victim)
+
+
+@pytest.mark.parametrize("name", ["n.md", "n.jsonl"])
+def test_a_ledger_that_is_a_link_is_neither_read_nor_written(name: str) -> None:
+    texts = ("Port 5433 is open.", "port 5433 is open")
+    with folder() as place:
+        for each in ("mine", "given"):
+            (place / each).mkdir()
+            lines = (f"- {t}\n" if name == "n.md" else f'{{"content": "{t}"}}\n' for t in texts)
+            (place / each / name).write_text("".join(lines))
+        mine, given_file = place / "mine" / name, place / "given" / name
+        with open_store(mine) as store:
+            pair = tuple(memory.id for memory in store.scan())
+            apply(store, plan_by_hand(store, [pair], "mark"))
+        ledger = mine.with_name(f"{name}.echoless")
+        for target in (ledger, place / "new.db"):
+            link = given_file.with_name(f"{name}.echoless")
+            link.unlink(missing_ok=True)
+            link.symlink_to(target)
+            before = contents(place)
+            with (
+                pytest.raises(LedgerDamaged, match="is a symbolic link"),
+                open_store(given_file) as store,
+            ):
+                apply(store, plan_by_hand(store, [pair], "mark"))
+            assert contents(place) == before

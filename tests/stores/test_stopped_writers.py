@@ -145,6 +145,20 @@ def test_a_reader_that_stays_open_sees_what_others_write_after_the_healing(tmp_p
         assert reader.count() == len(TEXTS) + 1
 
 
+def test_a_private_copy_has_at_most_so_many_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "store").mkdir()
+    store, file = sqlite_store(tmp_path / "store")
+    size = sum(each.stat().st_size for each in file.parent.glob(f"{file.name}*"))
+    monkeypatch.setattr("echoless.core.database_copies.MOST_COPIED", size)
+    assert call("audit", store, "--no-semantic").exit_code == 0
+    monkeypatch.setattr("echoless.core.database_copies.MOST_COPIED", size - 1)
+    answer = call("audit", store, "--no-semantic", "--no-cache")
+    assert answer.exit_code == 4, answer.output
+    assert f"has {size:,} bytes and can only be read from a copy" in answer.output
+
+
 def test_without_room_for_a_copy_reading_names_check_which_needs_none(
     left: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

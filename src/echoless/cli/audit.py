@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -38,6 +39,7 @@ from echoless.core.rendering import markdown, reason
 from echoless.core.run_notes import Progress
 from echoless.core.settings import Choices, Settings
 from echoless.stores import Store, open_store
+from echoless.stores.files import refuse_leaving
 from echoless.workflows.audit.answer_cache import AnswerCache
 
 if TYPE_CHECKING:
@@ -427,6 +429,8 @@ def _audited(
     cache: AnswerCache,
 ) -> _Audited:
     """Audits one store and returns the results to print."""
+    if form.github:
+        refuse_leaving(Path(store), Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd()))
     with open_store(store) as opened:
         settings = settings_for(opened, choices)
         with Bar(quiet=form.as_json) as bar:

@@ -28,9 +28,11 @@ from echoless.integrations.agents.claude_events import (
     HookEvent,
     memories_of_project,
     memory_of,
+    project_of,
     read_event,
     written_lines,
 )
+from echoless.stores.files import refuse_leaving
 
 if TYPE_CHECKING:
     from echoless.integrations.agents import claude_memory
@@ -110,7 +112,8 @@ def _say(sentences: Iterable[str]) -> None:
 
 def _share_line(event: HookEvent, named: Sequence[Path], choices: Choices) -> str:
     """Returns one line on how much of the memories of a project is repetition; empty if none."""
-    made, troubles = claude_memory.shares(memories_of_project(event, named), choices)
+    paths = memories_of_project(event, named)
+    made, troubles = claude_memory.shares(paths, choices, project_of(event))
     _say(troubles)
     if not made:
         return ""
@@ -132,10 +135,12 @@ def _written_answer(event: HookEvent, named: Sequence[Path], choices: Choices) -
     memory = None if event.file is None else memory_of(event.file, named)
     if event.file is None or memory is None or not event.file.is_file():
         return {}
+    project = project_of(event)
+    refuse_leaving(event.file, project if project in event.file.parents else event.file.parent)
     text = event.file.read_text("utf-8", errors="replace")
     lines = written_lines(event, text)
     paths = memories_of_project(event, [*named, memory])
-    made, troubles = claude_memory.repeats(event.file, lines, paths, choices)
+    made, troubles = claude_memory.repeats(event.file, lines, paths, choices, project)
     _say(troubles)
     if not made:
         return {}

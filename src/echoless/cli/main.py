@@ -167,6 +167,8 @@ def run(arguments: Sequence[str] | None = None) -> NoReturn:
     # The threads of numpy's BLAS wait actively for .03 s once it is loaded and after each product;
     # 4 makes them sleep at once: .05 s less of the processor for the shortest command.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
+    # Other processes, such as the workers of loky, would import modules of the current folder.
+    os.environ["PYTHONSAFEPATH"] = "1"
     # Python looks for cycles once more as it ends, which takes .03 s after the shortest command.
     atexit.register(gc.freeze)
     run_group(main, arguments)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from echoless.core.errors import StoreFull, StoreLocked
+from echoless.core.errors import StoreError, StoreFull, StoreLocked
 from echoless.core.failures import of_system
 from echoless.core.optional import lazy_module
 
@@ -19,6 +19,8 @@ else:
     tempfile = lazy_module("tempfile")
 
 _ATTEMPTS: Final = 5
+MOST_COPIED: Final = 2**34
+"""Most bytes of a private copy, 16 GiB: a file may say of itself that it is of any size."""
 
 State = tuple[tuple[int, int, int] | None, ...]
 """Size, time and inode of each file a database consists of; None for one that is not there."""
@@ -52,6 +54,23 @@ def state(path: Path) -> State:
     return tuple(parts)
 
 
+def refuse_large(size: int, path: Path) -> None:
+    """Refuses to copy a store that is too large.
+
+    Args:
+        size: Bytes of its files.
+        path: The store, for the message.
+
+    Raises:
+        StoreError: The message names the bound.
+    """
+    if size > MOST_COPIED:
+        raise StoreError(
+            f"{path} has {size:,} bytes and can only be read from a copy, which has at most "
+            f"{MOST_COPIED:,}. Nothing was copied or changed."
+        )
+
+
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Copy:
     """A copy of a database and the state of the original; removed with this object at the latest.
@@ -82,16 +101,19 @@ def copied(path: Path) -> Copy:
     Raises:
         StoreFull: The copy has no space there.
         StoreLocked: Others keep writing to the file.
+        StoreError: The file is too large for a copy.
     """
+    real = path.resolve()
     for _ in range(_ATTEMPTS):
-        before = state(path)
+        before = state(real)
+        refuse_large(sum(part[0] for part in before if part), path)
         target = Path(tempfile.mkdtemp(prefix="echoless-"))
-        copy = Copy(target / path.name, path, before)
+        copy = Copy(target / real.name, real, before)
         weakref.finalize(copy, shutil.rmtree, target, ignore_errors=True)
         try:
-            for part in (path, journal(path), log(path)):
+            for part in (real, journal(real), log(real)):
                 if part.exists():
-                    shutil.copyfile(part, target / part.name)
+                    shutil.copyfile(part, target / part.name, follow_symlinks=False)
         except FileNotFoundError:
             copy.discard()
             continue  # a file was taken away meanwhile
@@ -104,7 +126,7 @@ def copied(path: Path) -> Copy:
                     "space for one. Name a folder with space in TMPDIR; nothing was changed."
                 ) from problem
             raise error from problem
-        if state(path) == before:
+        if state(real) == before:
             return copy
         copy.discard()
     raise StoreLocked(

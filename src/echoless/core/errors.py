@@ -14,6 +14,7 @@ EcholessError                1   something failed or was refused
 │   ├── StoreReadOnly            the file or folder may not be written
 │   ├── StoreFull                no space left
 │   ├── StoreReplaced            another file lies where the store was opened
+│   ├── StoreChanged             another program wrote to it since it was read
 │   └── StoreUnfinished          a program was stopped in the middle of a write to the file
 ├── PlanError                5   the plan cannot be carried out
 │   ├── PlanUnreadable           not a plan file, or edited by hand
@@ -132,6 +133,10 @@ class StoreFull(StoreError):
 
 class StoreReplaced(StoreError):
     """Error for a file that was removed or replaced since it was opened."""
+
+
+class StoreChanged(StoreError):
+    """Error for a file that another program changed since it was read; nothing was written."""
 
 
 class StoreUnfinished(StoreError):

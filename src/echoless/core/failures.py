@@ -11,7 +11,7 @@ import os
 import sqlite3
 import stat
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from echoless.core.errors import (
     EcholessError,
@@ -22,6 +22,12 @@ from echoless.core.errors import (
     StoreReadOnly,
     StoreUnfinished,
 )
+from echoless.core.optional import lazy_module
+
+if TYPE_CHECKING:
+    import resource
+else:
+    resource = lazy_module("resource")  # not on every system
 
 SQLITE_FAILURES: Final = (sqlite3.Error, UnicodeDecodeError)
 """What SQLite fails with; the second where its message quotes a damaged schema that is no text."""
@@ -109,10 +115,25 @@ def _is_full(path: Path | None) -> bool:
     return not read_only and os.access(path.parent, os.W_OK)
 
 
+def _limit_reached(path: Path | None) -> int | None:
+    """Returns the largest size this process may give a file, where a database has it; else None."""
+    try:
+        limit = int(resource.getrlimit(resource.RLIMIT_FSIZE)[0])
+    except (ImportError, OSError):  # Windows has none
+        return None
+    if path is None or limit == resource.RLIM_INFINITY:
+        return None
+    files = [path, *(path.with_name(f"{path.name}{end}") for end in ("-wal", "-journal"))]
+    largest = max((each.stat().st_size for each in files if each.exists()), default=0)
+    return limit if largest + _NO_ROOM > limit else None
+
+
 def of_sqlite(problem: Exception, path: Path | None) -> EcholessError:
     """Returns the error of echoless for an error of SQLite."""
     where = str(path) if path else "the database in memory"
     code = code_of(problem)
+    if is_unwritable(problem) and (limit := _limit_reached(path)) is not None:
+        return limited(where, f" ({limit:,} bytes)")
     if is_unfinished(problem) and path is not None:
         return StoreUnfinished(path)
     if code & _PRIMARY in _REFUSED and _is_full(path):
@@ -151,6 +172,8 @@ def _by_words(problem: Exception, where: str) -> EcholessError:
 def of_system(problem: OSError, path: Path | str | None = None) -> EcholessError:
     """Returns the error of echoless for an error of the operating system."""
     where = str(path or problem.filename or "the file")
+    if problem.errno == errno.EFBIG:
+        return limited(where)
     if problem.errno in FULL:
         return full(where)
     if problem.errno == errno.EIO:
@@ -194,6 +217,14 @@ def full(where: str) -> StoreFull:
     """Returns the error for a disk without free space."""
     return StoreFull(
         f"No space is left to write {where}. Free some space and try again; nothing was changed."
+    )
+
+
+def limited(where: str, size: str = "") -> StoreError:
+    """Returns the error for a file that has the largest size it may have, in brackets if known."""
+    return StoreError(
+        f"{where} has reached the largest size a file may have here{size}. Raise that limit "
+        "(ulimit -f), or use another file system, and try again; nothing was changed."
     )
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from echoless.core.errors import MissingExtra
+
+if TYPE_CHECKING:
+    import tomllib
 
 # From 1.29 on ONNX Runtime writes an id of the machine and tells its maker how it is used, unless
 # this is set before it is imported (Privacy.md in its package).
@@ -38,6 +43,10 @@ def lazy_module(name: str) -> ModuleType:
     return _LazyModule(name)
 
 
+if not TYPE_CHECKING:
+    tomllib = lazy_module("tomllib")
+
+
 def is_installed(module: str) -> bool:
     """Returns whether a top-level module can be imported, without importing it."""
     return find_spec(module) is not None
@@ -57,6 +66,18 @@ def require_module(module: str, what: str, extra: str = "", *, package: str = ""
     """
     if not is_installed(module):
         raise MissingExtra(what, extra, package=package)
+
+
+@cache
+def library_settings(library: str) -> dict[str, Any]:
+    """Returns what a library is opened with, so that no file and no variable decides it.
+
+    Args:
+        library: Its import name, as in `stores/libraries.toml`.
+    """
+    path = Path(__file__).parents[1] / "stores" / "libraries.toml"
+    settings: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))[library]["settings"]
+    return settings
 
 
 def is_panic(problem: BaseException) -> bool:

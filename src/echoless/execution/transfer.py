@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from io import StringIO
+from itertools import islice
 from pathlib import Path
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Final
@@ -16,9 +17,10 @@ from typing import TYPE_CHECKING, Final
 from echoless.core import drafts, plugins
 from echoless.core import json_codec as codec
 from echoless.core.errors import BadRecord, DuplicateId, StoreError, UsageError
+from echoless.core.failures import kind_of, misplaced
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Json, JsonObject, Memory, fingerprint, unstorable
-from echoless.core.optional import lazy_module, require_module
+from echoless.core.optional import lazy_module, library_settings, require_module
 from echoless.core.secret_masking import learn
 from echoless.core.sqlite import BUSY_TIMEOUT_SECONDS
 from echoless.core.text import is_blank
@@ -46,6 +48,22 @@ FORMATS: Final = ("jsonl", "markdown", "sqlite")
 
 _SPELLED: Final = ("importance", "access_count", "pinned", "tags", "links", "vectors", "metadata")
 """Fields that are no text: a cell of a CSV file spells them as JSON."""
+
+MOST_ROWS: Final = 2_000_000
+MOST_BYTES: Final = 2**29
+"""Most rows of a Parquet or DuckDB file that are imported, and bytes of them as JSON: a small file
+may unfold to any number."""
+
+_AT_ONCE: Final = 256
+"""Rows of a Parquet file that are in memory at the same time."""
+
+_LEAST: Final = 3
+"""Bytes of a value as JSON, with the mark behind it."""
+
+_TABLES: Final = (
+    "SELECT table_name FROM system.main.duckdb_tables()"  # a macro of the file may have this name
+    " WHERE schema_name = 'main' AND NOT internal AND NOT temporary ORDER BY table_name"
+)
 
 _PAUSE: Final = 0.02
 """Seconds before a store that was written to meanwhile is copied again."""
@@ -219,13 +237,14 @@ def open_source(url: str, field_map: FieldMap) -> Iterator[Store]:
     if "content" not in field_map.columns and not {*columns} & {*KEYS["content"]}:
         raise UsageError(f"{named}. Say which one holds the texts: --map content=COLUMN.")
     fields = {column: field for field, column in field_map.columns.items()}
-    memories = [*_memories(path, [fields.get(each, each) for each in columns], rows)]
+    memories = _memories(path, [fields.get(each, each) for each in columns], rows)
     with (
         tempfile.TemporaryDirectory() as folder,
         open_store(Path(folder, "rows.db"), create=True) as store,
     ):
-        with store.writing():
-            store.put(memories)
+        with store.writing(), store.transaction():
+            while batch := list(islice(memories, _AT_ONCE)):
+                store.put(batch)
         yield store
 
 
@@ -284,33 +303,74 @@ def _parquet(path: Path) -> Iterator[Sequence[Json]]:
     require_module("pyarrow", "A Parquet file", "scale")
     try:
         with parquet.ParquetFile(path) as file:
+            said, groups = file.metadata, range(file.metadata.num_row_groups)
+            values = sum(
+                said.row_group(group).column(column).num_values
+                for group in groups
+                for column in range(said.num_columns)
+            )
+            _refuse_large(path, said.num_rows, _LEAST * values)
             yield file.schema_arrow.names
-            for batch in file.iter_batches():
-                yield from _as_json(zip(*(column.to_pylist() for column in batch), strict=True))
+            leaves = [file.schema.column(column).path for column in range(said.num_columns)]
+        # a text that is said many times stays one text until its rows are read
+        with parquet.ParquetFile(path, read_dictionary=leaves) as file:
+            batches = file.iter_batches(batch_size=_AT_ONCE)
+            cells = (zip(*batch.columns, strict=True) for batch in batches)
+            rows = ([cell.as_py() for cell in row] for batch in cells for row in batch)
+            yield from _as_json(path, rows)
     except (OSError, ValueError) as problem:
         raise BadRecord(f"{path} cannot be read as Parquet ({problem}).") from problem
 
 
 def _duckdb(path: Path, table: str) -> Iterator[Sequence[Json]]:
-    """Yields the names of the columns of a table in a DuckDB file, and its rows."""
+    """Yields the names of the columns of a table in a DuckDB file, and its rows.
+
+    Views are left out: they are carried out by whoever reads them, and may read other files.
+    """
     require_module("duckdb", "A DuckDB file", "scale")
+    log = path.with_name(f"{path.name}.wal")
+    if kind_of(log) not in {"file", ""}:
+        raise misplaced(log, "file")
+    settings = library_settings("duckdb")
     try:
-        with duckdb.connect(str(path), read_only=True) as database:
-            names = [name for (name,) in database.execute("SHOW TABLES").fetchall()]
+        with duckdb.connect(str(path.absolute()), read_only=True, config=settings) as database:
+            names = [name for (name,) in database.execute(_TABLES).fetchall()]
             if (table or len(names) != 1) and table not in names:
                 has = ", ".join(names) or "(none)"
                 raise UsageError(f"{path} has the tables {has}. Write {path}#TABLE.")
             name = (table or names[0]).replace('"', '""')
-            answer = database.execute(f'SELECT * FROM "{name}"')
+            answer = database.execute(f'SELECT * FROM main."{name}"')
             yield [column[0] for column in answer.description or ()]
-            yield from _as_json(answer.fetchall())
+            yield from _as_json(path, iter(answer.fetchone, None))
     except duckdb.Error as problem:
         raise BadRecord(f"{path} cannot be read as DuckDB ({problem}).") from problem
 
 
-def _as_json(rows: Iterable[Sequence[object]]) -> Iterator[Sequence[Json]]:
-    """Yields rows as JSON; times and other values become their text."""
-    return (json.loads(json.dumps(row, default=str)) for row in rows)
+def _as_json(path: Path, rows: Iterable[Sequence[object]]) -> Iterator[Sequence[Json]]:
+    """Yields rows as JSON, within bounds; times and other values become their text."""
+    size = 0
+    for number, row in enumerate(rows, 1):
+        text = json.dumps(row, default=str)
+        size += len(text)
+        _refuse_large(path, number, size)
+        yield json.loads(text)
+
+
+def _refuse_large(path: Path, rows: int, size: int) -> None:
+    """Refuses a table with more rows or bytes than are imported.
+
+    Raises:
+        BadRecord: The message names the bound.
+    """
+    for number, most, what in (
+        (rows, MOST_ROWS, "rows"),
+        (size, MOST_BYTES, "bytes in its cells"),
+    ):
+        if number > most:
+            raise BadRecord(
+                f"{path} holds more than {most:,} {what}, the most that is imported from one "
+                "table. Divide it into several; nothing was imported."
+            )
 
 
 # ------------------------------------------------------------------ export

@@ -15,7 +15,14 @@ from time import time_ns
 from typing import TYPE_CHECKING, Final
 
 from echoless.core import drafts
-from echoless.core.errors import ForeignStore, StoreError, StoreLocked, StoreReadOnly, UsageError
+from echoless.core.errors import (
+    ForeignStore,
+    StoreChanged,
+    StoreError,
+    StoreLocked,
+    StoreReadOnly,
+    UsageError,
+)
 from echoless.core.failures import kind_of, misplaced, of_system
 from echoless.core.optional import lazy_module
 from echoless.core.sqlite import BUSY_TIMEOUT_SECONDS
@@ -140,6 +147,42 @@ def read_end(of: Path | bytes) -> bytes:
     with open_file(of) as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - _END))
         return file.read()
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """Yields the files below a folder that a library will open, at any depth.
+
+    Raises:
+        ForeignStore: Something there is a link, a pipe or a device, which the library would follow.
+        StoreError: The operating system cannot read it.
+    """
+    with speaking_of(folder), os.scandir(folder) as entries:
+        listed = list(entries)
+    for each in listed:
+        path = Path(each.path)
+        if each.is_dir(follow_symlinks=False):
+            yield from files_below(path)
+        elif each.is_file(follow_symlinks=False):
+            yield path
+        elif kind_of(path):  # else it was removed meanwhile
+            raise misplaced(path, "file")
+
+
+def refuse_leaving(path: Path, folder: Path) -> None:
+    """Refuses a file or folder below another folder that leads out of it by a link.
+
+    So does one that leads into the folder of Git, which may hold keys. What lies elsewhere is no
+    matter of that folder.
+
+    Raises:
+        ForeignStore: It does.
+    """
+    root, real = Path(os.path.realpath(folder)), Path(os.path.realpath(path))
+    inside = real.is_relative_to(root) and ".git" not in real.relative_to(root).parts
+    if not inside and path.absolute().is_relative_to(folder.absolute()):
+        raise ForeignStore(
+            f"{path} is a link, or behind one, that leads out of {folder}. It was not read."
+        )
 
 
 def is_below(name: str) -> bool:
@@ -274,7 +317,8 @@ def replace_bytes(path: Path, data: bytes, expected: Snapshot | None) -> Snapsho
         How the file looks now; None where the file system did not keep the time.
 
     Raises:
-        StoreError: Someone changed the file since it was read, or it has several names.
+        StoreChanged: Someone changed the file since it was read.
+        StoreError: It has several names.
         StoreFull: No space; the old file stands.
         StoreReadOnly: The file or folder may not be written, or the owner would lose the file.
     """
@@ -296,11 +340,7 @@ def replace_bytes(path: Path, data: bytes, expected: Snapshot | None) -> Snapsho
                 os.utime(file.fileno() if os.utime in os.supports_fd else draft, ns=(stamp, stamp))
             os.fsync(file.fileno())
             status = os.fstat(file.fileno())
-        if Snapshot.of(path) != expected:
-            raise StoreError(
-                f"{path} was changed by another program while it was being written. "
-                "Nothing was changed; try again."
-            )
+        refuse_changed(path, expected)
         draft.replace(path)
     except BaseException as problem:
         with suppress(OSError):
@@ -312,6 +352,19 @@ def replace_bytes(path: Path, data: bytes, expected: Snapshot | None) -> Snapsho
         drafts.synchronise_folder(path.parent)
     made = Snapshot(status.st_size, status.st_mtime_ns, status.st_ino)
     return made if made.modified == stamp else None
+
+
+def refuse_changed(path: Path, expected: Snapshot | None) -> None:
+    """Refuses to write a file that is not as it was when it was read.
+
+    Raises:
+        StoreChanged: It is not.
+    """
+    if Snapshot.of(path) != expected:
+        raise StoreChanged(
+            f"{path} was changed by another program while it was being written. Nothing was "
+            "changed; try again."
+        )
 
 
 def refuse_several_names(path: Path) -> None:

@@ -19,6 +19,7 @@ from echoless.core.errors import EcholessError, ForeignStore
 from echoless.core.sqlite import Database, Migrations, in_memory
 
 _OBJECTS: Final = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master"
+_FOREIGN: Final = "type IN ('view', 'trigger') OR sql LIKE 'create virtual%'"
 _SPACE: Final = re.compile(r"\s+")
 
 
@@ -134,6 +135,29 @@ class KnownSchema:
         if grave:
             database.close()
             raise refusal(database.path, grave)
+
+
+def of_tables_alone(database: Database, program: str, virtual: str = "") -> Database:
+    """Returns a file of a program that makes tables only, closed if there is something else in it.
+
+    A view may have rows without end, and a trigger may remove rows unseen.
+
+    Args:
+        database: Just opened.
+        program: Whose file it is, for the message.
+        virtual: Name of a virtual table that the program makes.
+
+    Raises:
+        ForeignStore: The message names the object.
+    """
+    with database.speaking():
+        query = f"SELECT name FROM sqlite_master WHERE ({_FOREIGN}) AND name != ?"
+        rows = database.connection.execute(query, (virtual,)).fetchall()
+    if rows:
+        database.close()
+        says = (f"it holds {name!r}, which {program} never makes" for (name,) in rows)
+        raise refusal(database.path, [Oddity("", each, True) for each in says])
+    return database
 
 
 def refusal(path: Path | None, oddities: Iterable[Oddity]) -> EcholessError:

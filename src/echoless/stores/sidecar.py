@@ -14,6 +14,7 @@ from typing import Final
 
 from echoless.core import drafts
 from echoless.core.errors import EcholessError, ForeignStore, LedgerDamaged, StoreLocked
+from echoless.core.failures import kind_of, misplaced
 from echoless.core.model import Memory
 from echoless.core.sqlite import (
     BUSY_TIMEOUT_SECONDS,
@@ -106,7 +107,9 @@ class Sidecar(LedgerPlace):
     def _open_reader(self) -> Database:
         """Opens the file for reading, or an empty ledger in memory where there is none."""
         self._damage = None
-        if self.path.exists() and self.path.stat().st_size > 0:
+        if kind_of(self.path) not in {"file", ""}:
+            self._damage = lost(self.path, misplaced(self.path, "file"))
+        elif self.path.exists() and self.path.stat().st_size > 0:
             try:
                 database = open_for_reading(self.path)
                 lineage.KNOWN.check(database, writing=False)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,9 @@ from echoless.core.settings import Choices, resolve
 from echoless.execution.integrity import check
 from echoless.ingest import Admitted, remember
 from echoless.stores.base import Store
+from echoless.stores.mcp_memory.entities import EntitiesView
+from echoless.stores.mcp_memory.observations import ObservationsView
+from echoless.stores.mcp_memory.view import ATTEMPTS, GraphView
 from echoless.stores.registry import locate
 from echoless.testing.stores import contents, plan_by_hand
 from tests.stores.mcp_memory.graphs import files, written
@@ -155,6 +160,10 @@ def test_the_server_is_told_to_reread_and_a_write_of_its_own_is_never_lost(
                 apply(store, by_hand)
         assert path.read_bytes() == other
         assert not store.ledger.marks()
+        path.write_bytes(b"")  # as the server leaves it for a moment when it writes
+        with store.writing():
+            assert not store.ledger.marks()
+        path.write_bytes(other)
         assert len(list(store.scan())) == 3
         run = apply(store, plan_by_hand(store, [ids], "mark"))
         assert store.capabilities.hides
@@ -169,3 +178,140 @@ def test_reading_leaves_no_file_and_changes_no_byte(tmp_path: Path) -> None:
     with open_store(tmp_path / "memory.jsonl") as store:
         plan(find(store, encoder="none"))
     assert contents(tmp_path) == before
+
+
+# ------------------------------------------------------------------ while the server writes
+
+
+def between_read_and_write(
+    monkeypatch: pytest.MonkeyPatch, view: type[GraphView], writes: Iterable[Callable[[], object]]
+) -> None:
+    """Have the owner write after a transaction has read the file, each time that it is to write."""
+    waiting, original = iter(writes), view._lines_now
+
+    def lines(self: GraphView) -> list[str]:
+        next(waiting, lambda: None)()
+        return original(self)
+
+    monkeypatch.setattr(view, "_lines_now", lines)
+
+
+def adding(path: Path, number: int) -> Callable[[], object]:
+    """The write of an owner that adds an entity at the top, and an observation to the last one."""
+
+    def write() -> None:
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        rows[-1]["observations"].append(f"Was seen on day {number}")
+        new = {"type": "entity", "name": f"N{number}", "entityType": "n", "observations": ["New"]}
+        path.write_text("\n".join(json.dumps(row) for row in (new, *rows)))
+
+    return write
+
+
+@pytest.mark.parametrize("action", ["mark", "delete"])
+@pytest.mark.parametrize("times", [1, ATTEMPTS - 1])
+def test_a_plan_gets_through_while_the_server_writes_other_memories(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int, action: str
+) -> None:
+    path = tmp_path / "memory.jsonl"
+    url = made(path, written([("Ann", "person", ["Likes tea", "likes tea"]), ("Ben", "p", ["x"])]))
+    with open_store(url) as store:
+        by_hand = plan_by_hand(store, [ids_of(store, "Likes tea", "likes tea")], action)
+        writes = [adding(path, number) for number in range(times)]
+        with monkeypatch.context() as patch:
+            between_read_and_write(patch, ObservationsView, writes)
+            run = apply(store, by_hand)
+        assert run.refused == ()
+        assert observations(path, "Ann") == ["Likes tea"]
+        days = [f"Was seen on day {number}" for number in range(times)]
+        assert observations(path, "Ben") == ["x", *days]
+        assert all(observations(path, f"N{number}") == ["New"] for number in range(times))
+        undo(store, run.id)
+        assert observations(path, "Ann") == ["Likes tea", "likes tea"]
+        assert observations(path, "Ben") == ["x", *days]
+
+
+def test_entities_are_hidden_while_the_server_writes_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "memory.jsonl"
+    entities = [("Auth Service", "s", ["A"]), ("auth-service", "s", ["B"]), ("Ben", "p", ["x"])]
+    url = f"{made(path, written(entities))}#entities"
+    with open_store(url) as store:
+        before = path.read_bytes()
+        by_hand = plan_by_hand(store, [("Auth Service", "auth-service")], "mark")
+        with monkeypatch.context() as patch:
+            between_read_and_write(patch, EntitiesView, [adding(path, 1), adding(path, 2)])
+            run = apply(store, by_hand)
+        assert observations(path, "Auth Service") == ["A", "B"]
+        assert observations(path, "Ben") == ["x", "Was seen on day 1", "Was seen on day 2"]
+        assert b'"auth-service"' not in path.read_bytes()
+        undo(store, run.id)
+        assert observations(path, "Auth Service") == ["A"]
+        assert observations(path, "auth-service") == ["B"]
+        assert path.read_bytes() != before
+
+
+def test_a_memory_of_the_plan_that_the_server_changed_meanwhile_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "memory.jsonl"
+    url = made(path, written([("Ann", "person", ["Likes tea", "likes tea"])]))
+    other = written([("Ann", "person", ["Likes coffee", "likes tea"])])
+    with open_store(url) as store:
+        by_hand = plan_by_hand(store, [ids_of(store, "Likes tea", "likes tea")], "mark")
+        gone = by_hand.actions[0].survivor
+        with monkeypatch.context() as patch:
+            between_read_and_write(patch, ObservationsView, [lambda: path.write_bytes(other)])
+            with pytest.raises(StoreError, match=f"meanwhile, and '{gone}' with it"):
+                apply(store, by_hand)
+        assert path.read_bytes() == other
+        assert not store.ledger.marks()
+
+
+def test_a_server_that_writes_each_time_loses_nothing_and_the_next_plan_gets_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "memory.jsonl"
+    url = made(path, written([("Ann", "person", ["Likes tea", "likes tea"]), ("Ben", "p", ["x"])]))
+    with open_store(url) as store:
+        ids = ids_of(store, "Likes tea", "likes tea")
+        by_hand = plan_by_hand(store, [ids], "mark")
+        with monkeypatch.context() as patch:
+            always = (adding(path, number) for number in count())
+            between_read_and_write(patch, ObservationsView, always)
+            with pytest.raises(StoreError, match="changed by another program"):
+                apply(store, by_hand)
+        assert observations(path, "Ann") == ["Likes tea", "likes tea"]
+    with open_store(url) as store:
+        run = apply(store, plan_by_hand(store, [ids], "mark"))
+        assert run.refused == ()
+        assert observations(path, "Ann") == ["Likes tea"]
+
+
+def test_a_file_that_is_read_while_the_server_writes_it_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server empties the file first, and its lines come piece by piece."""
+    path = tmp_path / "memory.jsonl"
+    data = written([("Ann", "person", ["Likes tea", "likes tea"]), ("Ben", "p", ["x"])])
+    url = made(path, data)
+    pieces = [b"", data + b"\n", data]
+    with open_store(url) as store:
+        by_hand = plan_by_hand(store, [ids_of(store, "Likes tea", "likes tea")], "mark")
+        with monkeypatch.context() as patch:
+            cut = [lambda: path.write_bytes(data[:30])]
+            between_read_and_write(patch, ObservationsView, cut)
+            original = GraphView._reload
+
+            def reload(self: GraphView) -> None:
+                try:
+                    original(self)
+                finally:
+                    if self._staging and pieces:
+                        path.write_bytes(pieces.pop(0))
+
+            patch.setattr(GraphView, "_reload", reload)
+            assert apply(store, by_hand).refused == ()
+        assert observations(path, "Ann") == ["Likes tea"]
+        assert observations(path, "Ben") == ["x"]

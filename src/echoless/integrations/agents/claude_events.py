@@ -166,6 +166,11 @@ def memory_of(file: Path, named: Sequence[Path] = ()) -> Path | None:
     return None
 
 
+def project_of(event: HookEvent) -> Path:
+    """Returns the folder of the project of a session."""
+    return Path(os.environ.get("CLAUDE_PROJECT_DIR") or event.folder)
+
+
 def memories_of_project(event: HookEvent, named: Sequence[Path] = ()) -> list[Path]:
     """Returns the memories of the project of a session that exist, each once.
 
@@ -173,7 +178,7 @@ def memories_of_project(event: HookEvent, named: Sequence[Path] = ()) -> list[Pa
         event: Of the session.
         named: Further ones, which come first.
     """
-    project = Path(os.environ.get("CLAUDE_PROJECT_DIR") or event.folder)
+    project = project_of(event)
     own = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
     paths = [
         *((event.transcript.parent / "memory",) if event.transcript else ()),

@@ -17,6 +17,7 @@ from echoless.core.settings import Choices, layered, resolve
 from echoless.matching.runner import left_off
 from echoless.stores import open_store
 from echoless.stores.base import Store, in_context
+from echoless.stores.files import refuse_leaving
 from echoless.stores.ledger import Kept
 from echoless.stores.live.base import RECHECK, LiveStore
 from echoless.workflows.dedupe.pipeline import find
@@ -122,12 +123,14 @@ class _Reading:
     """What was read of the memories of a project.
 
     Attributes:
+        project: Its folder; what leads out of it by a link is left out.
         memories: By an id that no two stores share.
         standing: The same memories with their own ids and places.
         apart: Pairs of these ids that a person keeps apart.
         troubles: Why a memory was left out, one sentence each.
     """
 
+    project: Path
     memories: dict[str, Memory] = field(default_factory=dict)
     standing: dict[str, StandingMemory] = field(default_factory=dict)
     apart: list[Kept] = field(default_factory=list)
@@ -136,6 +139,7 @@ class _Reading:
     def take(self, number: int, path: Path) -> None:
         """Reads one memory of a project; one that cannot be read becomes a trouble."""
         try:
+            refuse_leaving(path, self.project)
             with open_store(path) as store:
                 if _is_too_large(store, path, self.troubles):
                     return
@@ -195,12 +199,15 @@ def _is_too_large(store: Store, path: Path, troubles: list[str]) -> bool:
     return True
 
 
-def shares(paths: Iterable[Path], choices: Choices) -> tuple[list[MemoryShare], list[str]]:
+def shares(
+    paths: Iterable[Path], choices: Choices, project: Path
+) -> tuple[list[MemoryShare], list[str]]:
     """Returns how much of each memory repeats another one in it.
 
     Args:
         paths: Files and folders.
         choices: Settings that were chosen.
+        project: Its folder; what leads out of it by a link is left out.
 
     Returns:
         Those with repetition that is worth a word, and what was left out and why.
@@ -209,6 +216,7 @@ def shares(paths: Iterable[Path], choices: Choices) -> tuple[list[MemoryShare], 
     troubles = _without_vectors(choices)
     for path in paths:
         try:
+            refuse_leaving(path, project)
             with open_store(path) as store:
                 if _is_too_large(store, path, troubles):
                     continue
@@ -235,7 +243,11 @@ def _without_vectors(choices: Choices) -> list[str]:
 
 
 def repeats(
-    file: Path, lines: Collection[int] | None, paths: Iterable[Path], choices: Choices
+    file: Path,
+    lines: Collection[int] | None,
+    paths: Iterable[Path],
+    choices: Choices,
+    project: Path,
 ) -> tuple[list[Repeat], list[str]]:
     """Returns what was written into a file and repeats or replaces a memory of the project.
 
@@ -244,11 +256,12 @@ def repeats(
         lines: Lines that were written; None for all of them.
         paths: The memories of the project, that of the file among them.
         choices: Settings that were chosen.
+        project: As for `shares`.
 
     Returns:
         The repetitions, sorted by place, and why memories were left out.
     """
-    reading = _Reading(troubles=_without_vectors(choices))
+    reading = _Reading(project, troubles=_without_vectors(choices))
     for number, path in enumerate(paths):
         reading.take(number, path)
     written = _written(reading.standing, file, lines)

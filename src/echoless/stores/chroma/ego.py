@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from echoless.core.errors import StoreLocked
+from echoless.core.failures import kind_of
 from echoless.core.model import Json, JsonObject, Memory
 from echoless.core.timestamps import instant
 from echoless.stores.chroma.metadata import CollectionLayout, keys_of
@@ -117,7 +118,10 @@ class LexicalIndex:
         Raises:
             StoreLocked: Another program writes to the index; nothing was changed.
         """
-        if not self._path.is_file():
+        kinds = (kind_of(self._path.parent), kind_of(self._path))
+        if kinds != ("folder", "file"):
+            if "symbolic link" in kinds:
+                self._notes.append(f"{STALE} ({self._path}: it is a link, which is not followed)")
             yield
             return
         with closing(sqlite3.connect(self._path, timeout=5.0, isolation_level=None)) as db:

@@ -3,11 +3,16 @@
 Opening a folder with the library's own client writes to it, even if nothing is asked of it after
 (1.5.9: a row in `acquire_write`, a rewritten `length.bin`, and the migrations of an older folder).
 So reading goes to a copy, which is taken with SQLite's backup and checked for changes meanwhile.
+
+The library opens what the tables of a folder name, reads its own settings from the current folder,
+and makes the functions that a collection names. So it gets folders named by a UUID with regular
+files alone, settings that are all written down, and collections without functions.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sqlite3
 import tempfile
@@ -16,7 +21,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, cast
 
-from echoless.core import sqlite as database
+from echoless.core import sqlite
+from echoless.core.database_copies import refuse_large
 from echoless.core.errors import (
     EcholessError,
     ForeignStore,
@@ -26,16 +32,18 @@ from echoless.core.errors import (
     StoreNotFound,
     UsageError,
 )
-from echoless.core.failures import of_system
-from echoless.core.optional import is_panic, lazy_module
+from echoless.core.failures import kind_of, misplaced, of_system
+from echoless.core.optional import is_panic, lazy_module, library_settings
 from echoless.core.sqlite import is_sqlite, is_unfinished_at, open_for_reading
 from echoless.stores.chroma.metadata import Record
 from echoless.stores.exact_vectors import to_rows
-from echoless.stores.files import Snapshot
+from echoless.stores.files import Snapshot, files_below, speaking_of
+from echoless.stores.known_schema import of_tables_alone
 
 if TYPE_CHECKING:
     import chromadb
     import numpy as np
+    import pydantic_settings
     from chromadb import config as chroma_config
     from chromadb import errors as chroma_errors
     from chromadb.api.client import Client
@@ -46,9 +54,13 @@ else:  # optional, and three quarters of a second
     chromadb = lazy_module("chromadb")
     chroma_config = lazy_module("chromadb.config")
     chroma_errors = lazy_module("chromadb.errors")
+    pydantic_settings = lazy_module("pydantic_settings")
 
 EXTRA: Final = "chroma"
+_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 DATABASE: Final = "chroma.sqlite3"
+_TEXTS: Final = "embedding_fulltext_search"
+"""The one virtual table of the database."""
 _ATTEMPTS: Final = 5
 _BATCH: Final = 1000
 
@@ -108,12 +120,15 @@ def existing(path: Path) -> Path:
 
     Raises:
         StoreNotFound: There is none.
+        ForeignStore: It is a link in the folder that was named.
     """
     folder = folder_of(path)
     if folder is None:
         raise StoreNotFound(
             f"no Chroma store at {path}. Check the path: a folder holds the file {DATABASE}."
         )
+    if folder != path and kind_of(folder) != "folder":
+        raise misplaced(folder, "folder")
     return folder
 
 
@@ -157,12 +172,15 @@ def chosen(folder: Path, part: str, usual: str) -> str:
 def _reading(folder: Path) -> Iterator[sqlite3.Connection]:
     """Yields the database for reading; after a stopped write, a repaired copy of it."""
     path = folder / DATABASE
+    if kind_of(path) != "file":
+        raise misplaced(path, "file")
     if not is_sqlite(path):
         raise ForeignStore(
             f"{path} is no database of Chroma: it is no SQLite file. Check the path."
         )
     try:
-        with closing(open_for_reading(path)) as opened, opened.speaking():
+        database = of_tables_alone(open_for_reading(path), "Chroma", _TEXTS)
+        with closing(database) as opened, opened.speaking():
             yield opened.connection
     except StoreLocked as problem:
         raise _locked(folder) from problem
@@ -180,7 +198,7 @@ def take_back(folder: Path) -> None:
         StoreError: The database is locked, or may not be written.
     """
     if unfinished(folder):
-        database.take_back(folder / DATABASE)
+        sqlite.take_back(folder / DATABASE)
 
 
 def _locked(folder: Path) -> StoreLocked:
@@ -210,7 +228,8 @@ def copy(folder: Path, collection: str) -> tuple[Path, State]:
     """
     for _ in range(_ATTEMPTS):
         before = state(folder)
-        target = Path(tempfile.mkdtemp(prefix="echoless-chroma-"))
+        with speaking_of(folder):
+            target = Path(tempfile.mkdtemp(prefix="echoless-chroma-"))
         try:
             _copy(folder, collection, target)
         except (OSError, EcholessError) as problem:
@@ -229,16 +248,37 @@ def copy(folder: Path, collection: str) -> tuple[Path, State]:
 def _copy(folder: Path, collection: str, target: Path) -> None:
     """Copies the database and the index files of one collection once."""
     with _reading(folder) as db:
+        files = _index_files(folder, db, collection)
+        size = sum(each.lstat().st_size for each in (folder / DATABASE, *files))
+        refuse_large(size, folder)
         with closing(sqlite3.connect(target / DATABASE)) as made:
             db.backup(made)
-        segments = db.execute(
-            "SELECT s.id FROM segments s JOIN collections c ON s.collection = c.id"
-            " WHERE c.name = ?",
-            (collection,),
-        ).fetchall()
-    for (segment,) in segments:
-        if (folder / str(segment)).is_dir():
-            shutil.copytree(folder / str(segment), target / str(segment))
+    for each in files:
+        new = target / each.relative_to(folder)
+        new.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(each, new, follow_symlinks=False)
+
+
+def _index_files(folder: Path, db: sqlite3.Connection, collection: str = "") -> list[Path]:
+    """Returns the files in the folders that the database names: of a collection, or of all.
+
+    Raises:
+        ForeignStore: A name is no UUID, or something there is no file or folder.
+    """
+    files: list[Path] = []
+    query = "SELECT s.id, c.name FROM segments s LEFT JOIN collections c ON s.collection = c.id"
+    for name, owner in db.execute(query).fetchall():
+        if not isinstance(name, str) or not _UUID.fullmatch(name):
+            raise ForeignStore(
+                f"The table of segments in {folder / DATABASE} names {name!r}, which is no UUID "
+                "and may lead anywhere. Nothing was read there or changed."
+            )
+        kind = kind_of(folder / name)
+        if kind not in {"folder", ""}:
+            raise misplaced(folder / name, "folder")
+        if kind and collection in {"", owner}:
+            files += files_below(folder / name)
+    return files
 
 
 def discard(folder: Path) -> None:
@@ -247,19 +287,58 @@ def discard(folder: Path) -> None:
 
 
 def open_client(folder: Path) -> Client:
-    """Opens the library's client on a folder, without telemetry. It writes to the folder.
+    """Opens the library's client on a folder. It writes to the folder.
+
+    Nothing of its settings comes from variables or from a `.env` in the current folder.
 
     Raises:
         MissingExtra: The library is not installed.
         StoreError: It cannot open the folder.
+        ForeignStore: It would open something outside of the folder.
     """
+    if kind_of(folder / DATABASE):
+        with _reading(folder) as db:
+            _index_files(folder, db)
     try:
-        connect, settings = chromadb.PersistentClient, chroma_config.Settings
+        with _without_sources():
+            connect, settings = chromadb.PersistentClient, chroma_config.Settings
     except ImportError as problem:
         raise MissingExtra("A Chroma store", EXTRA) from problem
-    quiet = settings(anonymized_telemetry=False, chroma_otel_collection_endpoint="")
     with speaking(folder):
-        return cast("Client", connect(path=str(folder), settings=quiet))
+        given = settings.model_construct(**library_settings("chromadb"))
+        return cast("Client", connect(path=str(folder), settings=given))
+
+
+@contextmanager
+def _without_sources() -> Iterator[None]:
+    """Lets the library make settings in its import without variables and the `.env` of a folder.
+
+    Settings of other packages that are made meanwhile keep their sources.
+    """
+    base: Any = pydantic_settings.BaseSettings
+    usual = vars(base)["settings_customise_sources"]
+
+    def sources(cls: Any, /, made: type, init_settings: Any, **others: Any) -> Any:
+        if made.__module__.startswith("chromadb."):
+            return (init_settings,)
+        return usual.__func__(cls, made, init_settings=init_settings, **others)
+
+    base.settings_customise_sources = classmethod(sources)
+    try:
+        yield
+    finally:
+        base.settings_customise_sources = usual
+
+
+def open_collection(client: Client, name: str) -> Collection:
+    """Opens a collection without the functions that its schema names.
+
+    The library would make them at each write, with settings of the folder such as an address, and
+    hand the texts to those for sparse vectors.
+    """
+    opened = client.get_collection(name, embedding_function=None)
+    opened.get_model().serialized_schema = None
+    return cast("Collection", opened)
 
 
 @contextmanager

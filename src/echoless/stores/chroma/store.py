@@ -202,8 +202,7 @@ class ChromaStore(StoreKind, MovesHidden):
                 self._copy = place
             self._client = folders.open_client(place)
             with speaking(place):
-                opened = self._client.get_collection(self._name, embedding_function=None)
-            self._collection = cast("Collection", opened)
+                self._collection = folders.open_collection(self._client, self._name)
         return self._collection
 
     def _close_client(self) -> None:

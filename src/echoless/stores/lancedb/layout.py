@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from echoless.core.errors import ForeignStore, StoreNotFound, UsageError
 from echoless.core.json_codec import FIELDS
 from echoless.core.model import Json
 from echoless.stores.field_map import FieldMap, Hiding, presets, read_hiding, read_pairs
+from echoless.stores.files import read_bytes
 from echoless.stores.lancedb import cells, places
 from echoless.stores.lancedb.places import Field, Value
 
@@ -309,6 +311,13 @@ def own_schema() -> pa.Schema:
 
 
 _SUFFIX = ".lance"
+_NEWEST: Final = 2**64 - 1
+"""From which newer tables count down in the name of a manifest, so that the last comes first."""
+_BASES: Final = 18
+"""Field `base_paths` of a manifest (lance, `table.proto`): other places of files, servers too."""
+_MARK: Final = b"LANC"
+_TAIL: Final = struct.Struct("<QHH4s")
+"""End of a manifest: where its message begins, two numbers of the format, a mark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,6 +381,11 @@ class LanceUrl:
         return f"lancedb:///{self.folder}{query}#{self.table}"
 
     @property
+    def table_folder(self) -> Path:
+        """Returns the folder of the table."""
+        return self.folder / f"{self.table}{_SUFFIX}"
+
+    @property
     def sidecar_base(self) -> Path:
         """Returns the path beside the folder for one table: two tables may use the same ids."""
         return self.folder.with_name(f"{self.folder.name}.{self.table}")
@@ -385,6 +399,65 @@ def tables_in(folder: Path) -> list[str]:
     return sorted(
         each.name.removesuffix(_SUFFIX) for each in paths if (each / "_versions").is_dir()
     )
+
+
+def refuse_elsewhere(folder: Path, version: int) -> None:
+    """Refuses a version of a table whose manifest lets files lie outside of its folder.
+
+    The library would read them, from another folder of the user or from a server.
+
+    Raises:
+        ForeignStore: It does, or the manifest cannot be read.
+    """
+    names = (f"{_NEWEST - version:020}", str(version))
+    paths = [folder / "_versions" / f"{name}.manifest" for name in names]
+    try:
+        given = [read_bytes(path, linked=False) for path in paths if path.exists()]
+        if given and not any(_BASES in set(_fields(_message(each))) for each in given):
+            return
+    except (ValueError, IndexError, struct.error):
+        pass
+    raise ForeignStore(
+        f"Version {version} of {folder} is no table of its own: its manifest names other places of "
+        "its files, or cannot be read. Nothing was read there or changed. Make a whole copy of the "
+        "table first, if you know who made it."
+    )
+
+
+def _message(manifest: bytes) -> bytes:
+    """Returns the message of a manifest, without its length; raises ValueError for no manifest."""
+    start, _, _, mark = _TAIL.unpack(manifest[-_TAIL.size :])
+    (size,) = struct.unpack_from("<I", manifest, start)
+    message = manifest[start + 4 : start + 4 + size]
+    if mark != _MARK or len(message) != size:
+        raise ValueError("no manifest")
+    return message
+
+
+def _fields(message: bytes) -> Iterator[int]:
+    """Yields the numbers of the fields of a message (protobuf.dev/programming-guides/encoding)."""
+    at = 0
+    while at < len(message):
+        key, at = _varint(message, at)
+        yield key >> 3
+        match key & 7:
+            case 0:
+                at = _varint(message, at)[1]
+            case 2:
+                size, at = _varint(message, at)
+                at += size
+            case 1 | 5 as kind:
+                at += 8 if kind == 1 else 4
+            case kind:
+                raise ValueError(f"wire type {kind}")
+
+
+def _varint(message: bytes, at: int) -> tuple[int, int]:
+    """Returns the number at a place of a message, and the place behind it."""
+    number = shift = 0
+    while message[at] > 127:
+        number, shift, at = number | (message[at] & 127) << shift, shift + 7, at + 1
+    return number | message[at] << shift, at + 1
 
 
 def existing(location: LanceUrl) -> LanceUrl:

@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from echoless.core.errors import StoreError
+from echoless.core.failures import kind_of, misplaced
 from echoless.core.model import Json, Memory, Vector
 from echoless.core.optional import is_panic, lazy_module, require_module
 from echoless.stores import files
 from echoless.stores.base import ALL, Head, Scope, StoreKind
 from echoless.stores.field_map import FieldMap
+from echoless.stores.files import files_below
 from echoless.stores.hidden_records import MovesHidden
 from echoless.stores.lancedb import cells, rows
 from echoless.stores.lancedb.layout import (
@@ -28,6 +30,7 @@ from echoless.stores.lancedb.layout import (
     existing,
     layout_of,
     own_schema,
+    refuse_elsewhere,
     tables_in,
 )
 from echoless.stores.lancedb.places import Misfit
@@ -83,8 +86,8 @@ class LanceStore(StoreKind, MovesHidden):
         self.url = self._location.url
         self._asked = self._location.hide
         self.owner_reads = f"programs that read the table {self._location.table}"
+        self._table = _table(self._location)
         with self._translated():
-            self._table = _database(self._location.folder).open_table(self._location.table)
             self._schema: pa.Schema = self._table.schema
         self._layout = layout_of(
             self._schema, self._location.table, self._location.columns, self._location.model
@@ -116,6 +119,8 @@ class LanceStore(StoreKind, MovesHidden):
         chosen = LanceUrl.parse(location)
         chosen = replace(chosen, table=chosen.table or "memories")
         if chosen.table not in tables_in(chosen.folder):
+            if kind_of(chosen.table_folder) == "symbolic link":
+                raise misplaced(chosen.table_folder, "folder")
             with _translated(chosen.url):
                 context = chosen.table == CONTEXT_TABLE
                 schema = context_schema(NEW_DIMENSIONS) if context else own_schema()
@@ -332,6 +337,7 @@ class LanceStore(StoreKind, MovesHidden):
 
     def _is_readable(self, version: int) -> bool:
         """Checks whether all rows of a version can be read."""
+        refuse_elsewhere(self._location.table_folder, version)
         try:
             with self._translated():
                 self._table.checkout(version)
@@ -433,6 +439,38 @@ def _database(folder: Path) -> lancedb.DBConnection:
     """Opens the database."""
     # every read looks for the newest version, so that another program's writes are seen
     return lancedb.connect(str(folder), read_consistency_interval=timedelta(0))
+
+
+def _table(location: LanceUrl) -> lancedb.table.Table:
+    """Opens a table whose files lie in its own folder, without the metadata of its schema.
+
+    The metadata may name functions that make vectors, with settings such as an address; the library
+    makes them at each write, and hands them the texts of rows without a vector.
+
+    Raises:
+        ForeignStore: Files lie elsewhere, or something there is no file.
+        StoreError: The library still sees the metadata.
+    """
+    folder = location.table_folder
+    if kind_of(folder) != "folder":
+        raise misplaced(folder, "folder")
+    for _ in files_below(folder):
+        pass  # each is looked at
+    with _translated(location.url):
+        table = _database(location.folder).open_table(location.table)
+        inner = vars(table).get("_table", table)  # nothing public leads past the metadata
+
+        async def schema() -> pa.Schema:
+            return (await type(inner).schema(inner)).remove_metadata()
+
+        vars(inner)["schema"] = schema
+        refuse_elsewhere(folder, int(table.version))
+        if table.schema.metadata:
+            raise StoreError(
+                f"{location.url} was not opened: this LanceDB would believe what the table says of "
+                f"functions. Install the one echoless knows: pip install 'echoless[{EXTRA}]'"
+            )
+    return table
 
 
 @contextmanager

@@ -180,6 +180,14 @@ class EntitiesView(GraphView):
             extra={"name_key": name_key(entity.name)},
         )
 
+    def _said(self, id_: str) -> object:
+        row = self._ids.get(id_)
+        return (
+            row
+            and row.line.entity
+            and (row.line.entity.name, row.line.entity.type, row.owner is None)
+        )
+
     def _listed(self) -> Collection[str]:
         return self._ids
 
@@ -234,7 +242,8 @@ class EntitiesView(GraphView):
 
     def hide(self, marks: Sequence[Mark]) -> None:
         """Hides entities and adds their observations to the survivors."""
-        with self.transaction():
+
+        def step() -> None:
             for mark in marks:
                 row, other = self._ids.get(mark.duplicate), self._ids.get(mark.survivor)
                 if row is None or row.owner is not None:
@@ -247,6 +256,8 @@ class EntitiesView(GraphView):
                 self._hidden[mark.duplicate] = hidden
                 self._give(hidden, other)
             self._redirect()
+
+        self._take((id_ for mark in marks for id_ in (mark.duplicate, mark.survivor)), step)
 
     def _give(self, hidden: _Hidden, other: _Row) -> None:
         """Adds the observations of a hidden entity that its survivor lacks."""
@@ -296,8 +307,10 @@ class EntitiesView(GraphView):
 
     def unhide(self, ids: Iterable[str]) -> None:
         """Shows entities again, and takes back what was added for them and is still there."""
-        with self.transaction():
-            for id_ in sorted(set(ids) & self._hidden.keys()):
+        wanted = set(ids)
+
+        def step() -> None:
+            for id_ in sorted(wanted & self._hidden.keys()):
                 entries = list(self._hidden.values())
                 hidden = self._hidden.pop(id_)
                 later = entries[entries.index(hidden) + 1 :]
@@ -308,6 +321,8 @@ class EntitiesView(GraphView):
                 for row in (hidden.row, *(moved.row for moved in hidden.relations)):
                     row.owner = None
             self._redirect()
+
+        self._take(wanted, step)
 
     def _take_back(self, hidden: _Hidden, later: Sequence[_Hidden]) -> None:
         """Removes observations given to another entity, unless an entity hidden later has them too.

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Final, Generic, TypeAlias, TypeVar
 
@@ -220,7 +220,7 @@ def _entry(data: Mapping[str, Json]) -> tuple[str, State]:
 
 def mark_to_json(mark: Mark) -> list[Json]:
     """Returns a mark as JSON."""
-    return list(astuple(mark))
+    return [getattr(mark, each.name) for each in fields(mark)]
 
 
 def mark_from_json(data: Json) -> Mark:

@@ -282,6 +282,12 @@ class ObservationsView(GraphView):
         except BadRecord as problem:
             raise self._hidden_file.damaged(str(problem)) from problem
 
+    def _said(self, id_: str) -> object:
+        owner, each = self._places.get(id_, (None, None))
+        return (
+            each and owner and (owner.name, owner.type, each.element.text, each.fields, each.mark)
+        )
+
     def _listed(self) -> Collection[str]:
         return self._places
 
@@ -320,7 +326,8 @@ class ObservationsView(GraphView):
         Raises:
             StoreError: It would move to another entity, or its entity has no list of observations.
         """
-        with self.transaction():
+
+        def step() -> None:
             new: list[Memory] = []
             for memory in memories:
                 if memory.id in self._places:
@@ -330,6 +337,8 @@ class ObservationsView(GraphView):
             for memory in sorted(new, key=_old_place):  # stable: those without one keep their order
                 self._insert(memory)
             self._index()
+
+        self._take((memory.id for memory in memories), step)
 
     def _replace(self, memory: Memory) -> None:
         owner, each = self._places[memory.id]
@@ -382,9 +391,11 @@ class ObservationsView(GraphView):
 
     def remove(self, ids: Iterable[str]) -> None:
         """Removes observations, hidden ones too; an entity stays, unless echoless added it."""
-        with self.transaction():
+        wanted = sorted(set(ids))
+
+        def step() -> None:
             related = {end for line in self._lines for end in (line.relation or ())[:2]}
-            for id_ in sorted(set(ids)):
+            for id_ in wanted:
                 if id_ in self._places:
                     owner, each = self._places[id_]
                     owner.members.remove(each)
@@ -392,12 +403,17 @@ class ObservationsView(GraphView):
                         self._rows.remove(owner)
             self._index()
 
+        self._take(wanted, step)
+
     def hide(self, marks: Sequence[Mark]) -> None:
         """Takes observations out of the server's file; they stay in the file of hidden texts."""
-        with self.transaction():
+
+        def step() -> None:
             for mark in marks:
                 if mark.duplicate in self._places:
                     self._places[mark.duplicate][1].mark = mark
+
+        self._take((id_ for mark in marks for id_ in (mark.duplicate, mark.survivor)), step)
 
     def unhide(self, ids: Iterable[str]) -> None:
         """Puts observations back to their places in the server's file.
@@ -405,8 +421,9 @@ class ObservationsView(GraphView):
         Where their entity was deleted since, an undo puts it into the file again, with what the
         run had hidden of it. Otherwise they are dropped: they went with the entity.
         """
-        with self.transaction():
-            wanted = set(ids)
+        wanted = set(ids)
+
+        def step() -> None:
             undone = set(self.ledger.open_runs()) & {
                 event.run for event in self.ledger.events(kind="undo_started")
             }
@@ -422,6 +439,8 @@ class ObservationsView(GraphView):
             self._index()
             for id_ in wanted & self._places.keys():
                 self._places[id_][1].mark = None
+
+        self._take(wanted, step)
 
     # ------------------------------------------------------------------ what is written
 

@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from echoless.core.errors import BadRecord, ForeignStore
+from echoless.core.errors import BadRecord, ForeignStore, StoreChanged
 from echoless.core.model import Memory
 from echoless.core.sqlite import is_sqlite
 from echoless.stores import files, sidecar
 from echoless.stores.base import ALL, Capabilities, Head, Scope
-from echoless.stores.files import Snapshot, read_bytes, replace_bytes
+from echoless.stores.files import Snapshot, read_bytes, refuse_changed, replace_bytes
 from echoless.stores.json_splice import not_read
 from echoless.stores.ledger import Ledger, Mark
-from echoless.stores.mcp_memory.graph_lines import BOM, UNKNOWN_KEY, UNKNOWN_LINE, Triple, read_line
+from echoless.stores.mcp_memory.graph_lines import (
+    BOM,
+    UNKNOWN_KEY,
+    UNKNOWN_LINE,
+    GraphLine,
+    Triple,
+    read_line,
+)
 from echoless.stores.mcp_memory.hidden_file import SUFFIX, HiddenFile, State, file_digest
 from echoless.stores.sidecar import BesideSidecar, JoinedLedger, Sidecar
 
@@ -27,6 +34,8 @@ REREAD: Final = (
 )
 _NAMED: Final = 3
 """Most examples a sentence names."""
+ATTEMPTS: Final = 20
+"""How often a transaction is carried out at most, where the server writes each time meanwhile."""
 
 
 class GraphView(BesideSidecar):
@@ -49,6 +58,9 @@ class GraphView(BesideSidecar):
         self._hidden_file = HiddenFile(own.with_name(own.name + SUFFIX))
         self._staging = False
         self._written: Counter[str] = Counter()
+        self._steps: list[Callable[[], None]] = []
+        self._touched: dict[str, object] = {}
+        self._lines: list[GraphLine] = []
         self._reload()
         super().__init__(Sidecar(self._path, path=own.with_name(own.name + sidecar.SUFFIX)))
 
@@ -106,8 +118,11 @@ class GraphView(BesideSidecar):
         self._data = data
         self._bom = text.startswith(BOM)
         raws = text.removeprefix(BOM).split("\n")
+        known = {line.raw: line for line in self._lines}  # most are as they were
         try:
-            self._lines = [read_line(raw, self._path, at) for at, raw in enumerate(raws, 1)]
+            self._lines = [
+                known.get(raw) or read_line(raw, self._path, at) for at, raw in enumerate(raws, 1)
+            ]
         except BadRecord:
             advice = not_read(text.removeprefix(BOM), self._path)
             if not advice:
@@ -159,6 +174,10 @@ class GraphView(BesideSidecar):
     def _memory(self, id_: str) -> Memory:
         """Returns the memory of an id of `_heads`."""
 
+    @abstractmethod
+    def _said(self, id_: str) -> object:
+        """Returns what the files say of a memory, to compare it later; None where it is gone."""
+
     def scan(self, scope: Scope = ALL) -> Iterator[Memory]:
         """Yields all memories in the scope, in the order of the file."""
         self._refresh()
@@ -201,9 +220,10 @@ class GraphView(BesideSidecar):
         self._refresh()
         self._staging = True
         noted = Counter(self._written)
+        self._steps, self._touched = [], {}
         try:
             yield
-            self._commit()
+            self._commit_on_what_is_there(noted)
         except BaseException:
             self._staging = False
             self._written = noted
@@ -213,16 +233,63 @@ class GraphView(BesideSidecar):
             self._staging = False
         self._reload()
 
+    def _take(self, ids: Iterable[str], step: Callable[[], None]) -> None:
+        """Carries out a step of a transaction, which may have to be carried out again.
+
+        Args:
+            ids: The memories that it changes, hides or shows.
+            step: Changes what was read of the file.
+        """
+        with self.transaction():
+            self._touched.update((i, self._said(i)) for i in ids if i not in self._touched)
+            self._steps.append(step)
+            step()
+
+    def _commit_on_what_is_there(self, noted: Counter[str]) -> None:
+        """Writes what changed; where the server wrote meanwhile, the steps are taken again on that.
+
+        Args:
+            noted: What writes did before this transaction.
+
+        Raises:
+            StoreChanged: The server wrote each time, or changed a memory of the transaction.
+        """
+        for attempt in range(ATTEMPTS):
+            try:
+                if attempt:
+                    self._take_again(noted)
+                self._commit()
+            except (BadRecord, StoreChanged):  # the server may have been in the middle of a write
+                settled = Snapshot.of(self._path) == self._snapshots[0]
+                if settled or attempt + 1 == ATTEMPTS:
+                    raise
+            else:
+                return
+
+    def _take_again(self, noted: Counter[str]) -> None:
+        """Reads what the server wrote, and takes the steps of the transaction on that."""
+        self._reload()
+        changed = [i for i, before in self._touched.items() if self._said(i) != before]
+        if changed:
+            raise StoreChanged(
+                f"{self._path} was changed by another program meanwhile, and {changed[0]!r} with "
+                "it. Nothing was changed; try again."
+            )
+        self._written = Counter(noted)
+        for step in self._steps:
+            step()
+
     def _commit(self) -> None:
         """Writes what changed: first what is hidden, then the server's file.
 
         Raises:
-            StoreError: Another program wrote to the file meanwhile; nothing was changed.
+            StoreChanged: Another program wrote to the file meanwhile; nothing was changed.
         """
         text = "\n".join(self._lines_now())
         data = ((BOM if self._bom else "") + text).encode("utf-8")
         before, after = file_digest(self._data), file_digest(data)
         old, new = self._state, self._state_now()
+        refuse_changed(self._path, self._snapshots[0])
         if data == self._data:
             if new != old:
                 self._hidden_file.write((after, new))
@@ -233,8 +300,9 @@ class GraphView(BesideSidecar):
             self._hidden_file.write((before, old), (after, new))
             try:
                 replace_bytes(self._path, data, self._snapshots[0])
-            except BaseException:
-                if Snapshot.of(self._path) == self._snapshots[0]:  # else both states are needed
+            except BaseException as problem:
+                unwritten = Snapshot.of(self._path) == self._snapshots[0]
+                if unwritten or isinstance(problem, StoreChanged):  # else both states are needed
                     self._hidden_file.write((before, old))
                 raise
             self._hidden_file.write((after, new))

@@ -27,7 +27,7 @@ from echoless.core.errors import EcholessError, ForeignStore, StoreError
 from echoless.core.model import Json
 from echoless.core.sqlite import Database, open_for_reading, open_for_writing
 from echoless.stores import files
-from echoless.stores.known_schema import Oddity, refusal
+from echoless.stores.known_schema import of_tables_alone
 from echoless.stores.qdrant.client import holding_lock, new_settings, row_of
 from echoless.stores.qdrant.points import Point, PointId, as_point, in_order
 
@@ -35,7 +35,6 @@ META: Final = "meta.json"
 _ROWS: Final = "storage.sqlite"
 _BATCH: Final = 500
 _TABLE: Final = "CREATE TABLE IF NOT EXISTS points (id TEXT PRIMARY KEY, point BLOB)"
-_FOREIGN: Final = "type IN ('view', 'trigger') OR sql LIKE 'create virtual%'"
 
 
 def collections_in(folder: Path) -> dict[str, Mapping[str, Json]] | None:
@@ -65,7 +64,7 @@ class FolderPoints:
         self._name = str(settings["name"])
         self._sizes = _sizes(settings.get("vectors"))
         path = _file(folder, self._name)
-        self.database: Database = _known(open_for_reading(path))
+        self.database: Database = of_tables_alone(open_for_reading(path), "Qdrant")
         self.path = path
         self._rows: dict[PointId, list[int]] = {}
         self._state = ""
@@ -138,7 +137,7 @@ class FolderPoints:
             StoreLocked: Another program has the folder open.
         """
         with holding_lock(self._folder):
-            self._writer = _known(open_for_writing(self.path, wal=False))
+            self._writer = of_tables_alone(open_for_writing(self.path, wal=False), "Qdrant")
             try:
                 yield
             finally:
@@ -222,7 +221,7 @@ def make_collection(folder: Path, name: str, size: int, *, keywords: bool) -> No
 def first_payload(folder: Path, settings: Mapping[str, Json]) -> Mapping[str, Json] | None:
     """Returns the payload of a point of a collection; None if it has none or cannot be read."""
     try:
-        database = _known(open_for_reading(_file(folder, str(settings["name"]))))
+        database = of_tables_alone(open_for_reading(_file(folder, str(settings["name"]))), "Qdrant")
     except EcholessError:
         return None
     try:
@@ -234,24 +233,6 @@ def first_payload(folder: Path, settings: Mapping[str, Json]) -> Mapping[str, Js
         return None
     finally:
         database.close()
-
-
-def _known(database: Database) -> Database:
-    """Returns a file of points, closed if it holds what Qdrant never makes.
-
-    A view may have rows without end, and a trigger may remove points unseen.
-
-    Raises:
-        ForeignStore: The message names the object.
-    """
-    with database.speaking():
-        query = f"SELECT name FROM sqlite_master WHERE {_FOREIGN}"
-        rows = database.connection.execute(query).fetchall()
-    odd = [Oddity(name, f"it holds {name!r}, which Qdrant never makes", True) for (name,) in rows]
-    if odd:
-        database.close()
-        raise refusal(database.path, odd)
-    return database
 
 
 def _file(folder: Path, collection: str) -> Path:

