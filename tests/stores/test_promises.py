@@ -163,7 +163,7 @@ def test_a_plan_is_refused_where_the_survivor_was_given_a_date_since(tmp_path: P
         )
     with open_store(url) as store:
         (refusal,) = apply(store, made).refused
-    assert refusal.reason == "m-1 stays in force where m-0 would not"
+    assert refusal.reason == "m-1 stays in force where m-0 would expire"
 
 
 def test_mem0_on_a_server_keeps_the_permanent_one_of_each_pair(

@@ -179,8 +179,8 @@ def _marks(store: Store, *, mend: bool) -> list[Problem]:
     gone: list[Mark] = []
     stale = outdated(marks.values(), present)
     for mark in stale:
-        covered = present[mark.survivor].promise.covers(present[mark.duplicate].promise)
-        why = "one of them was rewritten since" if covered else "it stays in force longer than that"
+        lack = present[mark.survivor].promise.lack(present[mark.duplicate].promise)
+        why = f"that one {lack}" if lack else "one of them was rewritten since"
         says = f"{mark.duplicate!r} was hidden behind {mark.survivor!r}, but {why}; it is shown "
         says += "again." if mend else "by searches."
         problems.append(Problem("outdated", (mark.duplicate,), says, mended=mend))

@@ -177,7 +177,7 @@ def test_a_server_counts_texts_in_lists_as_they_are_read(
         for number, value in enumerate(values):
             cell = json.dumps({"parts": value})
             server.execute("INSERT INTO facts VALUES (%s, %s)", (number, cell))
-    with open_store(f"postgresql://{database}?map=content:data->parts->0->text#facts") as store:
+    with open_store(f"postgresql://{database}&map=content:data->parts->0->text#facts") as store:
         assert [memory.content for memory in store.scan()] == ["In a list.", "In an object."]
         assert store.count() == 2
     with pytest.raises(UsageError, match=r"map=content:data->parts->0->text#facts"):

@@ -10,7 +10,7 @@ from echoless.core.errors import BadRecord, DuplicateId, StoreError
 from echoless.core.json_codec import FIELDS
 from echoless.core.model import Json, JsonObject, Link, Memory, Provenance, unstorable
 from echoless.core.timestamps import instant
-from echoless.stores.expiration import promised
+from echoless.stores.expiration import promised, searched
 from echoless.stores.lancedb import cells
 from echoless.stores.lancedb.cells import Cell
 from echoless.stores.lancedb.layout import Columns
@@ -75,10 +75,13 @@ def memories(table: pa.Table, layout: Columns, where: str, oddities: Oddities) -
     """
     columns = _cells(table)
     readers = [_Reader(place, [columns[name] for name in place.columns]) for place in layout.places]
-    result = [
-        owned(_memory(id_, row, readers, oddities), whole=layout.name == "general")
-        for id_, row in _row_numbers(columns, layout, where, oddities).items()
-    ]
+    kinds = (table.schema.field(p.key).type for p in layout.places if p.field == "vectors")
+    is_searched = any(map(cells.is_list, kinds))
+    result = []
+    for id_, row in _row_numbers(columns, layout, where, oddities).items():
+        memory = _memory(id_, row, readers, oddities)
+        memory = promised(searched(memory) if is_searched else memory)
+        result.append(owned(memory, whole=layout.name == "general"))
     return sorted(result, key=in_order)
 
 
@@ -237,7 +240,7 @@ def _memory(id_: str, row: int, readers: Sequence[_Reader], oddities: Oddities) 
         elif reading.value is not None:
             extra[place.key] = plain(reading.value)
     native: JsonObject = {RAW: raw} if raw else {}
-    return promised(Memory(**values, extra=extra, native=native))  # type: ignore[arg-type]
+    return Memory(**values, extra=extra, native=native)  # type: ignore[arg-type]
 
 
 # ------------------------------------------------------------------ writing
