@@ -32,9 +32,9 @@ class Stage(NamedTuple):
 
 
 STAGES: Final[dict[StageName, Stage]] = {
-    "matching": Stage(14),
-    "noise": Stage(4, ("matching",)),
-    "blocking": Stage(4),
+    "matching": Stage(15),
+    "noise": Stage(5, ("matching",)),
+    "blocking": Stage(5),
     "audit": Stage(22, ("matching", "noise", "blocking")),
 }
 """Verdicts of the rules with the facts of a text (`matching`), junk of a text (`noise`), proposed

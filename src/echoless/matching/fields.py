@@ -17,7 +17,7 @@ from typing import Final
 
 from echoless.core.expressions import lazy_pattern
 from echoless.core.model import STEP, Memory, under
-from echoless.core.text import BOX, BOXES, normalise, struck, words
+from echoless.core.text import BOX, BOXES, normalise, struck, without_html, words
 from echoless.matching.languages import listed, stem
 from echoless.matching.text_cache import ByText
 
@@ -137,7 +137,7 @@ def fields_of(text: str) -> Fields:
     status: str | None = None
     date = ""
     rest, gone = struck(text)
-    rest = rest.strip()
+    rest = without_html(rest).strip()
     # no list, no mark, no date, and no word before a colon
     unmarked = rest[:1].isalpha() and _COLONS.isdisjoint(rest[:_HEAD])
     for _ in range(0 if unmarked else _LONGEST_HEAD):
