@@ -31,6 +31,11 @@ HIDDEN: Final = "echoless_hidden"
 HIDDEN_SINCE: Final = "1970-01-01"
 """Day that hides."""
 
+HASH: Final = "hash"
+_NO_HASH: Final = "echoless hid "
+"""Stands before the hash of a hidden record: mem0 stores no text whose hash a record has, and a
+value that comes back has to be stored."""
+
 SHOWN: Final = frozenset({"", "0", "false", "f", "no"})
 """Values of a field that do not put a record away, in lower case."""
 
@@ -160,6 +165,15 @@ def is_hidden(record: Mapping[str, Json]) -> bool:
     return isinstance(record.get(HIDDEN), str)
 
 
+def hashed(record: Mapping[str, Json], *, hidden: bool) -> dict[str, Json]:
+    """Returns the hash of a record as it is while the record is hidden, or shown; none without."""
+    value = record.get(HASH)
+    if not isinstance(value, str):
+        return {}
+    own = value.removeprefix(_NO_HASH)
+    return {HASH: f"{_NO_HASH}{own}" if hidden else own}
+
+
 def hiding(record: Mapping[str, Json], key: str) -> dict[str, Json]:
     """Returns the fields that hide a record, with the former value saved.
 
@@ -168,7 +182,7 @@ def hiding(record: Mapping[str, Json], key: str) -> dict[str, Json]:
         key: Of the day.
     """
     before = {key: record[key]} if key in record else {}
-    return {key: HIDDEN_SINCE, HIDDEN: json_text(before)}
+    return {key: HIDDEN_SINCE, HIDDEN: json_text(before), **hashed(record, hidden=True)}
 
 
 def shown(record: Mapping[str, Json], key: str) -> dict[str, Json]:
@@ -184,6 +198,7 @@ def shown(record: Mapping[str, Json], key: str) -> dict[str, Json]:
     if not key or not is_hidden(record):
         return plain
     text = plain.pop(HIDDEN)
+    plain |= hashed(plain, hidden=False)
     if plain.get(key) == HIDDEN_SINCE:
         del plain[key]
         plain |= _before(text, key)

@@ -17,7 +17,7 @@ from echoless.core.model import Json
 from echoless.core.optional import lazy_module
 from echoless.core.sqlite import Cell
 from echoless.stores.column_values import ARROW, BYTES
-from echoless.stores.expiration import SHOWN
+from echoless.stores.expiration import SHOWN, hashed
 from echoless.stores.sql import cells as forms
 from echoless.stores.sql.cells import CellKind, Column
 
@@ -184,7 +184,10 @@ class Hiding:
         if not place.path:
             assert value is None or isinstance(value, str | int | float)
             return value
-        return forms.dumped(place.with_value(forms.parsed(cell), value), cell)
+        whole = place.with_value(forms.parsed(cell), value)
+        if len(place.path) == 1 and isinstance(whole, Mapping):
+            whole = {**whole, **hashed(whole, hidden=value == self.value)}
+        return forms.dumped(whole, cell)
 
     def as_in(self, old: Row, new: Row) -> Row:
         """Returns a row that is hidden as another one is, for a place inside JSON."""
