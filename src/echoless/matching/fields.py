@@ -189,6 +189,11 @@ _STATED: Final = 5
 repositories shorter lines under two headings are labels, values and items, that the heading
 completes."""
 
+_TAGGED_TIME: Final = lazy_pattern(
+    r"\A((?:\d{4}-\d\d-\d\d[T ])?\d{1,2}:\d{2}(?::\d{2})?)\s+\[[^\[\]]{1,40}\]\s*\Z"
+)
+"""A heading of a journal: when something was written down, and a tag, which limits nothing."""
+
 _ORDINAL: Final = lazy_pattern(r"\A(?:\d+\.)*\d+[.)]?\s+(?=\S)")
 
 
@@ -214,7 +219,7 @@ def limits(memory: Memory, *, whole: bool = True) -> tuple[str, ...]:
         memory: Any.
         whole: Whether every part limits a text that is no statement, or is a step.
     """
-    parts = under(memory)
+    parts = [_TAGGED_TIME.sub(r"\1", part) for part in under(memory)]
     if not parts:
         return ()
     if whole and (parts[-1] == STEP or not is_statement(memory.content)):
