@@ -204,5 +204,5 @@ def test_the_guard_knows_no_text_by_a_hidden_memory_whose_survivor_ends_since() 
         assert again.survivor == "b"  # shown again, as its survivor ends
         (problem,) = check(store).problems
         assert problem.kind == "outdated"
-        assert "stays in force longer" in problem.says
+        assert "behind 'a', but that one would expire; it is shown again" in problem.says
         assert store.ledger.marks() == {}

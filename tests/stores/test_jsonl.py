@@ -20,6 +20,7 @@ from echoless import (
     check,
     find,
     open_store,
+    plan,
     resolve,
     undo,
 )
@@ -33,6 +34,7 @@ from echoless.core.errors import (
     StoreReadOnly,
 )
 from echoless.core.model import JsonObject, Memory
+from echoless.core.profiles import ActionKind
 from echoless.stores import jsonl_record
 from echoless.testing.stores import StoreConformance, contents, fill, plan_by_hand, simple
 
@@ -127,7 +129,6 @@ def test_memories_of_a_document_are_named_by_line_and_kept_apart_by_user(tmp_pat
         ('[{"text": "x", "more": ' + "[" * 10_000 + "]" * 10_000 + "}]", "nested too deeply"),
         ('{"facts": [{"text": "x"},\n {"te', "no valid JSON, perhaps cut off .*line 2, column 3"),
         ('[{"text": "x"}] more', "no valid JSON, perhaps cut off .*line 1, column 17"),
-        ('{"facts": [{"text": "x"}, 3]}', "Line 1 of .* is not a JSON object"),
         ('[{"conversations_memory": "**W**", "project_memories": {}}]', "Claude's export.*jq -r"),
         ('{"id": "1", "text": "x"}\n{"text": "y"} {"text": "z"}', "Line 2 of .* more than one"),
     ],
@@ -273,7 +274,6 @@ def test_marks_live_in_a_sidecar_made_by_the_first_write(messy: Path) -> None:
     [
         ('{"id": "m-2", "content": ', "Line 2 of .* is not valid JSON"),
         ('["a"]', "Line 2 of .* is not a JSON object"),
-        ('{"id": "m-2"}', "Line 2 of .* has no text"),
         ('{"id": "", "content": "x"}', "Line 2 of .* has the unusable id ''"),
         ('{"id": true, "content": "x"}', "Line 2 of .* has the unusable id True"),
         ("[" * 100_000, "Line 2 of .* (cannot be read|is not valid JSON)"),
@@ -413,9 +413,9 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     lines: list[str] = []
     parse = jsonl_record.parse
 
-    def noted(line: str, path: Path, number: int) -> JsonObject:
+    def noted(line: str, path: Path, number: int, *, others: bool = False) -> JsonObject:
         lines.append(line)
-        return parse(line, path, number)
+        return parse(line, path, number, others=others)
 
     monkeypatch.setattr(jsonl_record, "parse", noted)
     return lines
@@ -535,3 +535,49 @@ def test_a_full_disk_leaves_no_part_of_an_addition(
                 guard.remember("Doors are painted blue.")
         assert spoken.read_bytes() == before
         assert isinstance(guard.remember("Doors are painted blue."), Admitted)
+
+
+STRANGE = (
+    '{"version": 3, "tasks": [], "agent_memories": [\n'
+    '  {"id": "1", "content": "The lift is being repaired."},\n'
+    '  {"type": "heartbeat", "at": 1774000000001},\n'
+    '  7, null, ["a"],\n'
+    '  {"id": "2", "content": "The lift is being repaired."},\n'
+    '  {"id": "3", "content": "Invoices go out on Mondays."}\n'
+    "]}\n"
+)
+
+
+@pytest.mark.parametrize("action", ["mark", "merge", "delete"])
+def test_entries_without_a_text_are_counted_and_stay_in_their_places(
+    tmp_path: Path, action: ActionKind
+) -> None:
+    path = tmp_path / "export.json"
+    path.write_text(STRANGE)
+    with open_store(f"jsonl:///{path}?hide=move") as store:
+        assert [memory.id for memory in store.scan()] == ["1", "2", "3"]
+        assert store.passed_over() == ("entry", 7, 4)
+        run = apply(store, plan(find(store, encoder="none"), action=action))
+        (remark,) = (each for each in store.remarks() if "without a text" in each)
+        assert "its list 'agent_memories' without a text, passed over: 4 (the first on line 3)" in (
+            remark
+        )
+        left = json.loads(path.read_text())["agent_memories"]
+        assert left[1:5] == [{"type": "heartbeat", "at": 1774000000001}, 7, None, ["a"]]
+        undo(store, run.id)
+    assert json.loads(path.read_text()) == json.loads(STRANGE)
+
+
+def test_lines_without_a_text_between_memories_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_text('{"id": "m-1", "content": "fine"}\n{"id": "m-2"}\n')
+    with open_store(path) as store:
+        assert store.count() == 1
+        assert store.remarks()[0].startswith("Entries of m.jsonl without a text, passed over: 1")
+
+
+def test_a_file_of_which_no_line_has_a_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_text('{"id": "m-1", "note": "fine"}\n{"id": "m-2"}\n')
+    with pytest.raises(BadRecord, match=r"Line 1 of .* has no text, nor has any other entry"):
+        open_store(path)

@@ -21,7 +21,7 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import strategies as st
 
-from echoless import apply, open_store, undo
+from echoless import apply, find, open_store, plan, undo
 from echoless.cli.main import main
 from echoless.core.errors import (
     DuplicateId,
@@ -371,11 +371,26 @@ def test_an_id_never_reaches_other_rows(tmp_path: Path, id_: str) -> None:
         assert {m.id for m in store.scan()} == {"e-1", "x"}
 
 
-def test_one_id_in_two_rows_is_refused(tmp_path: Path) -> None:
-    url = context(tmp_path, entry("e-1"), entry("e-1"))
+def test_one_id_in_two_rows_is_read_and_told_and_not_written(tmp_path: Path) -> None:
+    url = context(tmp_path, entry("e-1"), entry("e-1"), entry("e-2", summary="Something else."))
+    before = table(tmp_path / "db", "context_entries")
     with open_store(url) as store:
-        with pytest.raises(DuplicateId, match="the id 'e-1' twice"):
-            list(store.scan())
+        findings = find(store, encoder="none")
+        assert {m.id for m in store.scan()} == {"e-1", "e-1 (2)", "e-2"} == set(findings.memories)
+        assert store.get(["e-1 (2)"]).keys() == {"e-1 (2)"}
+        assert store.count() == 3
+        (group,) = findings.groups
+        assert {group.survivor, *(m.id for m in group.members)} == {"e-1", "e-1 (2)"}
+        (remark,) = (each for each in findings.tally.notes if "several rows carry: 1 (e-1)" in each)
+        assert "nothing can be written to such a table" in remark
+        made = plan(findings)
+        with pytest.raises(DuplicateId, match=r"several rows carry .e-1.*Nothing was changed"):
+            apply(store, made)
+        with pytest.raises(DuplicateId), store.writing():
+            store.put([Memory(id="e-3", content="More.")])
+    with open_store(url) as store, pytest.raises(DuplicateId):
+        apply(store, made)  # which reads only the rows of the plan
+    assert table(tmp_path / "db", "context_entries") == before
 
 
 def test_the_version_before_the_last_write_is_remembered(tmp_path: Path) -> None:

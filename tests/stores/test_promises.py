@@ -163,7 +163,7 @@ def test_a_plan_is_refused_where_the_survivor_was_given_a_date_since(tmp_path: P
         )
     with open_store(url) as store:
         (refusal,) = apply(store, made).refused
-    assert refusal.reason == "m-1 stays in force where m-0 would not"
+    assert refusal.reason == "m-1 stays in force where m-0 would expire"
 
 
 def test_mem0_on_a_server_keeps_the_permanent_one_of_each_pair(
@@ -318,6 +318,78 @@ def test_sessions_of_which_nearly_each_row_has_its_own_keep_nothing_apart(tmp_pa
     url = table(tmp_path / "n.db", "session_id TEXT", (1, TEXT, "s-1"), (2, SAME, "s-2"), *rows)
     assert {"1", "2"} in groups(url)
     assert "'session_id' are compared, as nearly each has its own" in notes(url)
+
+
+@pytest.mark.parametrize(
+    ("name", "wide", "narrow"),
+    [
+        ("visibility", "global", "private"),
+        ("scope", "team", "personal"),
+        ("sharing", "org", "owner"),
+        ("is_public", 1, 0),
+        ("private", 0, 1),
+        ("shared", 1, 0),
+        ("audience", '["ann", "bob"]', '["ann"]'),
+        ("acl", "ann,bob", "ann"),
+        ("access_level", "everyone", "owner"),
+    ],
+)
+def test_rows_for_more_and_for_fewer_readers_are_never_merged_without_a_map(
+    tmp_path: Path, name: str, wide: str | int, narrow: str | int
+) -> None:
+    rows = [(1, TEXT, narrow), (2, TEXT, wide), (3, SAME, narrow), (4, SAME, wide)]
+    url = table(tmp_path / "n.db", f"{name}", *rows)
+    assert groups(url) == [{"1", "3"}, {"2", "4"}]
+    assert f"two values of {name!r} are never compared, as they look like owners or readers" in (
+        notes(url)
+    )
+    assert len(groups(url.replace("#", f"?map=type:{name}#"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("access", [7, 3]),
+        ("permissions", [0o644, 0o600]),
+        ("shared", [12, 40]),
+        ("access", ["2026-01-01 10:00:00", "2026-01-02 10:00:00"]),
+        ("access_count", [1, 2]),
+        ("public_key", ["a", "b"]),
+    ],
+)
+def test_counts_modes_and_times_tell_no_readers(
+    tmp_path: Path, name: str, values: list[str | int]
+) -> None:
+    url = table(tmp_path / "n.db", name, (1, TEXT, values[0]), (2, TEXT, values[1]))
+    assert groups(url) == [{"1", "2"}]
+
+
+def test_a_scope_of_its_own_for_nearly_each_row_keeps_none_apart(tmp_path: Path) -> None:
+    rows = [(n, f"Room {n} holds the files of {1980 + n}.", f"s{n}") for n in range(30)]
+    url = table(tmp_path / "n.db", "scope", *rows, (30, TEXT, "x"), (31, TEXT, "y"))
+    assert {"30", "31"} in groups(url)
+    assert "'scope' are compared, as nearly each has its own" in notes(url)
+
+
+def test_readers_in_lines_and_in_collections_keep_memories_apart(tmp_path: Path) -> None:
+    audiences = ([], ["bob", "ann"], ["ann"], ["ann", "bob"])
+    path = tmp_path / "m.jsonl"
+    lines = [{"id": str(n), "text": TEXT, "audience": who} for n, who in enumerate(audiences)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    assert groups(f"jsonl:///{path}") == [{"1", "3"}]
+    rows = [{"id": str(n), "text": TEXT, "is_public": n % 2 == 0} for n in range(4)]
+    lancedb.connect(tmp_path / "db").create_table("notes", pa.Table.from_pylist(rows))
+    assert groups(f"lancedb:///{tmp_path / 'db'}#notes") == [{"0", "2"}, {"1", "3"}]
+    client = chromadb.PersistentClient(str(tmp_path / "chroma"))
+    client.create_collection("notes", embedding_function=None).add(
+        ids=["a", "b", "c"],
+        documents=[TEXT] * 3,
+        metadatas=[{"visibility": who} for who in ("private", "global", "private")],
+        embeddings=[[1.0, 0.0]] * 3,
+    )
+    url = f"chroma:///{tmp_path / 'chroma'}"
+    assert groups(url) == [{"a", "c"}]
+    assert "'visibility' are never compared" in notes(url)
 
 
 def test_lines_of_two_users_are_never_merged(tmp_path: Path) -> None:

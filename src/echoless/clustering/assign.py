@@ -126,7 +126,8 @@ def make_groups(
     for a, b in given.apart:
         tally.skip("kept both", a, b)
     for id_, poorer in bonds.waiting({m.id for group in groups for m in group.members}):
-        tally.skip(f"stays, as the one to keep {_weakness(memories, id_, poorer)}", id_)
+        lack = memories[poorer].promise.lack(memories[id_].promise)
+        tally.skip(f"stays, as the one to keep {lack}", id_)
     for id_ in _visible_by_protection(groups, bonds, protected):
         tally.skip(f"{protected[id_]}, kept visible", id_)
     if profile.grouping == "closest":
@@ -139,14 +140,6 @@ def make_groups(
         g.survivor: by_store.get(g.survivor) or survivors.why(g, memories.__getitem__, standing)
         for g in groups
     }
-
-
-def _weakness(memories: Mapping[str, Memory], id_: str, poorer: str) -> str:
-    """Returns in half a sentence why one memory may not stand for another of the same text."""
-    better, other = memories[id_].promise, memories[poorer].promise
-    if other.retired and not better.retired:
-        return "is retired"
-    return "would expire" if other.rank[1] > better.rank[1] else "is read by fewer agents"
 
 
 def _visible_by_protection(

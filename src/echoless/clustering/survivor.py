@@ -178,7 +178,9 @@ def _outlasting(best: Memory, following: Memory) -> str:
     one, other = best.promise, following.promise
     if other.retired and not one.retired:
         return f"in force: the next is {other.retired}"
-    if one.rank[1] != other.rank[1]:
+    if other.unfound and not one.unfound:
+        return f"found by its program, as the next is not: {other.unfound}"
+    if one.rank[2] != other.rank[2]:
         ends = (
             "without end" if each.until is None else f"until {day(each.until)}"
             for each in (one, other)
@@ -298,7 +300,7 @@ def _junk_of(carried: Mapping[str, Carried], junk: JunkPolicy, memory: Memory) -
     return carried.get(memory.content) or cleanliness(memory.content, junk)
 
 
-_SETTLED: Final = 5
+_SETTLED: Final = 6
 """Places of a key before those of the criteria."""
 
 

@@ -33,6 +33,9 @@ UNDER: Final = "under"
 """Key of `Memory.native` under which an adapter lists what a text stands under, outermost first:
 its file, headings, the lead of its list. The judge reads it (`matching.guards.in_place`)."""
 
+UNFOUND: Final = "unfound"
+"""Key of `Memory.native` under which an adapter says why its program's search does not find it."""
+
 STEP: Final = "1."
 """Last part of `UNDER` of an item of a numbered list."""
 
@@ -102,39 +105,52 @@ _ENDLESS: Final = 2**70
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """How long, and for whom, a memory stays in force in the program that owns it.
+    """How long, and for whom, a memory stays in force in the program that owns it, and is found.
 
     Attributes:
         until: Time at which the owning program drops the memory, as the store writes it; None for
             no end.
         retired: Why it is no longer in force, such as `struck out` or `archived`; empty if it is.
         readers: Agents that load it by themselves; None where all readers of the store do.
+        unfound: Why the owning program's search does not find it, such as `it has no vector`; empty
+            if it does, or searches nothing.
     """
 
     until: str | None = None
     retired: str = ""
     readers: frozenset[str] | None = None
+    unfound: str = ""
 
     @property
-    def rank(self) -> tuple[bool, int, int]:
+    def rank(self) -> tuple[bool, bool, int, int]:
         """Returns a sort key: a promise comes before every promise it covers.
 
         A time that cannot be read counts as one at which everything has ended.
         """
         end = _ENDLESS if self.until is None else instant(self.until)
         readers = _ENDLESS if self.readers is None else len(self.readers)
-        return bool(self.retired), _ENDLESS if end is None else -end, -readers
+        until = _ENDLESS if end is None else -end
+        return bool(self.retired), bool(self.unfound), until, -readers
 
     def covers(self, other: Promise) -> bool:
         """Returns whether a memory of this promise may stand for one of another.
 
-        It ends no earlier, is retired only where the other is, and all who read the other read it.
+        It ends no earlier, is retired or not found only where the other is, and all who read the
+        other read it.
         """
-        if self is other:
-            return True
-        if not all(map(le, self.rank, other.rank)):
-            return False
-        return self.readers is None or (other.readers is not None and other.readers <= self.readers)
+        return self is other or not self.lack(other)
+
+    def lack(self, other: Promise) -> str:
+        """Returns in half a sentence why it may not stand for one of another promise."""
+        retired, unfound, ends, _ = map(le, self.rank, other.rank)
+        if not retired:
+            return "is retired"
+        if not unfound:
+            return f"is not found by its program, as {self.unfound}"
+        if not ends:
+            return "would expire"
+        wide = self.readers is None or (other.readers is not None and other.readers <= self.readers)
+        return "" if wide else "is read by fewer agents"
 
 
 IN_FORCE: Final = Promise()

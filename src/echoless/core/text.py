@@ -8,16 +8,19 @@ Japanese, Thai, Lao, Khmer, Burmese) are cut into runs and single characters ins
 from __future__ import annotations
 
 import hashlib
+import html
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, Generic, TypeVar
 
 from echoless.core.expressions import lazy_pattern
 
-TEXT_VERSION: Final = 1
+TEXT_VERSION: Final = 2
 
 _UNSPACED: Final = (
     "\u0e00-\u0eff"  # Thai, Lao
@@ -125,14 +128,77 @@ def has_utf8(text: str) -> bool:
     return True
 
 
+_VOID: Final = ("br", "hr", "img", "wbr")
+_BLOCK: Final = (
+    "p|div|h[1-6]|ul|ol|li|dl|dt|dd|blockquote|pre|table|thead|tbody|tr|td|th|section|article"
+    "|header|footer|figure|figcaption|center|details|summary"
+)
+_INLINE: Final = (
+    "b|i|u|em|strong|big|small|mark|sub|sup|span|font|a|abbr|cite|code|kbd|samp|var|q|tt|ins"
+)
+_HTML: Final = lazy_pattern(
+    r"(?P<code>```.*?(?:```|\Z)|(?P<ticks>`{1,2})[^`\n]{1,2000}(?P=ticks))"
+    rf"|<(?P<ends>/?)(?P<tag>{'|'.join(_VOID)}|{_BLOCK}|{_INLINE})(?P<with>\s[^<>]{{0,2000}})?\s*/?>"
+    r"|&(?P<sign>#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Code of Markdown, which stays, tags of known elements, and references to a character."""
+_ADDRESS: Final = lazy_pattern(
+    r"\b(?:src|href)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE
+)
+_BREAK: Final = lazy_pattern(r"[ \t]*\n\s*")
+_BREAKS: Final = frozenset({"br", "hr", *_BLOCK.replace("h[1-6]", "h1|h2|h3|h4|h5|h6").split("|")})
+_SIDES: Final = frozenset(" \"'()`")
+_EDGES: Final = _SIDES.union((".", ",", ":", ";", "!", "?", ""))
+
+
+def without_html(text: str) -> str:
+    """Returns a text without the tags of HTML and with the characters that references stand for.
+
+    The addresses of links and pictures stay. A tag counts where its element is closed again, or is
+    one that never is; one between spaces is talked about (`use <br> here`), and stays.
+    """
+    if ("<" not in text or ">" not in text) and ("&" not in text or ";" not in text):
+        return text
+    matches = list(_HTML.finditer(text))
+    opened = Counter(m["tag"].lower() for m in matches if m["tag"] and not m["ends"])
+    closed = Counter(m["tag"].lower() for m in matches if m["ends"])
+    paired = {tag for tag in opened if opened[tag] == closed[tag] or tag in _VOID}
+    plain = _HTML.sub(lambda match: _without_tag(match, paired), text)
+    return plain if plain == text else _BREAK.sub("\n", plain).strip()
+
+
+def _without_tag(match: re.Match[str], paired: AbstractSet[str]) -> str:
+    """Returns what stands for a tag, a reference or code in a text without HTML."""
+    text, start, end = match.string, *match.span()
+    around = text[start - 1 : start], text[end : end + 1]
+    if match["sign"]:
+        sign = html.unescape(match.group())
+        unseen = sign.isspace() or not sign.isprintable()
+        return match.group() if unseen and _EDGES.issuperset(around) else sign
+    tag = (match["tag"] or "").lower()
+    if not tag or _SIDES.issuperset(around) or tag not in paired:
+        return match.group()
+    address = None if match["ends"] else _ADDRESS.search(match["with"] or "")
+    said = f" {next(filter(None, address.groups()), '')} " if address else ""
+    if tag == "sup" and not match["ends"]:
+        return "^"
+    return f"\n{said}" if tag in _BREAKS else said
+
+
 def undress(text: str) -> str:
     """Removes Markdown marks: headings, quote marks, bullets, emphasis, code marks.
 
     Kept, because they carry meaning: check boxes, strikethrough, underscores (`__init__`,
     `_private`), numbered lists, everything inside code spans, and `-`, `+` or `>` before a number.
     A code span is one or two backticks on one line around up to 2,000 characters, which keeps the
-    work linear in the length of the text.
+    work linear in the length of the text. Of HTML, see `without_html`.
     """
+    return _without_marks(without_html(text))
+
+
+def _without_marks(text: str) -> str:
+    """Returns a text without marks of Markdown, see `undress`."""
     if "```" in text:
         text = _FENCE.sub("", text)
     if "#" in text or ">" in text:
@@ -211,7 +277,7 @@ _DRESSED_START: Final = lazy_pattern(r"^[ \t]*[#>+-]", re.MULTILINE)
 
 def _is_bare(text: str) -> bool:
     """Returns whether a text is ASCII without Markdown marks."""
-    if not text.isascii() or "`" in text or "*" in text:
+    if not text.isascii() or "`" in text or "*" in text or "<" in text or "&" in text:
         return False
     if "\n" in text:
         return _DRESSED_START.search(text) is None
@@ -219,7 +285,7 @@ def _is_bare(text: str) -> bool:
 
 
 @lru_cache(maxsize=65_536)
-def normalise(text: str, *, fold_case: bool = False) -> str:
+def normalise(text: str, *, fold_case: bool = False, html_too: bool = True) -> str:
     """Returns one form for texts that differ in marks, quotes and white space only.
 
     Steps: Markdown marks removed, Unicode NFKC (exponents become `^n` first, since NFKC would turn
@@ -231,6 +297,7 @@ def normalise(text: str, *, fold_case: bool = False) -> str:
         text: Any text.
         fold_case: Also fold case (`str.casefold`). `TLS` and `tls` can be different things, so
             callers try without first.
+        html_too: Whether tags and references of HTML are taken off; ids of units are older.
 
     Returns:
         The normal form; empty if nothing is left.
@@ -238,12 +305,11 @@ def normalise(text: str, *, fold_case: bool = False) -> str:
     if _is_bare(text):  # the same form in a tenth of the time: most texts of most stores
         text = _strip_frame(" ".join(text.split()))
         return text.lower() if fold_case else text
-    return _dressed(text, fold_case=fold_case)
+    return _dressed(undress(text) if html_too else _without_marks(text), fold_case=fold_case)
 
 
 def _dressed(text: str, *, fold_case: bool) -> str:
-    """Returns the result of `normalise`, by all its steps."""
-    text = undress(text)
+    """Returns the result of `normalise` for a text without marks, by all its other steps."""
     if text.isascii():  # of all that follows only this changes ASCII
         text = _strip_frame(_SPACE.sub(" ", text.replace("`", "'")).strip())
         return text.casefold() if fold_case else text

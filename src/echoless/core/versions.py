@@ -32,10 +32,10 @@ class Stage(NamedTuple):
 
 
 STAGES: Final[dict[StageName, Stage]] = {
-    "matching": Stage(15),
-    "noise": Stage(4, ("matching",)),
-    "blocking": Stage(4),
-    "audit": Stage(21, ("matching", "noise", "blocking")),
+    "matching": Stage(16),
+    "noise": Stage(5, ("matching",)),
+    "blocking": Stage(5),
+    "audit": Stage(22, ("matching", "noise", "blocking")),
 }
 """Verdicts of the rules with the facts of a text (`matching`), junk of a text (`noise`), proposed
 pairs (`blocking`), and the report about a namespace (`audit`)."""

@@ -31,7 +31,7 @@ from echoless.execution.journal import (
     shares_transaction,
     write,
 )
-from echoless.execution.recovery import recover, settle
+from echoless.execution.recovery import SEEN, files_state, recover, remember_store, settle
 from echoless.stores.base import ALL, Scope, Store, together_with_ledger
 from echoless.stores.link_index import Backlinks
 
@@ -138,13 +138,15 @@ def apply(
         with together_with_ledger(store):
             _admit(store, plan)  # again: another process may have been quicker
             before = _count(store, counted) if shares_transaction(store) else None
-            started = {"job": job} if job else {}
+            started = {**({"job": job} if job else {}), "files": files_state(store)}
             account = _carry_out(
                 store, plan, run, progress, started, counted, one_by_one=one_by_one
             )
             counts = account.counts(plan.actions)
             # what the ledger set off included
             _verify_count(store, counted, before, counts["delete"])
+        if not job or store.ledger.fact(SEEN) is None:
+            remember_store(store)
         LOG.debug("%s carried out plan %s: %s", run, plan.id, counts)
         return Run(run, plan.id, counts, tuple(account.refused), recovered, tuple(account.failed))
 
@@ -208,7 +210,8 @@ def _carry_out(
             record_refusals(ledger, run, account.refused)
             left = {"refused": len(account.refused), "failed": len(account.failed)}
             if settled:  # else `check`, or the next write, brings the run to its end
-                ledger.record("run_finished", run, {"status": "done", **left})
+                ended: JsonObject = {"status": "done", **left, "files": files_state(store)}
+                ledger.record("run_finished", run, ended)
     except BaseException:
         if not shares_transaction(store):
             with suppress(EcholessError):  # what cannot be ended now, `check` ends later

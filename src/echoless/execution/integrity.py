@@ -11,7 +11,7 @@ from echoless.core.destination import command_line
 from echoless.core.errors import BadRecord, ForeignStore, InputError, LedgerDamaged
 from echoless.core.model import Json, JsonObject
 from echoless.execution.journal import hidden_before, marks_of
-from echoless.execution.recovery import ADD, outdated, recover, release
+from echoless.execution.recovery import ADD, misplaced, outdated, recover, release
 from echoless.stores.base import Store, together_with_ledger
 from echoless.stores.ledger import Ledger, Mark
 from echoless.stores.ledger_rows import survey
@@ -28,7 +28,7 @@ class Problem:
 
     Attributes:
         kind: `unfinished`, `interrupted`, `conflict`, `draft`, `orphan`, `outdated`, `chain`,
-            `missing`, `ledger`, `record` or `file`.
+            `missing`, `lineage`, `ledger`, `record` or `file`.
         ids: Runs or memories concerned.
         says: Description of the fault, in one sentence.
         mended: Whether `check` put it right.
@@ -87,6 +87,9 @@ def check(store: Store, *, mend: bool = True) -> Health:
     if not damage:
         problems += _interrupted(store, mend=mend)
         problems += _drafts(store, mend=mend)
+        strange, fits = _strange(store)
+        problems += strange
+        mend = mend and fits  # to show or drop anything by a lineage that does not fit does harm
         of_marks = _marks(store, mend=mend)
         problems += of_marks
         problems += _projection(store.ledger)
@@ -134,6 +137,21 @@ def _damage(store: Store) -> list[Problem]:
     return problems
 
 
+def _strange(store: Store) -> tuple[list[Problem], bool]:
+    """Finds what of the lineage does not fit the store, and whether the two belong together."""
+    if says := misplaced(store):
+        return [Problem("lineage", (), f"T{says[1:]}", mended=False)], False
+    back = tuple(store.returned())
+    if not back or not set(store.ledger.marks()) <= {*back}:
+        return [], True
+    says = (
+        f"Hidden memories that are in {store.url} as well: {len(back):,}, all of them. Its program "
+        "wrote them again, or the store or its lineage was put back from a copy. An undo of their "
+        "runs takes the marks back, and writes none of them a second time."
+    )
+    return [Problem("lineage", back, says, mended=False)], True
+
+
 def _interrupted(store: Store, *, mend: bool) -> Iterable[Problem]:
     """Ends interrupted runs, or only names them."""
     waiting = store.ledger.open_runs()
@@ -179,8 +197,8 @@ def _marks(store: Store, *, mend: bool) -> list[Problem]:
     gone: list[Mark] = []
     stale = outdated(marks.values(), present)
     for mark in stale:
-        covered = present[mark.survivor].promise.covers(present[mark.duplicate].promise)
-        why = "one of them was rewritten since" if covered else "it stays in force longer than that"
+        lack = present[mark.survivor].promise.lack(present[mark.duplicate].promise)
+        why = f"that one {lack}" if lack else "one of them was rewritten since"
         says = f"{mark.duplicate!r} was hidden behind {mark.survivor!r}, but {why}; it is shown "
         says += "again." if mend else "by searches."
         problems.append(Problem("outdated", (mark.duplicate,), says, mended=mend))

@@ -134,8 +134,8 @@ def _loss(action: Action, id_: str, state: _State) -> str | None:
         return f"{id_} became the survivor of others since the plan was made"
     if state.records[id_].pinned:
         return f"{id_} is pinned"
-    if not state.records[action.survivor].promise.covers(state.records[id_].promise):
-        return f"{id_} stays in force where {action.survivor} would not"
+    if lack := state.records[action.survivor].promise.lack(state.records[id_].promise):
+        return f"{id_} stays in force where {action.survivor} {lack}"
     return None
 
 

@@ -7,12 +7,17 @@ left alone and reported.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
 from typing import Final, Literal
 
 from echoless.core.destination import command_line
 from echoless.core.model import Json, Memory, digest, identical, same
+from echoless.core.text import content_key, words
 from echoless.execution.journal import (
     added_by,
     confirm,
@@ -24,7 +29,7 @@ from echoless.execution.journal import (
     restore,
     reveal,
 )
-from echoless.stores.base import Store
+from echoless.stores.base import Store, TextFiles
 from echoless.stores.ledger import Event, Mark
 
 Outcome = Literal["finished", "rolled back", "conflict"]
@@ -235,3 +240,114 @@ def release(store: Store, marks: Iterable[Mark], *, why: str) -> None:
             data = {"duplicate": mark.duplicate, "survivor": mark.survivor, "why": why}
             store.ledger.record("released", mark.run, data)
             store.ledger.unmark([mark.duplicate])
+
+
+# ------------------------------------------------------------------ whose lineage it is
+
+SEEN: Final = "seen"
+"""Fact of the ledger: memories that the store held after the last run."""
+_SAMPLE: Final = 64
+"""Visible memories that a lineage remembers its store by."""
+_LONGEST_WORDS: Final = 8
+_STRONG: Final = 16
+"""Characters from which an id is hardly that of another memory."""
+
+
+def files_state(store: Store) -> str:
+    """Returns a digest of the text files that a store's own program reads; empty for others."""
+    if store.capabilities.holds_ledger or not isinstance(store, TextFiles):
+        return ""
+    whole = hashlib.sha256()
+    for path in store.text_files():
+        if path.suffix != ".hidden" and not any(p.startswith(".echoless") for p in path.parts):
+            data = path.read_bytes() if path.is_file() else b""
+            whole.update(f"{path.name} {len(data)} ".encode("utf-8", "surrogateescape") + data)
+    return whole.hexdigest()[:32]
+
+
+def remember_store(store: Store) -> None:
+    """Notes in the lineage a few memories that the store's own program sees now.
+
+    A lineage in the file of the store needs none of it.
+    """
+    if store.capabilities.holds_ledger:
+        return
+    seen: list[Json] = [_sketch(memory) for memory in islice(_seen_now(store), _SAMPLE)]
+    with store.ledger.transaction():
+        store.ledger.set_fact(SEEN, json.dumps(seen))
+
+
+def _seen_now(store: Store) -> Iterable[Memory]:
+    """Returns the visible memories of a store."""
+    hidden = store.ledger.marks()
+    return (memory for memory in store.scan() if memory.id not in hidden)
+
+
+def _sketch(memory: Memory) -> list[Json]:
+    """Returns what a memory is known by: its id, a digest of its text, digests of long words."""
+    longest = sorted(set(words(memory.content)), key=lambda word: (-len(word), word))
+    parts: list[Json] = [content_key(word)[:4] for word in longest[:_LONGEST_WORDS]]
+    return [memory.id, content_key(memory.content)[:16], parts]
+
+
+def misplaced(store: Store, run: str = "") -> str:
+    """Returns why the lineage does not fit the present state of the store, and what to do, or "".
+
+    It is that of another store where none of the memories is left that it was last seen with; or it
+    or the store was put back where the files are again what they were before a run that stands.
+    Ordinary edits are neither.
+
+    Args:
+        store: Of the lineage.
+        run: Only this run and later ones; all that stand by default.
+    """
+    present = files_state(store)
+    standing: dict[str, list[str]] = {}
+    for event in store.ledger.events() if present else ():
+        match event.kind:
+            case "run_started" | "run_finished" if event.data.get("files"):
+                standing.setdefault(event.run, []).append(str(event.data["files"]))
+            case "run_undone":
+                standing.pop(event.run, None)
+    runs = list(standing)
+    for each in runs[runs.index(run) if run in runs else 0 :]:
+        before, *after = standing[each]
+        if before == present and after and after[-1] != before:
+            return (
+                f"the lineage says that run {each} was carried out, and {store.url} is again as "
+                f"it was before: one of the two was put back from a copy. {_way_on(store)}"
+            )
+    return (
+        ""
+        if _is_known(store)
+        else (
+            f"the lineage beside {store.url} is that of another store: it was last seen with "
+            f"memories of which none is here. {_way_on(store)}"
+        )
+    )
+
+
+def _way_on(store: Store) -> str:
+    """Returns what a person can do where lineage and store do not belong together."""
+    place = store.ledger.database.place or "the lineage"
+    name = place.name if isinstance(place, Path) else place
+    return f"Put the {name} here that belongs to it; or move {name} away, to begin a new lineage."
+
+
+def _is_known(store: Store) -> bool:
+    """Returns whether a store holds a memory that its lineage saw, or too little is known."""
+    seen = json.loads(store.ledger.fact(SEEN) or "[]")
+    if store.capabilities.holds_ledger or len(seen) < 2:  # the only one may have been edited
+        return True
+    ids = {id_ for id_, _, _ in seen if len(id_) >= _STRONG}
+    texts = {key for _, key, _ in seen}
+    parts = [set(own) for _, _, own in seen]
+    empty = True
+    for memory in _seen_now(store):
+        empty = False
+        id_, key, own = _sketch(memory)
+        assert isinstance(own, list)
+        alike = any(2 * len(each & {*own}) > max(len(each), len(own)) for each in parts)
+        if id_ in ids or key in texts or alike:
+            return True
+    return empty

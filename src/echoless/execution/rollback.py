@@ -24,7 +24,7 @@ from echoless.execution.journal import (
     restore,
     state_print,
 )
-from echoless.execution.recovery import ADD, planned, recover
+from echoless.execution.recovery import ADD, misplaced, planned, recover
 from echoless.stores.base import Store, together_with_ledger
 from echoless.stores.ledger import Event, Image, Kept, Ledger
 
@@ -223,8 +223,10 @@ def _restoration(store: Store, run: str, images: list[Image]) -> list[Memory]:
 
     Raises:
         UndoConflict: Some were edited since, or an added memory is the survivor of others: without
-            it those would be hidden for good.
+            it those would be hidden for good. Or the lineage is of another state of the store.
     """
+    if why := misplaced(store, run):
+        raise UndoConflict(f"Run {run} cannot be undone, nothing was changed: {why}")
     before, after = first_images(images), last_images(images)
     current = store.get(before)
     problems = []

@@ -332,10 +332,13 @@ class Comparing:
             Compared(other, _as_said_later(verdict, memory, other), shown[other.id].id)
             for other, verdict in zip(others, verdicts, strict=True)
         )
+        promise = memory.promise
+        if not memory.vectors:  # a copy without one stands for it: else it is stored ever again
+            promise = replace(promise, unfound="it has no vector yet")
         return [
             each
             for each in compared
-            if shown[each.memory.id].promise.covers(memory.promise) or not says_it_all(each)
+            if shown[each.memory.id].promise.covers(promise) or not says_it_all(each)
         ]
 
     def _shown(self, memories: Mapping[str, Memory]) -> dict[str, Memory]:

@@ -17,7 +17,7 @@ from typing import Final
 
 from echoless.core.expressions import lazy_pattern
 from echoless.core.model import STEP, Memory, under
-from echoless.core.text import BOX, BOXES, ByText, normalise, struck, words
+from echoless.core.text import BOX, BOXES, ByText, normalise, struck, without_html, words
 from echoless.matching.languages import listed, stem
 
 
@@ -136,7 +136,7 @@ def fields_of(text: str) -> Fields:
     status: str | None = None
     date = ""
     rest, gone = struck(text)
-    rest = rest.strip()
+    rest = without_html(rest).strip()
     # no list, no mark, no date, and no word before a colon
     unmarked = rest[:1].isalpha() and _COLONS.isdisjoint(rest[:_HEAD])
     for _ in range(0 if unmarked else _LONGEST_HEAD):
@@ -188,6 +188,11 @@ _STATED: Final = 5
 repositories shorter lines under two headings are labels, values and items, that the heading
 completes."""
 
+_TAGGED_TIME: Final = lazy_pattern(
+    r"\A((?:\d{4}-\d\d-\d\d[T ])?\d{1,2}:\d{2}(?::\d{2})?)\s+\[[^\[\]]{1,40}\]\s*\Z"
+)
+"""A heading of a journal: when something was written down, and a tag, which limits nothing."""
+
 _ORDINAL: Final = lazy_pattern(r"\A(?:\d+\.)*\d+[.)]?\s+(?=\S)")
 
 
@@ -213,7 +218,7 @@ def limits(memory: Memory, *, whole: bool = True) -> tuple[str, ...]:
         memory: Any.
         whole: Whether every part limits a text that is no statement, or is a step.
     """
-    parts = under(memory)
+    parts = [_TAGGED_TIME.sub(r"\1", part) for part in under(memory)]
     if not parts:
         return ()
     if whole and (parts[-1] == STEP or not is_statement(memory.content)):

@@ -33,8 +33,8 @@ def why_visible(older: Memory, newer: Memory, verdict: Verdict) -> str:
         newer: With the value in force.
         verdict: Of the two, with the older one on side a.
     """
-    if not newer.promise.covers(older.promise):
-        return f"it stays in force longer, or for more agents, than {newer.id}"
+    if lack := newer.promise.lack(older.promise):
+        return f"{newer.id} {lack}"
     if later(older, newer) == "a":
         return "its words call it the older one, and it was written later"
     texts, differences = compared(older, newer), verdict.evidence.differences

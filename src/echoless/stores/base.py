@@ -168,6 +168,10 @@ class Store(ABC):
         """Returns the ids that were in the store and are not any more, whoever removed them."""
         return ()
 
+    def returned(self) -> Collection[str]:
+        """Returns the ids of moved memories that the owner's program sees all the same."""
+        return ()
+
     def place(self, id_: str) -> tuple[Path, int] | None:
         """Returns file and line, from 1, of a memory as it was last read; None if it has none.
 

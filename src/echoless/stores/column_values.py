@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -21,6 +23,7 @@ from echoless.core.errors import BadRecord, EcholessError, StoreError
 from echoless.core.expressions import lazy_pattern
 from echoless.core.model import Json, JsonObject, Link, Memory, Provenance
 from echoless.core.sqlite import Cell, Database, is_sqlite, looking
+from echoless.core.text import words
 from echoless.stores.expiration import puts_away
 from echoless.stores.scope import is_owner
 
@@ -31,8 +34,41 @@ _BLANK: Final = Memory(id="-", content="")
 BYTES: Final = "$bytes"
 """Key of a cell of bytes in JSON."""
 
-_LOOKED_AT: Final = 100
+ARROW: Final = "->"
+"""Leads from a column of JSON to a key inside of it, or to a place of a list from 0."""
+
+MANY: Final = ","
+"""Stands between several places of one field."""
+
+LOOKED_AT: Final = 100
 """Rows of a table that are looked at to find its texts."""
+
+_LONGEST: Final = 100_000
+"""Characters of a cell that is looked at."""
+
+_DEEPEST: Final = 5
+"""Keys that lead to a text in JSON, at most."""
+
+_LABEL: Final = 4
+_REPEATS: Final = 4
+"""Words from which a value may be a text that stands in this many rows."""
+
+_NO_TEXT_NAME: Final = lazy_pattern(
+    r"(?:^|_|(?<=[a-z])(?=[A-Z]))(?:[Aa]t|[Oo]n|[Tt]ime|[Dd]ate|[Dd]ate[Tt]ime|[Tt]imestamp|[Ss]tamp"
+    r"|[Tt]s|[Dd]ay|[Ww]hen|[Ii]d|ID|[Uu]u?id|[Gg]uid|[Hh]ash|[Dd]igest|[Pp]ath|[Uu]r[li])$"
+)
+"""Names of places that hold a time, an id or an address, whatever its form."""
+
+_NO_WORD: Final = lazy_pattern(
+    r"[\d/\\@]|^\W*$|^(?:am|pm|utc|gmt|[ecmp][sd]t|cet|cest"
+    r"|(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?"
+    r"|jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)$",
+    re.IGNORECASE,
+)
+"""Parts of times, numbers, ids and paths."""
+
+_PATH: Final = lazy_pattern(r"[/\\]|^(?:~|[A-Za-z]:|[a-z][a-z0-9+.-]*://)")
 
 OWNER: Final = "an owner"
 CREATED: Final = "the time of creation"
@@ -330,26 +366,93 @@ def is_database_with(path: Path, holds: Callable[[sqlite3.Connection], bool]) ->
 
 
 def texts_in(connection: sqlite3.Connection) -> list[tuple[str, str]]:
-    """Returns tables of an SQLite database with the column that holds their texts, longest first.
+    """Returns tables of an SQLite database with the places of their texts, longest texts first.
 
-    The first rows decide: a text has several words, and is no JSON.
+    The first rows decide, see `text_places`.
     """
     query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'create virtual%'"
-    candidates = []
+    found = []
     for (table,) in connection.execute(query).fetchall():
-        for (column,) in connection.execute("SELECT name FROM pragma_table_info(?)", (table,)):
-            name, home = (each.replace('"', '""') for each in (column, table))
-            ((length,),) = connection.execute(
-                f'SELECT avg(length(t)) FROM (SELECT "{name}" AS t FROM "{home}"'
-                f" LIMIT {_LOOKED_AT})"
-                " WHERE typeof(t) = 'text' AND t LIKE '% %' AND substr(t, 1, 1) NOT IN ('{', '[')"
-            )
-            candidates.append((-(length or 0), table, column))
-    best: dict[str, str] = {}
-    for length, table, column in sorted(candidates):
-        if length:
-            best.setdefault(table, column)
-    return list(best.items())
+        names = connection.execute("SELECT name FROM pragma_table_info(?)", (table,)).fetchall()
+        keys = [name for (name,) in names]
+        quoted = [f'"{name.replace(chr(34), chr(34) * 2)}"' for name in keys]
+        cells = ", ".join(f"CASE WHEN length({c}) <= {_LONGEST} THEN {c} END" for c in quoted)
+        home = table.replace('"', '""')
+        rows = connection.execute(f'SELECT {cells} FROM "{home}" LIMIT {LOOKED_AT}')
+        length, places = text_places(dict(zip(keys, row, strict=True)) for row in rows)
+        if places:
+            found.append((-length, table, places))
+    return [(table, places) for _, table, places in sorted(found)]
+
+
+def text_places(rows: Iterable[Mapping[str, Cell]]) -> tuple[float, str]:
+    """Returns the mean length of the texts in rows, and their places as `map=content:` names them.
+
+    A column of texts goes before a text inside a column of JSON. Times, numbers, ids, paths and
+    words that repeat are no texts, neither by their form nor by the name of their place.
+
+    Args:
+        rows: Cells by column.
+
+    Returns:
+        No places where there is no text.
+    """
+    held: dict[str, list[str]] = {}
+    for row in rows:
+        for name, cell in row.items():
+            for place, value in strings_in(name, cell):
+                held.setdefault(place, []).append(value)
+    lengths = {
+        place: sum(map(len, texts)) / len(texts)
+        for place, values in held.items()
+        if not _NO_TEXT_NAME.search(place.rpartition(ARROW)[2])
+        and 2 * len(texts := [*filter(reads_as_text, values)]) > len(values)
+        and not _are_labels(values)
+    }
+    ranked = sorted(lengths, key=lambda place: (ARROW in place, -lengths[place], place))
+    if not ranked:
+        return 0, ""
+    best = ranked[0]  # one key may hold a text, or a list of parts with a text each
+    also = [each for each in ranked if f"{each}{ARROW}".startswith(f"{best}{ARROW}")]
+    also += [each for each in ranked if best.startswith(f"{each}{ARROW}")]
+    return lengths[best], MANY.join(also)
+
+
+def strings_in(place: str, cell: Cell) -> Iterator[tuple[str, str]]:
+    """Yields the texts of a cell with their places: the cell itself, or what its JSON holds.
+
+    Of a list only the first item is looked at.
+    """
+    text = cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
+    whole: Json = text
+    if isinstance(text, str) and text.lstrip()[:1] in {"{", "["}:
+        with suppress(ValueError, RecursionError):
+            whole = json.loads(text)
+    waiting = [] if whole is text and isinstance(cell, bytes) else [(place, whole)]
+    for at, value in waiting:
+        if isinstance(value, str):
+            yield at, value
+        elif at.count(ARROW) < _DEEPEST and isinstance(value, Mapping):
+            waiting += [(f"{at}{ARROW}{key}", each) for key, each in value.items()]
+        elif at.count(ARROW) < _DEEPEST and isinstance(value, list) and value:
+            waiting.append((f"{at}{ARROW}0", value[0]))
+
+
+def reads_as_text(value: str) -> bool:
+    """Returns whether a value says something: it has two words beside times, ids and paths."""
+    parts = value.split()
+    if not parts or (value.lstrip()[:1] in {"{", "["} and value.rstrip()[-1:] in {"}", "]"}):
+        return False
+    if _PATH.match(parts[0]) and _PATH.search(parts[-1]):
+        return False
+    said = [part for part in parts if not _NO_WORD.search(part.strip(",.;:()"))]
+    return len(said) > 1 or any(not part.isascii() and len(words(part)) > 1 for part in said)
+
+
+def _are_labels(values: Sequence[str]) -> bool:
+    """Returns whether a few short values repeat in all rows, such as `in progress`."""
+    short = all(len(words(value)) < _LABEL for value in values)
+    return short and len(values) >= _REPEATS * len(set(values))
 
 
 def options_for(columns: Sequence[str]) -> dict[str, str]:
@@ -382,10 +485,11 @@ def foreign(path: Path, connection: sqlite3.Connection) -> list[str]:
         connection: To it; where it has no texts, the sentence is a form to fill in.
     """
     sentences = []
-    for table, column in texts_in(connection) or [("TABLE", "COLUMN")]:
+    for table, places in texts_in(connection) or [("TABLE", "COLUMN")]:
         rows = connection.execute("SELECT name FROM pragma_table_info(?)", (table,)).fetchall()
+        column = places.partition(MANY)[0].partition(ARROW)[0]
         options = options_for([name for (name,) in rows if name != column])
-        wanted = "&".join((f"map=content:{quote(column)}", *options.values()))
+        wanted = "&".join((f"map=content:{quote(places, safe='->,')}", *options.values()))
         line = command_line("audit", f"sql:///{path}?{wanted}#{quote(table)}")
         looks = (f"{each} ({what})" for what, each in options.items())
         guess = f" Guessed by name: {', '.join(looks)}." if options else ""

@@ -21,7 +21,7 @@ from typing import Final
 
 from echoless.core.expressions import lazy_pattern
 from echoless.core.json_codec import json_text
-from echoless.core.model import EMPTY, Json, Memory, Promise
+from echoless.core.model import EMPTY, UNFOUND, Json, Memory, Promise
 from echoless.core.text import retired
 from echoless.core.timestamps import instant, iso
 
@@ -30,6 +30,11 @@ HIDDEN: Final = "echoless_hidden"
 
 HIDDEN_SINCE: Final = "1970-01-01"
 """Day that hides."""
+
+HASH: Final = "hash"
+_NO_HASH: Final = "echoless hid "
+"""Stands before the hash of a hidden record: mem0 stores no text whose hash a record has, and a
+value that comes back has to be stored."""
 
 SHOWN: Final = frozenset({"", "0", "false", "f", "no"})
 """Values of a field that do not put a record away, in lower case."""
@@ -86,6 +91,24 @@ def ends(key: str, value: Json) -> bool:
     return bool(_kind(key)[0]) and promised(_BLANK, {key: value}) is not _BLANK
 
 
+def searched(memory: Memory, *, indexed: bool = True) -> Memory:
+    """Returns a memory of a program that searches by vectors, with why it does not find this one.
+
+    Args:
+        memory: With its vectors; `promised` reads what is noted here.
+        indexed: Whether it has an entry where the program keeps the vectors apart from the records.
+    """
+    if not indexed:
+        why = "it has no entry in the index"
+    elif not memory.vectors:
+        why = "it has no vector"
+    elif any(vector.data.strip(b"\0") for vector in memory.vectors):
+        return memory
+    else:
+        why = "its vector is zero"
+    return replace(memory, native={**memory.native, UNFOUND: why})
+
+
 def promised(memory: Memory, more: Mapping[str, Json] = EMPTY) -> Memory:
     """Returns a memory with the promise that the marks of its text and its fields make.
 
@@ -99,16 +122,16 @@ def promised(memory: Memory, more: Mapping[str, Json] = EMPTY) -> Memory:
         for key, value in fields.items()
         if _kind(key)[0] and value is not None
     ]
-    own = retired(memory.content)
-    if not marks and not own:
+    own, unfound = retired(memory.content), str(memory.native.get(UNFOUND, ""))
+    if not marks and not own and not unfound:
         return memory
     times = [str(value).strip() for kind, _, value in marks if kind == "end"]
     times = [end for end in times if end.lower() not in _NEVER] or list(_lives(memory, marks))
     until = min(times, key=lambda end: (Promise(end).rank[1] * -1, end), default=None)
     why = min(filter(None, (own, *(_away(*each) for each in marks))), default="")
-    if until is None and not why:
+    if until is None and not why and not unfound:
         return memory
-    return replace(memory, promise=Promise(until, why, memory.promise.readers))
+    return replace(memory, promise=Promise(until, why, memory.promise.readers, unfound))
 
 
 def _lives(memory: Memory, marks: Iterable[tuple[str, str, Json]]) -> Iterator[str]:
@@ -142,6 +165,15 @@ def is_hidden(record: Mapping[str, Json]) -> bool:
     return isinstance(record.get(HIDDEN), str)
 
 
+def hashed(record: Mapping[str, Json], *, hidden: bool) -> dict[str, Json]:
+    """Returns the hash of a record as it is while the record is hidden, or shown; none without."""
+    value = record.get(HASH)
+    if not isinstance(value, str):
+        return {}
+    own = value.removeprefix(_NO_HASH)
+    return {HASH: f"{_NO_HASH}{own}" if hidden else own}
+
+
 def hiding(record: Mapping[str, Json], key: str) -> dict[str, Json]:
     """Returns the fields that hide a record, with the former value saved.
 
@@ -150,7 +182,7 @@ def hiding(record: Mapping[str, Json], key: str) -> dict[str, Json]:
         key: Of the day.
     """
     before = {key: record[key]} if key in record else {}
-    return {key: HIDDEN_SINCE, HIDDEN: json_text(before)}
+    return {key: HIDDEN_SINCE, HIDDEN: json_text(before), **hashed(record, hidden=True)}
 
 
 def shown(record: Mapping[str, Json], key: str) -> dict[str, Json]:
@@ -166,6 +198,7 @@ def shown(record: Mapping[str, Json], key: str) -> dict[str, Json]:
     if not key or not is_hidden(record):
         return plain
     text = plain.pop(HIDDEN)
+    plain |= hashed(plain, hidden=False)
     if plain.get(key) == HIDDEN_SINCE:
         del plain[key]
         plain |= _before(text, key)

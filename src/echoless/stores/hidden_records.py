@@ -319,11 +319,14 @@ class MovesHidden(HidesOnRequest):
             if any(link.target in ids for link in each.memory.links)
         }
 
+    def returned(self) -> Sequence[str]:
+        """Returns the moved memories that are in the store again."""
+        aside = self._aside()
+        return sorted(self.own_get(aside)) if aside else []
+
     def remarks(self) -> tuple[str, ...]:
         """Returns what else a scan found, and moved memories that are in the store again."""
-        aside = self._aside()
-        back = sorted(self.own_get(aside)) if aside else []
-        return (*super().remarks(), *back_again(back))
+        return (*super().remarks(), *back_again(self.returned()))
 
     # ------------------------------------------------------------------ writing
 

@@ -50,6 +50,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 _OPENING: Final = re.compile(rb"\{|\[\s*(?:[\[{\"\]]|$)")
 _HEAD: Final = 65_536
 """Bytes of a large file that tell whether it has lines."""
+_LAST_KEY: Final = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:\s*\[\Z')
 _WITH_TEXT: Final = ".. | objects | select(.content // .text // .memory)"
 """What `jq` is asked for the memories of any JSON document."""
 _ENDED: Final = "jsonl_line_that_had_no_end"
@@ -148,6 +149,12 @@ class JsonlStore(StoreKind, HidesOnRequest):
         self._back: set[str] = set()
         self._moved_ids = [""] * len(self._lines)
         self._index_lines()
+        if self._strange and not self._places and not self._sidecar.path.exists():
+            raise BadRecord(
+                f"Line {self._strange[0]} of {self._path} has no text, nor has any other entry: "
+                'none of "content", "text" and "memory" is a string. Write the texts under one of '
+                "these keys; nothing was read or changed."
+            )
         self._counts = {str(snapshot): len(self._places)}
         self._add_moved()
 
@@ -209,6 +216,7 @@ class JsonlStore(StoreKind, HidesOnRequest):
             self._derived: set[str] = set()
             self._numbers: dict[str, int] = {}
             self._following = 1 + self._head.count("\n")
+            self._strange: list[int] = []
         copies: Counter[str] = Counter()
         taken = set(self._moved_ids)
         for place in range(first, len(self._lines)):
@@ -217,9 +225,12 @@ class JsonlStore(StoreKind, HidesOnRequest):
             self._following += line.count("\n")
             if not line.strip():
                 continue
-            data = records.parse(line, self._path, number)
+            data = records.parse(line, self._path, number, others=bool(self._head))
+            text = records.text_of(data)
+            if text is None:
+                self._strange.append(number)
+                continue
             id_ = records.given_id(data, self._path, number)
-            text = records.content(data, self._path, number)
             if id_ is None:
                 key, id_ = records.derived_id(text), self._moved_ids[place]
                 while not id_:
@@ -272,8 +283,25 @@ class JsonlStore(StoreKind, HidesOnRequest):
         return not sound or HiddenRecords(self.ledger).state() == self._moved_state
 
     def remarks(self) -> Sequence[str]:
-        """Returns which hidden memories another program wrote into the file again."""
-        return back_again(sorted(self._back))
+        """Returns what was passed over, and hidden memories that are in the file again."""
+        back = back_again(sorted(self._back))
+        if not self._strange:
+            return back
+        key = _LAST_KEY.search(self._head)
+        named = f"its list {key[1]!r}" if key else self._path.name
+        passed = (
+            f"Entries of {named} without a text, passed over: {len(self._strange)} (the first on "
+            f"line {self._strange[0]}). They are no memories and stay as they are."
+        )
+        return (passed, *back)
+
+    def returned(self) -> Collection[str]:
+        """Returns the moved memories that are in the file again."""
+        return self._back
+
+    def passed_over(self) -> tuple[str, int, int]:
+        """Returns how many entries the file has, and how many have no text."""
+        return "entry", len(self._places) + len(self._strange), len(self._strange)
 
     def count(self, scope: Scope = ALL) -> int:
         """Returns the number of memories in the scope."""

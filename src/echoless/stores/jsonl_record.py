@@ -36,8 +36,14 @@ KEYS: Final[Mapping[str, tuple[str, ...]]] = {
 _MODEL_KEY: Final = "embedding_model"
 
 
-def parse(line: str, path: Path, number: int) -> JsonObject:
+def parse(line: str, path: Path, number: int, *, others: bool = False) -> JsonObject:
     """Parses the JSON object on a line; a text alone is the content of one.
+
+    Args:
+        line: Raw text with its line end.
+        path: For messages.
+        number: Of the line on which it begins.
+        others: Whether other values may stand there, which are read as an empty object.
 
     Raises:
         BadRecord: It is neither; the message names the line.
@@ -61,6 +67,8 @@ def parse(line: str, path: Path, number: int) -> JsonObject:
         ) from problem
     if isinstance(data, str):
         return {"content": data}
+    if not isinstance(data, dict) and others:
+        return {}
     if not isinstance(data, dict):
         raise BadRecord(
             f"Line {number} of {path} is not a JSON object. Each must be one memory, such as "
@@ -111,21 +119,6 @@ def is_record(value: object) -> bool:
     return isinstance(value, dict) and text_of(value) is not None
 
 
-def content(data: JsonObject, path: Path, number: int) -> str:
-    """Returns the text of a record.
-
-    Raises:
-        BadRecord: It has none; the message names the line.
-    """
-    text = text_of(data)
-    if text is not None:
-        return text
-    raise BadRecord(
-        f'Line {number} of {path} has no text: none of "content", "text" and "memory" is a string. '
-        "Mend or remove it."
-    )
-
-
 def memory(line: str, id_: str, path: Path, place: int, number: int = 0) -> Memory:
     """Reads the memory on a line.
 
@@ -141,7 +134,9 @@ def memory(line: str, id_: str, path: Path, place: int, number: int = 0) -> Memo
     """
     number = number or place + 1
     data = parse(line, path, number)
-    text = content(data, path, number)
+    text = text_of(data)
+    if text is None:  # in a file such entries are passed over
+        raise BadRecord(f"Line {number} of {path} (id {id_!r}) has no text.")
     try:
         return from_object(data, id_, text, native={"line": line, "at": place})
     except BadRecord as problem:

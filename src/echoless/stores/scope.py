@@ -14,7 +14,7 @@ from typing import Final, Protocol, TypeAlias, TypeVar
 from urllib.parse import quote, unquote
 
 from echoless.core.expressions import lazy_pattern
-from echoless.core.model import Memory
+from echoless.core.model import Json, Memory, canonical
 from echoless.core.timestamps import instant
 
 OWNERS: Final = ("agent_id", "run_id", "user_id")
@@ -198,8 +198,14 @@ _LABELS: Final = lazy_pattern(
     r"(user|owner|tenant|agent|app|account|customer|client(?=id)|org|organi[sz]ation|team|room"
     r"|group(?=id)|project|workspace|wing|collection|namespace|persona|assistant|bot|peer"
     r"|session|thread|run(?=id)|conversation|chat)(?:id|uuid|key|name)?"
+    r"|(?:is|has)?(visibility|visibleto|privacy|private|public|global|shar(?:ed|ing)|audience|readers"
+    r"|acl|permissions?|access|scope)(?:with|to|by|level|scope|control|list|mode)?"
 )
-"""Names of fields that hold owners (a user, an agent) or occasions (a session, a run)."""
+"""Names of fields that hold owners (a user, an agent), occasions (a session, a run) or readers (who
+may see a record)."""
+
+_FLAGS: Final = frozenset({"private", "public", "global", "shared", "access", "permissions"})
+"""Readers whose numbers say yes or no; any other one is a count or a mode of a file."""
 
 _MOST_VALUES: Final = 20
 """Number of different values from which an occasion may be unique for each memory."""
@@ -209,12 +215,19 @@ _MOST_VALUES: Final = 20
 def _label(key: str) -> str:
     """Returns what a field names, in any case, without `id`; empty where that is no owner."""
     match = _LABELS.fullmatch(key.replace("_", "").replace("-", "").lower())
-    return "" if match is None else match[1]
+    return "" if match is None else match[1] or match[2]
+
+
+@lru_cache(maxsize=4_096)
+def _tells_readers(key: str) -> bool:
+    """Returns whether a field of this name tells who may see a record."""
+    match = _LABELS.fullmatch(key.replace("_", "").replace("-", "").lower())
+    return match is not None and match[2] is not None
 
 
 def is_owner(key: str) -> bool:
     """Returns whether a field of this name holds an owner, such as a user or a tenant."""
-    return _label(key) not in {"", "namespace", *_OCCASIONS}
+    return _label(key) not in {"", "namespace", *_OCCASIONS} and not _tells_readers(key)
 
 
 def _named(memory: Memory, *, whole: bool) -> Iterator[tuple[str, str, str]]:
@@ -222,9 +235,22 @@ def _named(memory: Memory, *, whole: bool) -> Iterator[tuple[str, str, str]]:
     for fields in (memory.metadata, memory.extra) if whole else (memory.metadata,):
         for key, value in fields.items():
             label = _label(key)
-            named = type(value) in {str, int} and value != ""
-            if label and named and (whole or label not in _OCCASIONS):
-                yield key, label, str(value)
+            if not label or (label in _OCCASIONS and not whole):
+                continue
+            said = _readers(label, value) if _tells_readers(key) else value
+            if type(said) in {str, int} and said != "":
+                yield key, label, str(said)
+
+
+def _readers(label: str, value: Json) -> Json:
+    """Returns who may see a record as one text, in any order; None where nobody is named."""
+    if isinstance(value, bool) or (isinstance(value, int | float) and label in _FLAGS):
+        return str(bool(value)).lower() if value in {0, 1} else None
+    if isinstance(value, str) and instant(value) is None:
+        return value.strip().lower()
+    if isinstance(value, list):
+        return canonical(sorted(map(canonical, value))) if value else None
+    return canonical(value) if value and not isinstance(value, str) else None
 
 
 def owned(memory: Memory, *, whole: bool = False) -> Memory:
@@ -264,12 +290,13 @@ def by_owners(memories: Mapping[str, Memory]) -> tuple[dict[str, Memory], list[s
     split, loose = set(), set()
     for (name, label), known in values.items():
         several = len(set(known))
-        if label in _OCCASIONS and several >= _MOST_VALUES and 2 * several > len(known):
+        unsure = label in _OCCASIONS or any(map(_tells_readers, keys[label]))
+        if unsure and several >= _MOST_VALUES and 2 * several > len(known):
             loose.add((name, label))
         elif several > 1 or len(known) < sizes[name]:
             split.add(label)
     labelled = (
-        (split, "are never compared, as they look like owners"),
+        (split, "are never compared, as they look like owners or readers"),
         ({label for _, label in loose}, "are compared, as nearly each has its own"),
     )
     notes = [

@@ -245,3 +245,16 @@ def test_a_plan_of_another_scope_is_refused_and_changes_nothing(tmp_path: Path) 
         done = apply(store, old)
     assert "changed since the plan was made" in str(done.refused)
     assert (folder / "CLAUDE.md").read_text() == text
+
+
+def test_a_paragraph_that_a_journal_holds_once_for_each_tag_is_one(tmp_path: Path) -> None:
+    said = "The pager rota moves to weekly shifts, as context was lost between handovers."
+    other = "Invoices are numbered per country from October on."
+    path = tmp_path / "2026-08-27.md"
+    heads = ("09:14 [decision]", "09:14 [lesson]", "11:02 [lesson]", "11:02 Staging", "Production")
+    texts = (said, said, other, other, other)
+    parts = (f"## {head}\n\n{text}\n" for head, text in zip(heads, texts, strict=True))
+    path.write_text("# 2026-08-27\n\n" + "\n".join(parts))
+    with open_store(f"markdown:///{path}?scope=file") as store:
+        (group,) = find(store, encoder="none").groups
+        assert {store.get([i])[i].content for i in (group.survivor, group.members[0].id)} == {said}

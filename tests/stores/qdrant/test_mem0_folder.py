@@ -192,6 +192,37 @@ def test_what_stood_in_place_of_the_day_stands_there_again(home: Path, day: Any)
     assert rows(home / "qdrant") == before
 
 
+def test_a_hidden_memory_has_another_hash_so_that_mem0_stores_its_text_again(
+    home: Path, made: tuple[Path, list[str]]
+) -> None:
+    survivor, hidden = made[1][0], made[1][-1]
+    before = rows(home / "qdrant")
+    with opened_store(home) as store:
+        run = apply(store, plan_by_hand(store, [(survivor, hidden)], "mark"))
+        hashes = {id_: row[0]["hash"] for id_, row in rows(home / "qdrant").items()}
+        assert hashes.pop(hidden) == f"echoless hid {before[hidden][0]['hash']}"
+        assert all(hashes[id_] == before[id_][0]["hash"] for id_ in hashes)
+        undo(store, run.id)
+    assert rows(home / "qdrant") == before
+
+
+def test_a_run_says_where_so_many_are_hidden_that_mem0_may_find_fewer(home: Path) -> None:
+    upsert(
+        home,
+        *(
+            models.PointStruct(
+                id=at, vector=[0.5] * DIMENSIONS, payload=payload("Emil plays chess.")
+            )
+            for at in range(100, 161)
+        ),
+    )
+    with opened_store(home) as store:
+        apply(store, plan(find(store, settings=SAFE)))
+        (note,) = (each for each in store.notes() if "may find fewer" in each)
+    assert "(61). mem0 reads the nearest 60 records" in note
+    assert "--action delete" in note
+
+
 def test_a_day_someone_set_on_a_hidden_memory_stays_when_it_is_shown(
     home: Path, server: Server, made: tuple[Path, list[str]]
 ) -> None:

@@ -97,7 +97,7 @@ def test_all_values_of_a_chain_and_their_copies_go_behind_the_newest(
         (
             port("a", 5432, OLD),
             port("b", 5433, NEW, expires_at="2027-01-01"),
-            "it stays in force longer, or for more agents, than b",
+            "b would expire",
         ),
         (
             port("a", 5432, NEW),

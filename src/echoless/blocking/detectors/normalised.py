@@ -38,7 +38,7 @@ class NormalisedDetector(Bulk):
     name = NAME
     steady = True
     card = Card(
-        finds="the same text with other case, white space, quotes, Markdown or character width",
+        finds="the same text with other case, spaces, quotes, Markdown, HTML or character width",
         misses="another word, a typo, another order",
         cost="n, and one step for each pair found",
         threshold=CASE_FOLDED,

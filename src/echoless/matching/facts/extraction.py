@@ -11,7 +11,7 @@ from functools import cache, wraps
 from typing import Any, Final, TypeVar
 
 from echoless.core.expressions import lazy_pattern
-from echoless.core.text import ByText, normalise, undress
+from echoless.core.text import ByText, normalise, undress, without_html
 from echoless.core.timestamps import instant
 from echoless.matching.facts.note_wrappers import unframe
 from echoless.matching.facts.word_classes import Reader
@@ -121,6 +121,7 @@ def facts_of(text: str) -> Facts:
     Args:
         text: Any text; more than `MAX_LENGTH` characters are cut off.
     """
+    text = without_html(text)
     quoted = text.count("`") > MAX_CODE_MARKS
     capped = quoted or len(text) > MAX_LENGTH
     head = text[:MAX_LENGTH].replace("`", " ") if quoted else text[:MAX_LENGTH]

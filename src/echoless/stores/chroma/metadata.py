@@ -16,7 +16,7 @@ from echoless.core.json_codec import json_text
 from echoless.core.model import Json, JsonObject, Memory, Vector, canonical
 from echoless.core.text import unreadable
 from echoless.stores import column_values as values
-from echoless.stores.expiration import promised, shown
+from echoless.stores.expiration import promised, searched, shown
 from echoless.stores.field_map import PLAIN, FieldMap, presets
 from echoless.stores.record_layout import MEM0, RecordLayout
 from echoless.stores.scope import Head, no_owners, owned, owners_of
@@ -155,7 +155,7 @@ def decode(id_: str, record: Record, vector: bytes | None, layout: CollectionLay
         native=native(record),
         **read,  # type: ignore[arg-type]
     )
-    return owned(promised(memory), whole=not (fields.privacy or fields.owners))
+    return owned(promised(searched(memory)), whole=not (fields.privacy or fields.owners))
 
 
 def head(id_: str, raw: Mapping[str, Json], layout: CollectionLayout) -> Head:

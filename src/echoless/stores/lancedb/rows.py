@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from echoless.core.errors import BadRecord, DuplicateId, StoreError
+from echoless.core.errors import BadRecord, StoreError
 from echoless.core.json_codec import FIELDS
 from echoless.core.model import Json, JsonObject, Link, Memory, Provenance, unstorable
 from echoless.core.timestamps import instant
-from echoless.stores.expiration import promised
+from echoless.stores.expiration import promised, searched
 from echoless.stores.lancedb import cells
 from echoless.stores.lancedb.cells import Cell
 from echoless.stores.lancedb.layout import Columns
@@ -32,21 +33,24 @@ _FEW: Final = (str, int, bool, type(None))
 """Types of cells that are read once; floats are not, as 0.0 and -0.0 are equal."""
 
 _FIXED: Final = (str, int, float, bool, tuple, Provenance, type(None))
+_NUMBERED: Final = re.compile(r"(.+) \(\d+\)", re.DOTALL)
 _SHORT: Final = 64
 _MANY: Final = 1_024
 
 
 @dataclass(slots=True)
 class Oddities:
-    """Cells that cannot be read and rows without an id, for the report.
+    """Cells that cannot be read, and rows without an id of their own, for the report.
 
     Attributes:
         broken: Ids by column whose text could not be read.
         without_id: Number of rows without an id.
+        twice: Ids that several rows carry.
     """
 
     broken: dict[str, list[str]] = field(default_factory=dict)
     without_id: int = 0
+    twice: set[str] = field(default_factory=set)
 
     def sentences(self, table: str) -> tuple[str, ...]:
         """Returns one sentence for each kind of oddity."""
@@ -58,46 +62,46 @@ class Oddities:
         ]
         if self.without_id:
             result.append(f"{table}: {self.without_id} rows have no id; they were left out.")
+        if self.twice:
+            result.append(
+                f"{table}: ids that several rows carry: {len(self.twice)} ({named(self.twice)}). "
+                "All are read, the second as 'ID (2)'; nothing can be written to such a table."
+            )
         return tuple(result)
 
 
-def memories(table: pa.Table, layout: Columns, where: str, oddities: Oddities) -> list[Memory]:
+def memories(table: pa.Table, layout: Columns, oddities: Oddities) -> list[Memory]:
     """Returns the memories of a table, oldest first, ties by id.
 
     Args:
         table: Rows with all columns of the layout.
         layout: Of the table.
-        where: The store, for messages.
         oddities: Takes what could not be read.
-
-    Raises:
-        DuplicateId: Two rows carry one id.
     """
     columns = _cells(table)
     readers = [_Reader(place, [columns[name] for name in place.columns]) for place in layout.places]
-    result = [
-        owned(_memory(id_, row, readers, oddities), whole=layout.name == "general")
-        for id_, row in _row_numbers(columns, layout, where, oddities).items()
-    ]
+    kinds = (table.schema.field(p.key).type for p in layout.places if p.field == "vectors")
+    is_searched = any(map(cells.is_list, kinds))
+    result = []
+    for id_, row in _row_numbers(columns, layout, oddities).items():
+        memory = _memory(id_, row, readers, oddities)
+        memory = promised(searched(memory) if is_searched else memory)
+        result.append(owned(memory, whole=layout.name == "general"))
     return sorted(result, key=in_order)
 
 
-def heads(table: pa.Table, layout: Columns, where: str, oddities: Oddities) -> dict[Head, int]:
+def heads(table: pa.Table, layout: Columns, oddities: Oddities) -> dict[Head, int]:
     """Returns id, namespace and time of each memory in the order of `memories`, with its row.
 
     Args:
         table: All rows, with the columns `head_columns` names.
         layout: Of the table.
-        where: The store, for messages.
         oddities: Takes rows without an id.
-
-    Raises:
-        DuplicateId: Two rows carry one id.
     """
     columns = _cells(table)
     places = [place for place in layout.places if place.field in _HEAD]
     result = {}
-    for id_, row in _row_numbers(columns, layout, where, oddities).items():
+    for id_, row in _row_numbers(columns, layout, oddities).items():
         values = {p.field: _read(p, [columns[name][row] for name in p.columns]) for p in places}
         time = values.get("created_at")
         head = Head(id_, str(values.get("namespace") or ""), None if time is None else str(time))
@@ -145,7 +149,7 @@ def _cells(table: pa.Table) -> dict[str, list[Cell]]:
 
 
 def _row_numbers(
-    columns: Mapping[str, Sequence[Cell]], layout: Columns, where: str, oddities: Oddities
+    columns: Mapping[str, Sequence[Cell]], layout: Columns, oddities: Oddities
 ) -> dict[str, int]:
     """Returns the number of the row by id, for the rows that hold a memory."""
     rows: dict[str, int] = {}
@@ -156,9 +160,11 @@ def _row_numbers(
         if not id_:
             oddities.without_id += 1
         elif id_ in rows:
-            raise DuplicateId(
-                f"{where} has the id {id_!r} twice. Give each row its own id and try again."
-            )
+            oddities.twice.add(id_)
+            number = 2
+            while f"{id_} ({number})" in rows:
+                number += 1
+            rows[f"{id_} ({number})"] = row
         else:
             rows[id_] = row
     return rows
@@ -168,6 +174,17 @@ def in_order(memory: Memory | Head) -> tuple[int, str]:
     """Returns a sort key for the store's order, oldest first, ties by id; LanceDB keeps none."""
     at = instant(memory.created_at)
     return (_OLDEST if at is None else at, memory.id)
+
+
+def named(ids: Collection[str]) -> str:
+    """Returns the first of some ids."""
+    return ", ".join(sorted(ids)[:5]) + (", …" if len(ids) > 5 else "")
+
+
+def shared_id(id_: str) -> str:
+    """Returns the id in the table of a row that is read as `ID (2)`; any other id unchanged."""
+    match = _NUMBERED.fullmatch(id_)
+    return match[1] if match else id_
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +237,7 @@ class _Reader:
 
 def _memory(id_: str, row: int, readers: Sequence[_Reader], oddities: Oddities) -> Memory:
     """Returns the memory in one row."""
-    values: dict[str, Value] = {"id": id_}
+    values: dict[str, Value] = {}
     extra: dict[str, Json] = {}
     raw: dict[str, Json] = {}
     for reader in readers:
@@ -237,7 +254,8 @@ def _memory(id_: str, row: int, readers: Sequence[_Reader], oddities: Oddities) 
         elif reading.value is not None:
             extra[place.key] = plain(reading.value)
     native: JsonObject = {RAW: raw} if raw else {}
-    return promised(Memory(**values, extra=extra, native=native))  # type: ignore[arg-type]
+    values["id"] = id_  # another one than in the table where several rows share one
+    return Memory(**values, extra=extra, native=native)  # type: ignore[arg-type]
 
 
 # ------------------------------------------------------------------ writing

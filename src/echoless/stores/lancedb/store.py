@@ -11,7 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
-from echoless.core.errors import StoreError
+from echoless.core.errors import DuplicateId, StoreError
 from echoless.core.failures import kind_of, misplaced
 from echoless.core.model import Json, Memory, Vector
 from echoless.core.optional import is_panic, lazy_module, require_module
@@ -227,16 +227,17 @@ class LanceStore(StoreKind, MovesHidden):
         with self._translated():
             query = self._table.search().with_row_id(True).select(rows.head_columns(self._layout))
             table = query.limit(max(1, self._table.count_rows())).to_arrow()
-        heads = rows.heads(table.drop_columns(_ROW), self._layout, self.url, self._oddities)
+        heads = rows.heads(table.drop_columns(_ROW), self._layout, self._oddities)
         return heads, table.column(_ROW).to_pylist()
 
     def _memories(self, table: pa.Table) -> list[Memory]:
         """Returns the memories of some rows."""
-        return rows.memories(table, self._layout, self.url, self._oddities)
+        return rows.memories(table, self._layout, self._oddities)
 
     def own_get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
         """Returns fresh copies of rows by id."""
-        wanted = sorted(set(ids))
+        asked = set(ids)
+        wanted = sorted({each for id_ in asked for each in (id_, rows.shared_id(id_))})
         result: dict[str, Memory] = {}
         for start in range(0, len(wanted), _BATCH):
             where = self._filter(wanted[start : start + _BATCH])
@@ -245,7 +246,7 @@ class LanceStore(StoreKind, MovesHidden):
             with self._translated():
                 # a search without a query is a filtered read; its default limit is ten
                 table = self._table.search().where(where).limit(4 * _BATCH).to_arrow()
-            result.update((m.id, m) for m in self._memories(table))
+            result.update((m.id, m) for m in self._memories(table) if m.id in asked)
         return result
 
     def _filter(self, ids: Sequence[str]) -> str | None:
@@ -302,14 +303,28 @@ class LanceStore(StoreKind, MovesHidden):
 
     @contextmanager
     def _opened_for_writing(self) -> Iterator[None]:
+        self._refuse_shared_ids()
         self._noted = False
         self._restore_readable_version()
         yield
         if self._noted:
             self.ledger.set_fact(_UNFINISHED, "")
 
+    def _refuse_shared_ids(self) -> None:
+        """Refuses to write where several rows have one id: LanceDB would change all of them.
+
+        Raises:
+            DuplicateId: The rows that were read last have.
+        """
+        if twice := self._oddities.twice:
+            raise DuplicateId(
+                f"{self.url} has ids that several rows carry ({rows.named(twice)}). It can be "
+                "read; to write, give each row its own id. Nothing was changed."
+            )
+
     def _must_write(self) -> None:
         super()._must_write()
+        self._refuse_shared_ids()
         if not self._noted:
             version = str(self.version)
             with self.ledger.transaction():

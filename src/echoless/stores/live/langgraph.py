@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from contextvars import ContextVar
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias, cast
 
@@ -20,7 +20,7 @@ from echoless.core.errors import BadRecord, StoreError
 from echoless.core.model import Json, JsonObject, Memory, canonical
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.timestamps import now
-from echoless.stores.expiration import promised
+from echoless.stores.expiration import promised, searched
 from echoless.stores.live import payload as records
 from echoless.stores.live.base import RECHECK, STAMPED, LiveStore, is_now
 
@@ -131,6 +131,19 @@ class TextKey:
         return value, last
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the tables of the library tell of items.
+
+    Attributes:
+        ends: When an item ends, by id.
+        indexed: Ids of the items that a search by meaning finds; empty without an index.
+    """
+
+    ends: Mapping[str, str] = field(default_factory=dict)
+    indexed: frozenset[str] = frozenset()
+
+
 class LangGraphStore(LiveStore):
     """Memories in any store of LangGraph."""
 
@@ -227,38 +240,53 @@ class LangGraphStore(LiveStore):
         rest, namespace = self.text.without(data), namespace_of(labels)
         return records.decode(id_of(labels, key), text, namespace, rest, stamps or {})
 
-    def _of(self, item: Item, ends: Mapping[str, str]) -> Memory | None:
+    def _of(self, item: Item, known: _Known) -> Memory | None:
         """Returns the memory of an item; None if it has no text."""
         memory = self.memory(item.namespace, item.key, item.value, _stamps(item))
-        return memory and promised(memory, {"expires_at": ends.get(memory.id)})
+        if memory is None:
+            return None
+        if known.indexed and memory.id not in known.indexed:
+            memory = searched(memory, indexed=False)
+        return promised(memory, {"expires_at": known.ends.get(memory.id)})
 
-    def _ends(self) -> dict[str, str]:
-        """Returns when items end, by id: the library's interface does not tell, its tables do."""
+    def _known(self) -> _Known:
+        """Returns what the library's interface does not tell of items, and its tables do."""
+        indexed: list[tuple[Any, ...]] = []
+        if getattr(self.inner, "index_config", None):
+            own = getattr(self.inner, "_vectors", {})  # of the store in memory
+            indexed = [(".".join(labels), key) for labels, keys in own.items() for key in keys]
+            indexed += self._rows(_INDEXED)
+        return _Known(
+            {_id(prefix, key): str(end) for prefix, key, end in self._rows(_ENDS)},
+            frozenset(_id(*each) for each in indexed),
+        )
+
+    def _rows(self, query: str) -> Sequence[tuple[Any, ...]]:
+        """Returns rows of the tables of the library; none of a store without any."""
         cursor = getattr(self.inner, "_cursor", None)
         if cursor is None or not hasattr(self.inner, "sweep_ttl"):
-            return {}
+            return ()
         loop, opened = ON_LOOP.get(), cursor()
         with self._translated():
             if not hasattr(opened, "__aenter__"):
                 with opened as current:
-                    rows = current.execute(_ENDS).fetchall()
+                    rows = current.execute(query).fetchall()
             elif loop is not None:
-                rows = asyncio.run_coroutine_threadsafe(_awaited(opened), loop).result()
+                rows = asyncio.run_coroutine_threadsafe(_awaited(opened, query), loop).result()
             else:
-                return {}
-        cells = (tuple(row.values()) if isinstance(row, Mapping) else row for row in rows)
-        return {id_of(tuple(prefix.split(".")), key): str(end) for prefix, key, end in cells}
+                return ()
+        return [tuple(row.values()) if isinstance(row, Mapping) else tuple(row) for row in rows]
 
     def _memories(self, namespace: str | None) -> Iterator[Memory]:
         """Yields all memories of one namespace or of all, and counts items without a text."""
         seen: set[str] = set()
-        ends = self._ends()
+        known = self._known()
         for item in self._items(() if namespace is None else labels_of(namespace)):
             id_ = id_of(item.namespace, item.key)
             if id_ in seen:  # pages shift where another client writes meanwhile
                 continue
             seen.add(id_)
-            memory = self._of(item, ends)
+            memory = self._of(item, known)
             if memory is not None:
                 yield memory
             elif namespace is None or namespace_of(item.namespace) == namespace:
@@ -267,8 +295,8 @@ class LangGraphStore(LiveStore):
     def own_get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
         """Returns fresh copies of what the library shows, by id."""
         items = self._fetch(ids).values()
-        ends = self._ends() if items else {}
-        memories = (self._of(item, ends) for item in items)
+        known = self._known() if items else _Known()
+        memories = (self._of(item, known) for item in items)
         return {memory.id: memory for memory in memories if memory is not None}
 
     def _fetch(self, ids: Iterable[str]) -> dict[str, Item]:
@@ -347,14 +375,20 @@ class LangGraphStore(LiveStore):
             self.call([library.PutOp(labels, key, None) for labels, key in places])
 
 
-async def _awaited(cursor: AbstractAsyncContextManager[Any]) -> list[Any]:
-    """Returns the ends of items as an asynchronous store of the library reads them."""
+async def _awaited(cursor: AbstractAsyncContextManager[Any], query: str) -> list[Any]:
+    """Returns rows as an asynchronous store of the library reads them."""
     async with cursor as current:
-        await current.execute(_ENDS)
+        await current.execute(query)
         return list(await current.fetchall())
 
 
+def _id(prefix: str, key: str) -> str:
+    """Returns the id of the memory of a row."""
+    return id_of(tuple(prefix.split(".")), key)
+
+
 _ENDS: Final = "SELECT prefix, key, expires_at FROM store WHERE expires_at IS NOT NULL"
+_INDEXED: Final = "SELECT DISTINCT prefix, key FROM store_vectors"
 
 
 def _stamps(item: Item) -> dict[str, str | None]:

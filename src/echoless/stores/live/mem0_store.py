@@ -19,6 +19,7 @@ from echoless.core.errors import BadRecord
 from echoless.core.json_codec import json_text, read_time
 from echoless.core.model import Json, Memory, identical
 from echoless.core.optional import lazy_module, require_module
+from echoless.stores.expiration import hashed
 from echoless.stores.field_map import Hiding
 from echoless.stores.live import payload as records
 from echoless.stores.live.base import RECHECK, STAMPED, LiveStore
@@ -287,6 +288,7 @@ class Mem0Store(LiveStore):
                 payload = {k: v for k, v in (row.payload or {}).items() if k != "expiration_date"}
                 if date_ is not None:
                     payload["expiration_date"] = date_
+                payload |= hashed(payload, hidden=date_ == _HIDDEN_SINCE)
                 # with its vector, the payload replaces the old one; alone some stores merge it
                 vector = self.inner.embedding_model.embed(str(payload.get("data")), "update")
                 self.inner.vector_store.update(vector_id=id_, vector=vector, payload=payload)

@@ -27,6 +27,7 @@ from echoless.core.timestamps import now
 from echoless.stores import files
 from echoless.stores.base import ALL, Capabilities, Head, Scope, StoreKind
 from echoless.stores.column_values import is_database_with
+from echoless.stores.expiration import promised, searched
 from echoless.stores.field_map import Hiding, MappedUrl, read_path
 from echoless.stores.hidden_records import MovesHidden
 from echoless.stores.llm_memory import records, side_tables, uniting
@@ -186,7 +187,8 @@ class LlmMemoryStore(StoreKind, MovesHidden):
             )
             odd = {"raw": records.odd_values(row, memory), "links": side_tables.odd_links(own)}
             native = {"rowid": rowid, **side, **{k: v for k, v in odd.items() if v}}
-            memories.append(replace(memory, native=native))
+            memory = replace(memory, native=native)
+            memories.append(promised(searched(memory)) if self._layout.has_vectors else memory)
         return memories
 
     def own_count(self, scope: Scope) -> int:

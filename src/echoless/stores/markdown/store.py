@@ -239,7 +239,8 @@ class MarkdownStore(StoreKind, BesideSidecar):
     def _odd(self) -> list[str]:
         tree, listing = self._tree, self._tree.listing
         scopes = {
-            "heading": " What different headings say is reported, never hidden (?scope=file does).",
+            "heading": " What different headings say is reported, never hidden (?scope=file hides "
+            "it where headings limit nothing).",
             "file": " What different files say is reported, never hidden (?scope=folder does).",
         }
         one = self._of_files or (self._tree.only and self._reading.scope == "file")

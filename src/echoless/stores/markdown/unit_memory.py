@@ -8,19 +8,25 @@ where the rest holds. Relations are no memories and are never touched.
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from echoless.core.model import IN_FORCE, STEP, UNDER, Memory, Promise
+from echoless.core.model import EMPTY, IN_FORCE, STEP, UNDER, Json, Memory, Promise
 from echoless.core.text import retired
+from echoless.core.timestamps import instant
+from echoless.stores import expiration
+from echoless.stores.markdown import front_matter
 from echoless.stores.markdown.document import (
     OPAQUE,
     Kind,
     MarkdownUnit,
     content_of,
+    front_lines,
     is_blank,
     is_day,
     mark_of,
@@ -81,6 +87,122 @@ def restated(line: str, old: str, new: str) -> str | None:
         new: The statement to write.
     """
     return line.replace(old, new, 1) if line.count(old) == 1 and "\n" not in new else None
+
+
+_PROPERTY: Final = re.compile(r"\s*([\w.-]+)::(?:\s+(.*))?")
+_PAIR: Final = re.compile(
+    r"\s*([A-Za-z_][\w.-]*)\s*(?:=|::?)\s*(\"[^\"]*\"|[^\s,;=]+(?: \d\d:\d\d\S*)?)\s*"
+    r"(?:[,;]|(?<=\s)|\Z)"
+)
+_BARE_ID: Final = re.compile(r"\s*(?=\S*\d)[\w:.-]+\s*")
+_NOTED: Final = re.compile(
+    r"id|uuid|collapsed|heading|icon|background-?color|(?:logseq|ls|hl|card)[.-].*"
+)
+"""Properties that programs write for themselves (Logseq, its cards and highlights)."""
+_TIMES: Final = {
+    "created_at": ("created", "createdat", "added", "addedat", "date", "timestamp", "noted"),
+    "updated_at": ("updated", "updatedat", "modified", "modifiedat", "edited"),
+    "last_accessed": ("last", "lastused", "lastaccessed", "lastseen", "lastrecalled"),
+}
+_TIME_OF: Final = {key: name for name, keys in _TIMES.items() for key in keys}
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The text of a unit, and what its program notes before, within and behind it.
+
+    The unit is `front`, the first line of the text, `middle`, its other lines, and `end`.
+
+    Attributes:
+        text: The text alone.
+        front: Lines of metadata above it, each with its end.
+        middle: Lines of properties below its first line, each behind a line end.
+        end: Comments of fields and lines of properties behind it.
+        fields: What all of these say.
+    """
+
+    text: str
+    front: str = ""
+    middle: str = ""
+    end: str = ""
+    fields: Mapping[str, Json] = field(default_factory=dict)
+
+    @property
+    def times(self) -> dict[str, str]:
+        """Returns the times among the fields, by the field of a memory."""
+        found = {_TIME_OF.get(_plain(key), ""): str(each) for key, each in self.fields.items()}
+        return {name: each for name, each in found.items() if name and instant(each) is not None}
+
+
+def body_of(content: str) -> Body:
+    """Returns the text of a unit without a program's own notes; all of it where nothing is left.
+
+    Read are metadata between `---` above it, comments of fields at its end, such as
+    `<!-- created=DATE -->`, and properties that a program wrote, such as `id:: X`. Other comments
+    and properties are text.
+    """
+    if "<!--" not in content and "::" not in content and not content.startswith("---"):
+        return Body(content)
+    fields: dict[str, Json] = {}
+    lines = [f"{line}\n" for line in content.split("\n")]
+    above = front_lines(lines) if content.startswith("---") else 0
+    front, rest = "".join(lines[:above]), "".join(lines[above:])[:-1]
+    fields |= front_matter.of_lines(lines[:above]).values if above else {}
+    text = rest
+    while (cut := _without_last(text, fields)) is not None:
+        text = cut
+    first, *others = text.split("\n")
+    within = 0
+    while within < len(others) and _property(others[within], fields):
+        within += 1
+    middle = "".join(f"\n{line}" for line in others[:within])
+    bare = "\n".join((first, *others[within:]))
+    if not bare.strip() or not fields:
+        return Body(content)
+    return Body(bare, front, middle, rest[len(text) :], fields)
+
+
+def _without_last(text: str, fields: dict[str, Json]) -> str | None:
+    """Returns a text without the note at its end, which is added to fields; None without one."""
+    if text.rstrip().endswith("-->") and (start := text.rfind("<!--")) > 0:
+        noted = _comment(text.rstrip()[start + 4 : -3])
+        fields |= noted or {}
+        return text[:start].rstrip() if noted else None
+    above, _, last = text.rpartition("\n")
+    return above if above and _property(last, fields) else None
+
+
+def _comment(inner: str) -> dict[str, Json] | None:
+    """Returns the fields that are all that a comment holds; None for other words."""
+    with suppress(ValueError, RecursionError):
+        value = json.loads(inner)
+        return value if isinstance(value, dict) and value else None
+    if _BARE_ID.fullmatch(inner):
+        return {"id": inner.strip()}
+    found: dict[str, Json] = {}
+    at = 0
+    while match := _PAIR.match(inner, at):
+        found[match[1]] = match[2].strip('"')
+        at = match.end()
+    return found if found and not inner[at:].strip() else None
+
+
+def _property(line: str, fields: dict[str, Json]) -> bool:
+    """Returns whether a line is a property that a program wrote, which is added to fields."""
+    match = _PROPERTY.fullmatch(line)
+    if match is None:
+        return False
+    key, value = match[1], (match[2] or "").strip().removeprefix("[[").removesuffix("]]")
+    own = _NOTED.fullmatch(key.lower()) or _plain(key) in _TIME_OF
+    if not own and not expiration.ends(key, value):
+        return False
+    fields[key] = value
+    return True
+
+
+def _plain(key: str) -> str:
+    """Returns a key without case and joints."""
+    return key.replace("-", "").replace("_", "").lower()
 
 
 _TO: Final = "to"
@@ -197,18 +319,22 @@ class UnitReading:
             promise: Of its file.
             above: What the unit stands under, see `UNDER`.
         """
-        content = content_of(kind, _lines(raw))
+        body = body_of(content_of(kind, _lines(raw))) if kind not in OPAQUE else None
+        content = body.text if body else content_of(kind, _lines(raw))
+        day = None if self.preset.by_file or self.single else date_of(path)
         observed = self.preset.observations and kind == "bullet"
-        return Memory(
+        memory = Memory(
             id=id_,
             content=statement(content) if observed else content,
             namespace=namespace,
             type=category_of(content) if observed else kind if kind in OPAQUE else "",
             tags=tags_of(content) if observed else (),
-            created_at=None if self.preset.by_file or self.single else date_of(path),
             native={"raw": raw, UNDER: [*above, *([STEP] if kind == "number" else [])]},
-            promise=promised(promise, content),
+            created_at=day,
+            promise=promised(promise, content, body.fields if body else EMPTY),
         )
+        times = body.times if body else {}
+        return replace(memory, **times) if times else memory  # type: ignore[arg-type]
 
     def is_memory(self, unit: MarkdownUnit) -> bool:
         """Returns whether a unit is a memory: relations of notes are not."""
@@ -229,7 +355,8 @@ class UnitReading:
             lines = self._restated(lines, kind, old, new)
         added = [tag for tag in new.tags if tag not in old.tags and is_tag(tag)]
         if added and self.preset.observations and kind == "bullet":
-            bare = lines[0].rstrip("\r\n")
+            end = body_of(content_of(kind, lines)).end if len(lines) == 1 else ""
+            bare = lines[0].rstrip("\r\n").removesuffix(end)
             lines[0] = with_tags(bare, added) + lines[0][len(bare) :]
         return lines
 
@@ -240,8 +367,13 @@ class UnitReading:
             whole = restated(bare, old.content, new.content)
             if whole is not None:
                 return [whole + lines[0][len(bare) :]]
-        mark = mark_of(bare) if kind in {"bullet", "number"} else ""
-        made = written(new.content, mark, end)
+        body = body_of(content_of(kind, lines))
+        above, within = body.front.count("\n"), body.middle.count("\n")
+        below = len(lines) - body.end.count("\n")
+        mark = mark_of(lines[above]) if kind in {"bullet", "number"} else ""
+        made = written(new.content + body.end.partition("\n")[0], mark, end)
+        made[1:1] = lines[above + 1 : above + 1 + within]
+        made = [*lines[:above], *made, *lines[below:]]
         if not lines[-1].endswith(("\n", "\r")):
             made[-1] = made[-1].rstrip("\r\n")
         return made
@@ -271,10 +403,20 @@ def written(content: str, mark: str, end: str) -> list[str]:
     return [mark + first + end, *((indent + line if line.strip() else "") + end for line in rest)]
 
 
-def promised(file: Promise, content: str) -> Promise:
-    """Returns how long, and for whom, a text of a file is in force, its own marks read."""
-    why = retired(content)
-    return replace(file, retired=why) if why else file
+def promised(file: Promise, content: str, fields: Mapping[str, Json] = EMPTY) -> Promise:
+    """Returns how long, and for whom, a text of a file is in force, its own marks read.
+
+    Args:
+        file: Promise of the file.
+        content: The text.
+        fields: What its program notes of it.
+    """
+    own = expiration.promised(Memory(id="-", content=content), fields).promise if fields else file
+    why = retired(content) or (own.retired if fields else "")
+    until = min(
+        filter(None, (file.until, own.until)), key=lambda end: -Promise(end).rank[2], default=None
+    )
+    return replace(file, retired=why or file.retired, until=until)
 
 
 def protection(kind: Kind) -> str | None:

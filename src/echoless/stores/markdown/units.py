@@ -147,7 +147,9 @@ class UnitMemories:
             loaded = with_narrower(known) if any(known.values()) else dict.fromkeys(tree.paths)
             for each, agents in loaded.items():
                 lines = split_lines(tree.text(each) or "") if each in tree.paths else []
-                promises[each] = replace(front_matter.promise_in(lines), readers=agents)
+                entries = each in tree.paths and self._session.virtual(each).has_entries
+                own = IN_FORCE if entries else front_matter.promise_in(lines)  # of the first entry
+                promises[each] = replace(own, readers=agents)
             self._promises = promises
         return self._promises[path]
 

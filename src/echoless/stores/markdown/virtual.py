@@ -149,7 +149,7 @@ class VirtualFile:
         taken = {slot.natural for slot in self.state.slots}
         numbers: dict[str, int] = {}
         for unit in self.document.units:
-            first = f"{self.path}#{content_key(normalise(unit.content))[:_DIGITS]}"
+            first = f"{self.path}#{content_key(normalise(unit.content, html_too=False))[:_DIGITS]}"
             number = numbers.get(first, 0) + 1
             while (natural := f"{first}-{number}" if number > 1 else first) in taken:
                 number += 1

@@ -15,7 +15,7 @@ from echoless.core.errors import BadRecord
 from echoless.core.json_codec import bytes_to_floats, floats_to_bytes, json_text
 from echoless.core.model import Json, JsonObject, Memory, Vector, canonical
 from echoless.stores import column_values as values
-from echoless.stores.expiration import promised, shown
+from echoless.stores.expiration import promised, searched, shown
 from echoless.stores.live import payload as records
 from echoless.stores.record_layout import RecordLayout
 from echoless.stores.scope import no_owners, owned
@@ -222,6 +222,7 @@ def decode(point: Point, layout: RecordLayout, space: Space) -> Memory | None:
         native={_NATIVE: native},
         **fields,  # type: ignore[arg-type]
     )
+    whole = searched(whole) if space.sizes else whole
     return owned(promised(whole), whole=not layout.owners)
 
 

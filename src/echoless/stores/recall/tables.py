@@ -21,7 +21,7 @@ from echoless.core.model import Json, JsonObject, Memory, Provenance, Vector
 from echoless.core.sqlite import Cell, table_exists
 from echoless.core.text import unreadable
 from echoless.stores.column_values import cell_from_json, cell_to_json
-from echoless.stores.expiration import promised
+from echoless.stores.expiration import promised, searched
 from echoless.stores.scope import Head
 
 
@@ -254,7 +254,7 @@ def memory_of(table: RecallTable, row: Row, embedding: Row | None) -> Memory:
         },
         **{f.name: f.read(table, row) for f in _FIELDS},  # type: ignore[arg-type]
     )
-    return promised(memory)
+    return promised(searched(memory))
 
 
 def head_of(table: RecallTable, number: int, row: Row) -> Head:

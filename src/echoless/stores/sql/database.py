@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from echoless.core.model import Json
+from echoless.core.optional import lazy_module
 from echoless.core.sqlite import Cell, Database
 from echoless.stores.column_values import cell_from_json, cell_to_json
 from echoless.stores.sql.cells import CellKind
@@ -22,6 +23,8 @@ from echoless.stores.sql.table import Row, SqlTable
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
+else:
+    sa = lazy_module("sqlalchemy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,17 @@ class Reference:
         """Returns whether the table looks like one of vectors."""
         kinds = {column.kind for column in self.table.columns.values()}
         return CellKind.VECTOR in kinds or "embedding" in self.table.columns
+
+    def keys(self, connection: sa.Connection) -> set[tuple[Cell, ...]]:
+        """Returns what the rows of this table refer to."""
+        cells = [self.table.cell(name) for name in self.columns]
+        found = connection.execute(sa.select(*cells).select_from(self.table.clause).distinct())
+        return {tuple(row) for row in found}
+
+    def has_rows(self, connection: sa.Connection) -> bool:
+        """Returns whether the table has any rows."""
+        statement = sa.select(sa.literal(1)).select_from(self.table.clause).limit(1)
+        return connection.execute(statement).first() is not None
 
     def rows(self, connection: sa.Connection, row: Row) -> Iterator[Row]:
         """Yields the rows of this table that refer to a row."""

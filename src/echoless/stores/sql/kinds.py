@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -16,7 +17,7 @@ from echoless.core.errors import LedgerDamaged, StoreNotFound, UsageError
 from echoless.core.optional import lazy_module, require_module
 from echoless.core.sqlite import open_for_writing, table_exists
 from echoless.stores.base import StoreKind
-from echoless.stores.column_values import foreign, is_database_with
+from echoless.stores.column_values import ARROW, LOOKED_AT, foreign, is_database_with
 from echoless.stores.field_map import FieldMap
 from echoless.stores.files import make_file
 from echoless.stores.sql.database import EXTRA, Backend
@@ -27,7 +28,7 @@ from echoless.stores.sql.postgres_backend import PostgresBackend
 from echoless.stores.sql.postgres_ledger import place_of
 from echoless.stores.sql.sqlite_backend import SqliteBackend
 from echoless.stores.sql.store import Opened, TableStore
-from echoless.stores.sql.table import ARROW, Place
+from echoless.stores.sql.table import Cells, Place
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -202,12 +203,19 @@ def _table(location: Location, schema: str, name: str) -> sa.Table:
     return sa.Table(name, sa.MetaData(), *columns, schema=schema or None)
 
 
+def _first_rows(opened: Opened) -> list[Cells]:
+    """Returns the first rows of a table."""
+    with opened.backend.reading() as connection:
+        rows = opened.table.rows(connection.execute(opened.table.select().limit(LOOKED_AT)))
+        return [row.cells for row in rows]
+
+
 def _store(opened: Opened) -> TableStore:
     """Returns the store of a table, of the kind that hides as this table can."""
     location = replace(opened.location, hide=opened.location.hiding_column(opened.table.columns))
     with suppress(LedgerDamaged):  # the table can be read, and `check` tells of the ledger
         location = opened.location.completed(opened.sidecar.ledger, opened.table.columns)
-    layout = layout_of(opened.table, location)
+    layout = layout_of(opened.table, location, partial(_first_rows, opened))
     check_hiding(opened, layout)
     if not opened.table.key or opened.table.view:
         return TableStore(opened, layout)

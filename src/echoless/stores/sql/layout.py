@@ -11,7 +11,7 @@ import hashlib
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
@@ -19,15 +19,12 @@ from typing import TYPE_CHECKING, Final
 
 from echoless.core.destination import command_line
 from echoless.core.errors import UsageError
-from echoless.core.model import Json
 from echoless.core.optional import lazy_module, require_module
-from echoless.core.timestamps import instant
-from echoless.stores.column_values import cell_to_json
+from echoless.stores.column_values import ARROW, MANY, reads_as_text, strings_in, text_places
 from echoless.stores.field_map import PLAIN, FieldMap
-from echoless.stores.sql import cells as forms
 from echoless.stores.sql.cells import CellKind
 from echoless.stores.sql.location import Location
-from echoless.stores.sql.table import ARROW, Hiding, Place, Row, SqlTable
+from echoless.stores.sql.table import Cells, Hiding, Place, Row, SqlTable
 
 if TYPE_CHECKING:
     from mem0.utils import lemmatization
@@ -140,12 +137,6 @@ def preset_of(columns: Collection[str]) -> TablePreset | None:
 
 _PLACES: Final = 3
 """Places of texts that a remark names."""
-
-_DEEPEST: Final = 3
-"""Keys that lead to such a place, at most."""
-
-MANY: Final = ","
-"""Stands between the columns of a namespace."""
 
 FIELDS: Final = tuple(name for name in PLAIN if name not in {"content", "namespace"})
 """Fields that have one place each."""
@@ -284,23 +275,19 @@ class ScanRemarks:
     def note_texts(self, row: Row) -> None:
         """Counts a row without a text where it is looked for, and where it has one."""
         self.textless += 1
-        waiting: list[tuple[str, Json]] = [
-            (name, forms.parsed(cell) if str(cell).lstrip("b'")[:1] == "{" else cell_to_json(cell))
-            for name, cell in row.cells.items()
-        ]
-        for place, whole in waiting:
-            if isinstance(whole, Mapping) and place.count(ARROW) < _DEEPEST:
-                waiting += [(f"{place}{ARROW}{key}", each) for key, each in whole.items()]
-            elif isinstance(whole, str) and " " in whole.strip() and instant(whole) is None:
-                self.elsewhere[place] += 1
+        found = [each for name, cell in row.cells.items() for each in strings_in(name, cell)]
+        self.elsewhere.update(place for place, text in found if reads_as_text(text))
 
 
-def layout_of(table: SqlTable, location: Location) -> Layout:
+def layout_of(
+    table: SqlTable, location: Location, first: Callable[[], Iterable[Cells]] = tuple
+) -> Layout:
     """Returns the layout of a table.
 
     Args:
         table: The table.
         location: Its map goes before a preset, and that before the usual names.
+        first: Gives the first rows of the table, for the advice where no column holds the text.
 
     Raises:
         UsageError: A column of the map is not there, or no column holds the text.
@@ -310,10 +297,13 @@ def layout_of(table: SqlTable, location: Location) -> Layout:
     _check(asked, table)
     content = _content(merged, asked, preset, table)
     if "content" not in asked.columns and preset is _OTHER and not content:
-        texts = (
-            n for n, c in table.columns.items() if c.kind is CellKind.TEXT and n not in table.key
+        rows = [*first()]  # of an empty table, any column that may hold texts
+        blank = {n: "a text" for n, c in table.columns.items() if c.kind is CellKind.TEXT}
+        without_key = (
+            {n: c for n, c in row.items() if n not in table.key} for row in rows or [blank]
         )
-        named = replace(location, map=asked.over(FieldMap({"content": next(texts, "COLUMN")})))
+        _, places = text_places(without_key)
+        named = replace(location, map=asked.over(FieldMap({"content": places or "COLUMN"})))
         raise UsageError(
             f"No column of {table.full_name} is named as a text. It has: "
             f"{', '.join(table.columns)}. Name it: {command_line('audit', named.url)}."
@@ -379,7 +369,7 @@ def _content(
     """Returns the places of the text."""
     texts = preset.content if asked.column("content") is None else ()
     if not texts and (column := merged.column("content")) is not None:
-        texts = (column,)
+        texts = column.split(MANY)
     places = map(Place.parse, texts)
     return tuple(place for place in places if place.column in table.columns)
 

@@ -23,7 +23,7 @@ from echoless.stores.expiration import SHOWN
 from echoless.stores.scope import by_labels_present
 from echoless.stores.sql.cells import CellKind
 from echoless.stores.sql.layout import Layout
-from echoless.stores.sql.table import TEXTS, Place
+from echoless.stores.sql.table import TEXTS, Place, is_index
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -259,7 +259,10 @@ def _inside(place: Place) -> Any:
     """Returns the value at a place inside a column of JSON."""
     value = _column(place.column)
     for key in place.path:
-        value = value.op("->")(sa.cast(key, sa.Text))
+        if is_index(key):
+            value = value.op("#>")(sa.literal([key], sa.ARRAY(sa.Text)))
+        else:
+            value = value.op("->")(sa.cast(key, sa.Text))
     return value
 
 

@@ -12,7 +12,7 @@ from echoless.core.model import VOLATILE, Json, Memory, Vector, digest
 from echoless.core.sqlite import Cell
 from echoless.stores import column_values as values
 from echoless.stores.column_values import cell_from_json, cell_to_json
-from echoless.stores.expiration import promised
+from echoless.stores.expiration import promised, searched
 from echoless.stores.live import payload as records
 from echoless.stores.scope import namespace_of_labels, owned
 from echoless.stores.sql import cells as forms
@@ -187,7 +187,13 @@ class Codec:
         return None if time is None else str(time)
 
     def decode(
-        self, row: Row, id_: str, vector: bytes | None = None, odd: ScanRemarks | None = None
+        self,
+        row: Row,
+        id_: str,
+        vector: bytes | None = None,
+        odd: ScanRemarks | None = None,
+        *,
+        indexed: bool = True,
     ) -> Memory | None:
         """Returns the memory of a row; None if it has no text.
 
@@ -196,6 +202,7 @@ class Codec:
             id_: Its id.
             vector: From a table of vectors.
             odd: Takes what cannot be read.
+            indexed: Whether it has an entry in each table of vectors that refers to this one.
         """
         layout, reading = self.layout, RowReading(row)
         text = self.content(reading)
@@ -214,6 +221,8 @@ class Codec:
             extra={**extra, **base.extra},
             native=self._native(row, vector),
         )
+        if not indexed or layout.vectors is not None or layout.preset.vectors:
+            memory = searched(memory, indexed=indexed)
         memory = promised(memory, self._ending(id_, reading))
         return owned(memory, whole=not layout.preset.program)
 

@@ -89,7 +89,7 @@ class _RowWriting:
         row = Row(dict(self._cells))
         self._reading = RowReading(row)
         self._old = codec.decode(row, memory.id) if base is not None else None
-        self._objects: dict[str, Mapping[str, Json]] = {}
+        self._objects: dict[str, Json] = {}
 
     def row(self) -> Row:
         """Returns the row."""
@@ -207,6 +207,7 @@ class _RowWriting:
             self._set_inside(layout.rest, {**others, **new})
             return
         whole = self._objects.get(layout.rest.column, value or {})
+        assert isinstance(whole, Mapping)  # as `value` is, and a change keeps it so
         others = {k: v for k, v in whole.items() if k in inner or k in new}
         self._objects[layout.rest.column] = others | new
 

@@ -164,11 +164,14 @@ class TableStore(BesideSidecar):
         odd = ScanRemarks()
         heads = iter(scope.narrow(self._read_heads(scope.names, odd)))
         whole = {} if scope != ALL else self._side_vectors(None)
+        entries = self._entries()
         while batch := list(islice(heads, _AT_ONCE)):
             vectors = whole if scope == ALL else self._side_vectors([head.id for head in batch])
             for head in batch:
                 odd.read += 1
-                memory = self._codec.decode(head.row, head.id, vectors.get(head.id), odd)
+                vector, row = vectors.get(head.id), head.row
+                indexed = all(tuple(row.cells[n] for n in to) in keys for to, keys in entries)
+                memory = self._codec.decode(row, head.id, vector, odd, indexed=indexed)
                 if memory is not None:
                     odd.retired += bool(memory.promise.retired)
                     yield memory
@@ -189,12 +192,16 @@ class TableStore(BesideSidecar):
         rows = self._fetch(wanted)
         if self._writing:
             self._seen.update({id_: rows.get(id_) for id_ in wanted})
-        vectors = self._side_vectors(list(rows))
+        vectors, unindexed = self._side_vectors(list(rows)), self._unindexed(rows)
         memories = {
             id_: memory
             for id_, row in rows.items()
             if not self._heads.is_gone(row)
-            and (memory := self._codec.decode(row, id_, vectors.get(id_)))
+            and (
+                memory := self._codec.decode(
+                    row, id_, vectors.get(id_), indexed=id_ not in unindexed
+                )
+            )
         }
         return self._with_dependents(memories, rows) if self._references else memories
 
@@ -239,6 +246,21 @@ class TableStore(BesideSidecar):
                     if id_ in wanted:
                         rows[str(id_)] = row
         return rows
+
+    def _entries(self) -> list[tuple[tuple[str, ...], set[tuple[Cell, ...]]]]:
+        """Returns the columns that tables of vectors refer to, and what they have entries for."""
+        with self._backend.reading() as connection:
+            own = [(e.to, e.keys(connection)) for e in self._references if e.holds_vectors]
+        return [(to, keys) for to, keys in own if keys]
+
+    def _unindexed(self, rows: Mapping[str, Row]) -> set[str]:
+        """Returns the ids of rows without an entry in a table of vectors that has any."""
+        unindexed: set[str] = set()
+        with self._backend.reading() as connection:
+            for each in self._references:
+                if each.holds_vectors and each.has_rows(connection):
+                    unindexed |= {i for i, r in rows.items() if not any(each.rows(connection, r))}
+        return unindexed
 
     def _side_vectors(self, ids: Sequence[str] | None) -> dict[str, bytes]:
         """Returns the vectors of some rows, or of all, in a table of sqlite-vec beside theirs."""

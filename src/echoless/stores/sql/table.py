@@ -16,8 +16,8 @@ from echoless.core.errors import StoreError
 from echoless.core.model import Json
 from echoless.core.optional import lazy_module
 from echoless.core.sqlite import Cell
-from echoless.stores.column_values import BYTES
-from echoless.stores.expiration import SHOWN
+from echoless.stores.column_values import ARROW, BYTES
+from echoless.stores.expiration import SHOWN, hashed
 from echoless.stores.sql import cells as forms
 from echoless.stores.sql.cells import CellKind, Column
 
@@ -34,9 +34,6 @@ ROWID: Final = "rowid"
 _PLACE: Final = "echoless place"
 """Label of the number of a row in an SQLite table, which no column has."""
 
-ARROW: Final = "->"
-"""Leads from a column of JSON to a key inside of it."""
-
 _BATCH: Final = 200
 _AT_ONCE: Final = 1000
 """Rows of a scan that are fetched at once; a server keeps the others."""
@@ -48,7 +45,7 @@ class Place:
 
     Attributes:
         column: Its name.
-        path: Keys from the outside in.
+        path: Keys from the outside in; digits are also the place of an item in a list, from 0.
     """
 
     column: str
@@ -63,12 +60,18 @@ class Place:
     def inside(self, value: Json) -> Json:
         """Returns what stands at the path in the JSON of a cell; None where nothing does."""
         for key in self.path:
-            value = value.get(key) if isinstance(value, Mapping) else None
+            if isinstance(value, list) and is_index(key):
+                value = value[int(key)] if int(key) < len(value) else None
+            else:
+                value = value.get(key) if isinstance(value, Mapping) else None
         return value
 
-    def with_value(self, whole: Json, value: Json) -> dict[str, Json]:
+    def with_value(self, whole: Json, value: Json) -> Json:
         """Returns the JSON of a cell with another value at the path; None removes its key."""
         key, *rest = self.path
+        if isinstance(whole, list) and is_index(key) and int(key) < len(whole):
+            inner = Place(self.column, tuple(rest)).with_value(whole[int(key)], value)
+            return [*whole[: int(key)], inner if rest else value, *whole[int(key) + 1 :]]
         changed = dict(whole) if isinstance(whole, Mapping) else {}
         if rest:
             changed[key] = Place(self.column, tuple(rest)).with_value(changed.get(key), value)
@@ -80,6 +83,11 @@ class Place:
 
     def __str__(self) -> str:
         return ARROW.join((self.column, *self.path))
+
+
+def is_index(key: str) -> bool:
+    """Returns whether a key of a path may be the place of an item in a list."""
+    return key.isascii() and key.isdigit()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +184,10 @@ class Hiding:
         if not place.path:
             assert value is None or isinstance(value, str | int | float)
             return value
-        return forms.dumped(place.with_value(forms.parsed(cell), value), cell)
+        whole = place.with_value(forms.parsed(cell), value)
+        if len(place.path) == 1 and isinstance(whole, Mapping):
+            whole = {**whole, **hashed(whole, hidden=value == self.value)}
+        return forms.dumped(whole, cell)
 
     def as_in(self, old: Row, new: Row) -> Row:
         """Returns a row that is hidden as another one is, for a place inside JSON."""

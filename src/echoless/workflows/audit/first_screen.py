@@ -216,6 +216,7 @@ class _Screen:
     def remarks(self) -> tuple[Sequence[_Item], int]:
         """Returns what was skipped, and the notes of the run."""
         tally = self._report.tally
-        lines = [f"{reason}: {number(len(ids))}" for reason, ids in tally.skipped.items()]
-        lines += filter(None, (self._report.reused, *tally.notes, *self._between.tally.notes))
+        lines = [*tally.notes]
+        lines += [f"{reason}: {number(len(ids))}" for reason, ids in tally.skipped.items()]
+        lines += filter(None, (self._report.reused, *self._between.tally.notes))
         return [(cut(quoted(line), level=1),) for line in lines[:_NOTES]], len(lines)

@@ -207,11 +207,8 @@ def check_pair(
         raise UsageError(f"{remove.id} is pinned and is not merged away.{instead}")
     if why := store.protected(remove):
         raise UsageError(f"{remove.id} is protected and is not merged away: {why}.")
-    if not keep.promise.covers(remove.promise):
-        raise UsageError(
-            f"{keep.id} may end, or be read by fewer, before {remove.id}, so it cannot stand for "
-            f"that one. Keep {remove.id}."
-        )
+    if lack := keep.promise.lack(remove.promise):
+        raise UsageError(f"{keep.id} {lack}, so it cannot stand for {remove.id}. Keep {remove.id}.")
     if remove.id in prior:
         named = command_line("show", store.url, remove.id)
         raise UsageError(

@@ -326,13 +326,12 @@ def regroup(
     left_out: dict[str, str] = {}
     for id_ in sorted(set(ids) - {survivor}):
         judged = known.get(frozenset((id_, survivor))) or bonds.between(id_, survivor)
-        promised = findings.memories[survivor].promise.covers(findings.memories[id_].promise)
-        if judged is not None and judged.hides(id_, survivor) and promised:
+        lack = findings.memories[survivor].promise.lack(findings.memories[id_].promise)
+        if judged is not None and judged.hides(id_, survivor) and not lack:
             members.append(Membership(id_, judged))
         else:
             reason = "has no direct match with" if judged is None else "says more than"
-            reason = reason if promised else "stays in force longer than"
-            left_out[id_] = f"{reason} {survivor}"
+            left_out[id_] = f"stays, as {survivor} {lack}" if lack else f"{reason} {survivor}"
     if not members:
         reasons = "; ".join(f"{id_} {why}" for id_, why in left_out.items())
         raise UsageError(f"Nothing may stand behind {survivor}: {reasons}.")
