@@ -134,7 +134,7 @@ def _reviewed(groups: int, answers: int) -> Mapping[str, Any]:
         environment = {f"ECHOLESS_{name}_DIR": f"{folder}/{name}" for name in ("CACHE", "DATA")}
         start = time.perf_counter()
         store = f"sqlite:///{path}"
-        process = ReviewProcess(store, "--no-semantic", environment=environment)
+        process = ReviewProcess(store, "--set", "semantic=no", environment=environment)
         started = time.perf_counter() - start
         try:
             return {"start": started, **_measured(browser, process, answers)}

@@ -271,12 +271,8 @@ def settings_table() -> str:
     return "\n".join((*lines, ""))
 
 
-def _spelt(setting: Setting) -> str:
-    return f"--set {setting.name}=VALUE" if setting.rare else setting.flag
-
-
 def _setting_row(setting: Setting) -> str:
-    variable, flag = f"`{setting.variable}`", f"`{_spelt(setting)}`"
+    variable, flag = f"`{setting.variable}`", f"`{setting.spelt}{'=VALUE' if setting.rare else ''}`"
     if setting.several:
         variable, flag = f"{variable} (several with commas)", f"{flag}, several times"
     if setting.kind is bool:

@@ -150,7 +150,7 @@ def test_a_run_of_before_that_an_output_names_is_left_alone() -> None:
     """`--action delete` names the run that hid what it leaves in the store."""
     chosen = TARGETS["jsonl"]
     doubled = LINE + LINE.replace(b"m-1", b"m-2")
-    hide = Door("hide", ("dedup", "{store}", "--apply", "--no-semantic"), "writes")
+    hide = Door("hide", ("dedup", "{store}", "--apply", "--set", "semantic=no"), "writes")
     delete = Door("delete", (*hide.words, "--action", "delete"), "undone")
     assert try_out({"m.jsonl": doubled}, chosen, [hide, delete]).wrong == ()
 

@@ -146,25 +146,6 @@ def _graph(url: str, held: Sequence[Memory]) -> None:
     _write_graph(url, rows)
 
 
-def _entities(url: str, held: Sequence[Memory]) -> None:
-    """Writes a file of the MCP memory server in which the entities of a group are one thing."""
-    rows: list[Mapping[str, object]] = []
-    for memory in held:
-        words = memory.content.split()
-        name = ("Service {}", "service {}", "Service-{}")[_ENDS.index(memory.content[-1:])
-            if memory.content[-1:] in _ENDS else 2].format(words[2])  # fmt: skip
-        rows.append(
-            {"type": "entity", "name": name, "entityType": "service",
-             "observations": [memory.content, f"Was seen by {memory.tags[0]}."]}
-        )  # fmt: skip
-    names = [str(row["name"]) for row in rows]
-    rows += [
-        {"type": "relation", "from": names[a], "to": names[b], "relationType": "calls"}
-        for a, b in ((0, 2), (1, 3), (2, 4))
-    ]
-    _write_graph(url, rows)
-
-
 def _write_graph(url: str, rows: Sequence[Mapping[str, object]]) -> None:
     path = Path(url.removeprefix("mcp-memory:///").partition("#")[0])
     lines = (json.dumps(row, separators=(",", ":")) for row in rows)
@@ -291,16 +272,6 @@ KINDS: Final = {
             fill=_graph,
             exact=True,
             without=_OWN_WAY,
-        ),
-        Kind(
-            "mcp-memory entities",
-            "mcp-memory:///{}/memory.jsonl#entities",
-            fill=_entities,
-            exact=True,
-            without=(  # an entity is hidden, never removed
-                *(*_OWN_WAY, "remember", "supersede"),
-                *("apply delete", "undo delete", "dedup delete", "purge"),
-            ),
         ),
         _SQL("sql mark", "sql:///{}/notes.db#notes"),
         _SQL("sql column", "sql:///{}/notes.db?hide=archived#notes"),

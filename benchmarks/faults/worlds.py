@@ -218,7 +218,12 @@ def deduplicating(action: ActionKind) -> Case:
     def made(kind: Kind, folder: Path, count: int) -> World:
         before = filled(kind, folder, count)
         url = kind.url(folder)
-        how = ("--profile", "safe", "--no-semantic")  # the same for all: some look at vectors alone
+        how = (
+            "--profile",
+            "safe",
+            "--set",
+            "semantic=no",
+        )  # the same for all: some look at vectors alone
         arguments = ("dedup", url, *how, "--action", action, "--apply")
         proof = partial(_one_run_done, url)
         return World(folder, url, before, arguments, proof, exact=kind.exact)

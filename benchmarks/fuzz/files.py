@@ -36,8 +36,8 @@ from echoless.workflows.audit import incremental as audited
 def _make_plan(_place: Path) -> None:
     write_notes()
     run("remember", "m.jsonl", "The staging server has 16 GB.", "--encoder", "none")
-    run("dedup", "m.jsonl", "--no-semantic", "--plan", "hide.json")
-    run("dedup", "m.jsonl", "--no-semantic", "--action", "merge", "--plan", "merge.json")
+    run("dedup", "m.jsonl", "--set", "semantic=no", "--plan", "hide.json")
+    run("dedup", "m.jsonl", "--set", "semantic=no", "--action", "merge", "--plan", "merge.json")
 
 
 def _mutate_plan(rng: Random, files: dict[str, bytes]) -> None:
@@ -183,7 +183,7 @@ def _mutate_map(rng: Random, files: dict[str, bytes]) -> None:
 
 
 _MAP_DOORS: Final = tuple(
-    Door(f"audit with {name}", ("audit", "chroma:///none#c", "--map-file", name))
+    Door(f"audit with {name}", ("audit", "chroma:///none#c", "--map", f"@{name}"))
     for name in ("map.toml", "map.json")
 )
 

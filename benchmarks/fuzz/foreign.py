@@ -26,13 +26,13 @@ def _vector(number: int) -> tuple[float, ...]:
 def _doors(url: str, action: str = "mark") -> tuple[Door, ...]:
     return (
         Door("audit", ("audit", url, "--encoder", "stored")),
-        Door("audit by words", ("audit", url, "--no-semantic")),
+        Door("audit by words", ("audit", url, "--set", "semantic=no")),
         Door("search", ("search", url, "database port")),
         Door("history", ("history", url)),
         Door("export", ("export", url, "out.jsonl"), makes=("out",)),
         Door(
             "hide",
-            ("dedup", url, "--no-semantic", "--action", action, "--apply"),
+            ("dedup", url, "--set", "semantic=no", "--action", action, "--apply"),
             "writes",
             partial=True,
         ),

@@ -43,7 +43,10 @@ from echoless.stores.markdown.state import digest_of, digests_of
 _FILE: Final = "clone/CLAUDE.md"
 _FOLDER: Final = "clone/memory"
 _STORE: Final = "{store}"
-_WORDS: Final = ("--no-semantic",)
+_WORDS: Final = (
+    "--set",
+    "semantic=no",
+)
 _EVENTS: Final = ("event.json", "start.json")
 
 _LINKS: Final = {
@@ -57,7 +60,7 @@ def _doors(*more: Door) -> tuple[Door, ...]:
     """Doors of a store of text files, those that run by themselves among them."""
     return (
         *store_doors(*_WORDS),
-        Door("audit --github", ("audit", _STORE, "--github", *_WORDS)),
+        Door("audit --github", ("audit", _STORE, "--format", "github", *_WORDS)),
         Door("patch", ("dedup", _STORE, "--patch", "out.diff", *_WORDS), makes=("out",)),
         *(
             Door(f"claude-hook {name}", ("claude-hook", "--memory", _STORE), stdin=name)
@@ -83,7 +86,7 @@ def _write_rules(_place: Path) -> None:
     lines = "".join(f"- {text}\n" for _, text, _ in MEMORIES)
     Path(_FILE).write_text(f"# Rules\n\n{lines}\n## More\n\n- Be kind.\n- be kind\n", "utf-8")
     Path("clone/AGENTS.md").write_text("# Rules\n\n- Be quick.\n- Be quick!\n", "utf-8")
-    run("dedup", _FILE, "--no-semantic", "--apply")
+    run("dedup", _FILE, "--set", "semantic=no", "--apply")
     run("remember", _FILE, "The staging server has 16 GB.", "--encoder", "none")
     _write_events(_FILE)
 
@@ -235,7 +238,7 @@ def _write_memory(_place: Path) -> None:
 
 def _make_archive(place: Path) -> None:
     _write_memory(place)
-    run("dedup", _FOLDER, "--no-semantic", "--apply")
+    run("dedup", _FOLDER, "--set", "semantic=no", "--apply")
 
 
 def _mutate_archive(rng: Random, files: dict[str, bytes]) -> None:
@@ -331,12 +334,12 @@ def _with_lines(data: bytes, lines: bytes) -> bytes:
 
 def _make_file_plan(place: Path) -> None:
     _write_rules(place)
-    run("dedup", _FILE, "--no-semantic", "--plan", "hide.json", "--action", "merge")
+    run("dedup", _FILE, "--set", "semantic=no", "--plan", "hide.json", "--action", "merge")
     run("remember", _FILE, "Be kind, and be quick.", "--encoder", "none")
     run("undo", _FILE, "last")
     _write_memory(place)
     run("remember", _FOLDER, "The staging server has 32 GB.", "--encoder", "none")
-    run("dedup", _FOLDER, "--no-semantic", "--action", "delete", "--plan", "remove.json")
+    run("dedup", _FOLDER, "--set", "semantic=no", "--action", "delete", "--plan", "remove.json")
 
 
 def _mutate_file_plan(rng: Random, files: dict[str, bytes]) -> None:
@@ -354,8 +357,8 @@ def _make_job(_place: Path) -> None:
     lines = (json.dumps({"id": id_, "content": text}) + "\n" for id_, text, _ in MEMORIES)
     Path("clone/m.jsonl").write_text("".join(lines), "utf-8")
     run("remember", "clone/m.jsonl", "The staging server has 16 GB.", "--encoder", "none")
-    run("dedup", "clone/m.jsonl", "--engine", "local", "--no-semantic", "--results", "clone/job",
-        "--processes", "1")  # fmt: skip
+    run("jobs", "dedup", "clone/m.jsonl", "--engine", "local", "--set", "semantic=no",
+        "--results", "clone/job", "--processes", "1")  # fmt: skip
 
 
 _ADDRESSES: Final = (

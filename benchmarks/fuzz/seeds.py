@@ -62,9 +62,19 @@ def run(*words: str) -> str:
 
 def used(store: str) -> None:
     """Give a store a history: runs that hide, delete, and go back, an addition, a kept pair."""
-    run("dedup", store, "--no-semantic", "--action", "delete", "--apply", "--namespace", "home")
-    run("dedup", store, "--no-semantic", "--apply")
+    run(
+        "dedup",
+        store,
+        "--set",
+        "semantic=no",
+        "--action",
+        "delete",
+        "--apply",
+        "--namespace",
+        "home",
+    )
+    run("dedup", store, "--set", "semantic=no", "--apply")
     run("remember", store, "The staging server has 16 GB of memory.", "--encoder", "none")
     run("remember", store, "The database listens on port 5432.", "--encoder", "none")
     run("undo", store, "last")
-    run("dedup", store, "--no-semantic", "--apply")
+    run("dedup", store, "--set", "semantic=no", "--apply")

@@ -11,7 +11,10 @@ from benchmarks.fuzz.model import Door, Target
 from benchmarks.fuzz.mutation import damaged_bytes, json_or_bytes, lines_of
 from benchmarks.fuzz.seeds import run, used, write_notes
 
-_WORDS: Final = ("--no-semantic",)
+_WORDS: Final = (
+    "--set",
+    "semantic=no",
+)
 
 
 def store_doors(*words: str) -> tuple[Door, ...]:
@@ -23,7 +26,7 @@ def store_doors(*words: str) -> tuple[Door, ...]:
     return (
         Door("audit", ("audit", "{store}", *words)),
         Door("audit as JSON", ("audit", "{store}", "--json", *words)),
-        Door("audit as Markdown", ("audit", "{store}", "--markdown", *words)),
+        Door("audit as Markdown", ("audit", "{store}", "--format", "markdown", *words)),
         Door("dedup without --apply", ("dedup", "{store}", *words)),
         Door("plan", ("dedup", "{store}", "--plan", "out.json", *words), makes=("out",)),
         Door("consolidate", ("consolidate", "{store}", *words)),

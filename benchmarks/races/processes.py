@@ -79,7 +79,7 @@ def warm(folder: Path) -> None:
         ("remember", first, text, "--create", "--encoder", "none"),
         ("remember", first, "Nina feeds the cat on Sundays.", "--encoder", "none"),
         ("remember", first, text, "--force", "--encoder", "none"),
-        ("dedup", first, "--no-semantic", "--plan", plan),
+        ("dedup", first, "--set", "semantic=no", "--plan", plan),
         ("apply", first, plan),
         ("undo", first, "last"),
         ("check", first),

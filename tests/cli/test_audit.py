@@ -28,7 +28,7 @@ def files(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_each_of_several_stores_gets_its_own_report(echoless: Call) -> None:
-    said = echoless("audit", "clean.jsonl", "twice.jsonl", "--no-semantic")
+    said = echoless("audit", "clean.jsonl", "twice.jsonl", "--set", "semantic=no")
     assert said.exit_code == 0
     first, second = said.stdout.index("clean.jsonl"), said.stdout.index("twice.jsonl")
     assert first < said.stdout.index("None of 1 memory repeats another one.") < second
@@ -47,7 +47,7 @@ def test_each_of_several_stores_gets_its_own_report(echoless: Call) -> None:
 def test_one_store_over_the_limit_is_enough(
     echoless: Call, limit: str, stores: list[str], code: int
 ) -> None:
-    said = echoless("audit", *stores, "--no-semantic", "--fail-over", limit)
+    said = echoless("audit", *stores, "--set", "semantic=no", "--fail-over", limit)
     assert said.exit_code == code
     assert ("twice.jsonl: 50.00% is redundant" in said.stderr) == (code == 10)
 
@@ -56,7 +56,7 @@ def test_a_store_that_cannot_be_read_is_reported_and_the_others_go_on(
     echoless: Call, place: Path
 ) -> None:
     (place / "broken.jsonl").write_text('{"id": \n')
-    words = ("broken.jsonl", "twice.jsonl", "--no-semantic", "--fail-over", "0%")
+    words = ("broken.jsonl", "twice.jsonl", "--set", "semantic=no", "--fail-over", "0%")
     said = echoless("audit", *words)
     assert said.exit_code == 3
     assert said.stderr.startswith("Error: broken.jsonl: ")
@@ -76,7 +76,9 @@ def test_a_github_job_gets_a_warning_at_the_line_and_a_summary(
     monkeypatch.setenv("GITHUB_WORKSPACE", str(place))
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(place / "summary.md"))
     monkeypatch.chdir(folder)
-    said = echoless("audit", "notes.jsonl", "../clean.jsonl", "--no-semantic", "--github")
+    said = echoless(
+        "audit", "notes.jsonl", "../clean.jsonl", "--set", "semantic=no", "--format", "github"
+    )
     assert said.exit_code == 0
     (line,) = said.stdout.splitlines()
     assert line.startswith(
@@ -85,7 +87,7 @@ def test_a_github_job_gets_a_warning_at_the_line_and_a_summary(
     )
     summary = (place / "summary.md").read_text()
     assert summary.count("# Audit of ") == 2
-    again = echoless("audit", "notes.jsonl", "--no-semantic", "--github")
+    again = echoless("audit", "notes.jsonl", "--set", "semantic=no", "--format", "github")
     assert again.exit_code == 0
     assert (place / "summary.md").read_text().count("# Audit of ") == 3  # added, not replaced
 
@@ -95,7 +97,7 @@ def test_a_warning_is_one_line_and_shows_no_secret(echoless: Call, place: Path) 
     texts = [f"100% of keys\n::error::look: {key}", f"100% of keys\n::error::look: {key}."]
     made = (json.dumps({"id": f"m-{n}", "content": text}) for n, text in enumerate(texts))
     (place / "keys.jsonl").write_text("\n".join(made))
-    said = echoless("audit", "keys.jsonl", "--no-semantic", "--github")
+    said = echoless("audit", "keys.jsonl", "--set", "semantic=no", "--format", "github")
     (line,) = said.stdout.splitlines()
     assert "100%25 of keys" in line
     assert key not in line
@@ -103,12 +105,12 @@ def test_a_warning_is_one_line_and_shows_no_secret(echoless: Call, place: Path) 
 
 def test_a_store_that_knows_no_lines_is_named_by_its_file(echoless: Call) -> None:
     assert echoless("import", "twice.jsonl", "agent.db").exit_code == 0
-    said = echoless("audit", "agent.db", "--no-semantic", "--github")
+    said = echoless("audit", "agent.db", "--set", "semantic=no", "--format", "github")
     assert said.stdout.startswith("::warning file=agent.db,title=Repeated memory::Repeats a: The ")
 
 
 def test_one_form_is_chosen(echoless: Call) -> None:
-    said = echoless("audit", "clean.jsonl", "--github", "--json")
+    said = echoless("audit", "clean.jsonl", "--format", "github", "--json")
     assert said.exit_code == 2
     assert "--json and --format github do not go together" in said.stderr
 
@@ -117,7 +119,7 @@ def test_a_summary_that_cannot_be_written_is_an_error(
     echoless: Call, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(place / "nowhere" / "summary.md"))
-    said = echoless("audit", "clean.jsonl", "--no-semantic", "--github")
+    said = echoless("audit", "clean.jsonl", "--set", "semantic=no", "--format", "github")
     assert said.exit_code == 2
     assert "GITHUB_STEP_SUMMARY names" in said.stderr
 

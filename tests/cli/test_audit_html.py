@@ -16,7 +16,7 @@ Call = Callable[..., Result]
 def test_the_report_is_a_new_private_file_and_the_answer_is_one_sentence(
     echoless: Call, notes: str, place: Path
 ) -> None:
-    said = echoless("audit", notes, "--no-semantic", "--html", "report.html")
+    said = echoless("audit", notes, "--set", "semantic=no", "--html", "report.html")
     assert said.exit_code == 0, said.output
     off, gap, answer = said.stdout.partition("\n\n")
     assert off.startswith("This answer is not complete. No encoder was used")
@@ -54,12 +54,14 @@ def test_of_several_stores_no_page_is_written(echoless: Call, notes: str, more: 
 
 
 def test_other_forms_are_printed_beside_the_file(echoless: Call, notes: str, place: Path) -> None:
-    said = echoless("audit", notes, "--no-semantic", "--json", "--html", "a.html")
+    said = echoless("audit", notes, "--set", "semantic=no", "--json", "--html", "a.html")
     assert json.loads(said.stdout)["counts"]["redundant"] == 3
     assert "The report is in a.html." in said.stderr
-    said = echoless("audit", notes, "--no-semantic", "--markdown", "--html", "b.html")
+    said = echoless(
+        "audit", notes, "--set", "semantic=no", "--format", "markdown", "--html", "b.html"
+    )
     assert said.stdout.startswith("\n## Audit of")
-    said = echoless("audit", notes, "--no-semantic", "--fail-over", "5%", "--html", "c.html")
+    said = echoless("audit", notes, "--set", "semantic=no", "--fail-over", "5%", "--html", "c.html")
     assert said.exit_code == 10
     assert all((place / f"{name}.html").exists() for name in "abc")
 
@@ -74,16 +76,16 @@ def test_options_say_how_much_is_shown_and_else_it_is_more_than_on_a_terminal(
         for kind, end in (("a", "x"), ("b", "x."))
     ]
     store = write_store(*memories)
-    echoless("audit", store, "--no-semantic", "--html", "whole.html")
+    echoless("audit", store, "--set", "semantic=no", "--html", "whole.html")
     assert (place / "whole.html").read_text("utf-8").count("<strong>keep ") == 12
-    echoless("audit", store, "--no-semantic", "--top", "10", "--html", "part.html")
+    echoless("audit", store, "--set", "semantic=no", "--top", "10", "--html", "part.html")
     part = (place / "part.html").read_text("utf-8")
     assert part.count("<strong>keep ") == 10
     assert "2 more: </bdi><code>--top 12</code>" in part
 
 
 def test_namespaces_are_part_of_the_page(echoless: Call, notes: str, place: Path) -> None:
-    said = echoless("audit", notes, "--no-semantic", "--across", "--html", "across.html")
+    said = echoless("audit", notes, "--set", "semantic=no", "--across", "--html", "across.html")
     assert said.exit_code == 0, said.output
     assert "Said in several namespaces" in (place / "across.html").read_text("utf-8")
 

@@ -27,7 +27,7 @@ def consolidate(echoless: Call, notes: str) -> Call:
     """`consolidate` on the notes, by words only."""
 
     def called(*words: str, store: str = notes, stdin: str = "") -> Result:
-        return echoless("consolidate", store, "--no-semantic", *words, stdin=stdin)
+        return echoless("consolidate", store, "--set", "semantic=no", *words, stdin=stdin)
 
     return called
 
@@ -307,7 +307,7 @@ def test_answers_of_a_review_of_groups_are_not_applied_with_pairs(
     review: Call, notes: str, echoless: Call
 ) -> None:
     typed = "s\na\nq\nn\n"
-    assert echoless("dedup", notes, "--no-semantic", "-i", stdin=typed).exit_code == 0
+    assert echoless("dedup", notes, "--set", "semantic=no", "-i", stdin=typed).exit_code == 0
     result = review("a", "y", options=("--limit", "1"))
     assert "Apply 1 group? [y/N]" in result.stdout
     assert hidden(notes) == {"m-2": "m-1"}

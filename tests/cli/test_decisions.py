@@ -20,7 +20,7 @@ def decided(echoless: Call, notes: str, monkeypatch: pytest.MonkeyPatch) -> str:
     with monkeypatch.context() as patch:
         patch.setattr(render, "is_interactive", lambda: True)
         typed = "s\na\nd\nn\n"
-        assert echoless("dedup", notes, "--no-semantic", "-i", stdin=typed).exit_code == 0
+        assert echoless("dedup", notes, "--set", "semantic=no", "-i", stdin=typed).exit_code == 0
     assert echoless("consolidate", notes, "--keep-both", "m-4", "m-7").exit_code == 0
     return notes
 
@@ -86,7 +86,7 @@ def test_a_pair_taken_back_is_proposed_again(
     assert "1 pair is not kept apart any more: m-5 and m-6." in result.stdout
     assert "1 answer of reviews taken back, to be asked again:" in result.stdout
     assert pairs(as_data()) == [("m-4", "m-7")]
-    again = json.loads(echoless("dedup", decided, "--no-semantic", "--json").stdout)
+    again = json.loads(echoless("dedup", decided, "--set", "semantic=no", "--json").stdout)
     assert len(again["groups"]) == 2
 
 

@@ -63,7 +63,7 @@ def test_the_demo_uses_the_encoder_there_is_and_says_which(
     result = echoless("demo", *words)
     assert result.exit_code == 0
     assert says in result.stdout.splitlines()[0]
-    assert given == [["--no-semantic"] if by_wording else []] * 2
+    assert given == [["--set", "semantic=no"] if by_wording else []] * 2
 
 
 def test_the_demo_fails_if_the_store_is_not_as_it_was(

@@ -101,13 +101,13 @@ def test_discover_lists_what_can_be_typed(echoless: Call, home: Path) -> None:
     listed = parsed(echoless("discover", "--json"))["stores"]
     assert [each["memories"] for each in listed] == [2, 3, 3]
     for each in listed:
-        assert echoless("audit", each["store"], "--no-semantic").exit_code == 0
+        assert echoless("audit", each["store"], "--set", "semantic=no").exit_code == 0
 
 
 @pytest.mark.usefixtures("stores")
 def test_discover_and_audit_of_all_change_no_byte(echoless: Call, home: Path, place: Path) -> None:
     before = digests(home), digests(place)
-    for words in (("discover",), ("audit", "--all", "--no-semantic")):
+    for words in (("discover",), ("audit", "--all", "--set", "semantic=no")):
         assert echoless(*words).exit_code == 0
         assert echoless(*words, "--json").exit_code == 0
     assert (digests(home), digests(place)) == before
@@ -115,12 +115,12 @@ def test_discover_and_audit_of_all_change_no_byte(echoless: Call, home: Path, pl
 
 @pytest.mark.usefixtures("stores")
 def test_audit_of_all_says_what_several_stores_say(echoless: Call, home: Path) -> None:
-    said = echoless("audit", "--all", "--no-semantic").stdout
+    said = echoless("audit", "--all", "--set", "semantic=no").stdout
     assert "Audit of 3 stores" in said
     assert "Said in several stores: 3" in said
     assert f"jsonl:///{home}/.claude/CLAUDE.md r1" in said
     assert "ghp_0123456789" not in said
-    data = parsed(echoless("audit", "--all", "--no-semantic", "--json"))
+    data = parsed(echoless("audit", "--all", "--set", "semantic=no", "--json"))
     assert [each["counts"]["redundant"] for each in data["stores"]] == [0, 0, 1]
     groups = [
         {group["first"]["id"], *(member["id"] for member in group["members"])}
@@ -133,10 +133,10 @@ def test_audit_of_all_says_what_several_stores_say(echoless: Call, home: Path) -
 
 @pytest.mark.usefixtures("stores")
 def test_audit_of_all_below_a_folder_leaves_the_home_folder_alone(echoless: Call) -> None:
-    said = echoless("audit", "--all", ".", "--no-semantic", "--top", "0").stdout
+    said = echoless("audit", "--all", ".", "--set", "semantic=no", "--top", "0").stdout
     assert "Audit of 2 stores" in said
     assert ".claude" not in said
-    assert "1 more: echoless audit --all . --no-semantic --top 1\n" in said
+    assert "1 more: echoless audit --all . --set semantic=no --top 1\n" in said
 
 
 @pytest.mark.usefixtures("stores")
@@ -144,13 +144,13 @@ def test_a_store_that_cannot_be_read_is_named_and_the_rest_goes_on(
     echoless: Call, place: Path
 ) -> None:
     write(place / "broken.jsonl", ("x", PORT, ""), ("x", RULE, ""))
-    result = echoless("audit", "--all", "--no-semantic")
+    result = echoless("audit", "--all", "--set", "semantic=no")
     assert result.exit_code == 3
     assert "Audit of 4 stores" in result.stdout
     assert "Not audited: 1" in result.stdout
     assert "broken.jsonl: " in result.stdout
     assert "Said in several stores: 3" in result.stdout
-    data = parsed(echoless("audit", "--all", "--no-semantic", "--json"))
+    data = parsed(echoless("audit", "--all", "--set", "semantic=no", "--json"))
     errors = [each["error"] for each in data["stores"]]
     assert [bool(each) for each in errors] == [False, False, True, False]
 
@@ -159,7 +159,7 @@ def test_a_store_that_cannot_be_read_is_named_and_the_rest_goes_on(
 def test_a_kind_that_is_missing_is_no_failure(echoless: Call, home: Path) -> None:
     (home / ".claude-mem").mkdir()
     (home / ".claude-mem" / "claude-mem.db").write_bytes(b"SQLite format 3\0")
-    result = echoless("audit", "--all", "--no-semantic")
+    result = echoless("audit", "--all", "--set", "semantic=no")
     assert result.exit_code == 0
     assert "pip install 'echoless[sql]'" in result.stdout
 
@@ -173,7 +173,7 @@ def test_a_kind_whose_library_is_missing_is_named_and_is_no_failure(
 
     monkeypatch.setattr(HeadingStore, "open", refusing)
     assert "?" in echoless("discover").stdout
-    result = echoless("audit", "--all", "--no-semantic")
+    result = echoless("audit", "--all", "--set", "semantic=no")
     assert result.exit_code == 0
     assert "Not audited: 2" in result.stdout
     assert "pip install 'echoless[markdown]'" in result.stdout
@@ -181,8 +181,8 @@ def test_a_kind_whose_library_is_missing_is_named_and_is_no_failure(
 
 @pytest.mark.usefixtures("stores")
 def test_too_much_repetition_in_one_store_ends_with_its_code(echoless: Call) -> None:
-    assert echoless("audit", "--all", "--no-semantic", "--fail-over", "50%").exit_code == 0
-    result = echoless("audit", "--all", "--no-semantic", "--fail-over", "10%")
+    assert echoless("audit", "--all", "--set", "semantic=no", "--fail-over", "50%").exit_code == 0
+    result = echoless("audit", "--all", "--set", "semantic=no", "--fail-over", "10%")
     assert result.exit_code == 10
     assert "More of notes.jsonl is redundant than --fail-over allows." in result.stderr
 
@@ -190,32 +190,34 @@ def test_too_much_repetition_in_one_store_ends_with_its_code(echoless: Call) -> 
 @pytest.mark.usefixtures("stores")
 def test_one_document_is_reported_across_its_headings_unasked(echoless: Call) -> None:
     store = "markdown:///CLAUDE.md"
-    said = echoless("audit", store, "--no-semantic").stdout
+    said = echoless("audit", store, "--set", "semantic=no").stdout
     assert "Said in several namespaces  1 group" in said
     assert "None of" in said
-    data = parsed(echoless("audit", store, "--no-semantic", "--json"))
+    data = parsed(echoless("audit", store, "--set", "semantic=no", "--json"))
     assert len(data["across"]["groups"]) == 1
 
 
 def test_users_are_compared_with_each_other_only_if_asked(echoless: Call, place: Path) -> None:
     write(place / "users.jsonl", ("a", PORT, "alice"), ("b", PORT, "bob"))
-    plain = echoless("audit", "users.jsonl", "--no-semantic")
+    plain = echoless("audit", "users.jsonl", "--set", "semantic=no")
     assert "several namespaces" not in plain.stdout
-    assert "across" not in parsed(echoless("audit", "users.jsonl", "--no-semantic", "--json"))
-    asked = echoless("audit", "users.jsonl", "--no-semantic", "--across")
+    assert "across" not in parsed(
+        echoless("audit", "users.jsonl", "--set", "semantic=no", "--json")
+    )
+    asked = echoless("audit", "users.jsonl", "--set", "semantic=no", "--across")
     assert "Said in several namespaces  1 group" in asked.stdout
     write(place / "more.jsonl", ("c", PORT, "carol"))
-    said = echoless("audit", "--all", ".", "--no-semantic").stdout
+    said = echoless("audit", "--all", ".", "--set", "semantic=no").stdout
     assert "Said in several stores: 0" in said
     assert "were not compared (alice, bob, carol)" in said
-    said = echoless("audit", "--all", ".", "--no-semantic", "--across").stdout
+    said = echoless("audit", "--all", ".", "--set", "semantic=no", "--across").stdout
     assert "Said in several stores: 1" in said
 
 
 @pytest.mark.usefixtures("stores")
 def test_stores_that_are_named_get_one_report(echoless: Call) -> None:
     said = echoless(
-        "audit", "--all", "markdown:///CLAUDE.md", "notes.jsonl", "--no-semantic"
+        "audit", "--all", "markdown:///CLAUDE.md", "notes.jsonl", "--set", "semantic=no"
     ).stdout
     assert "Audit of 2 stores" in said
     assert "Said in several stores: 1" in said
@@ -226,7 +228,7 @@ def test_stores_that_are_named_get_one_report(echoless: Call) -> None:
 
 
 def test_nothing_there_is_said(echoless: Call) -> None:
-    for words in (("discover",), ("audit", "--all", "--no-semantic")):
+    for words in (("discover",), ("audit", "--all", "--set", "semantic=no")):
         result = echoless(*words)
         assert result.exit_code == 0
         assert "No memory store was discovered." in result.stdout
@@ -237,7 +239,7 @@ def test_nothing_there_is_said(echoless: Call) -> None:
     [
         (("audit",), "No store was named."),
         (("audit", "--all", "--namespace", "x"), "--namespace is of one store."),
-        (("audit", "--all", "--github"), "--format github and --all do not go together."),
+        (("audit", "--all", "--format", "github"), "--format github and --all do not go together."),
         (("audit", "CLAUDE.md", "--across", "--namespace", "Keys"), "--namespace leaves only one"),
         (("discover", "missing"), "missing is not a folder."),
     ],

@@ -21,9 +21,9 @@ WRONG = [
     (("audit", "{}", "--threshold", "lexical=2"), 2, "'2' is not a similarity"),
     (("audit", "{}", "--threshold", "telepathy=0.9"), 2, "no threshold for 'telepathy'"),
     (("audit", "{}", "--namespace", "moon"), 2, "no namespace 'moon'"),
-    (("audit", "{}", "--since", "yesterday"), 2, "not a time"),
-    (("audit", "{}", "--limit", "0"), 2, "--limit must be a whole number from 1"),
-    (("audit", "{}", "--limit", "few"), 2, "--set limit must be a whole number, not 'few'"),
+    (("audit", "{}", "--set", "since=yesterday"), 2, "not a time"),
+    (("audit", "{}", "--set", "limit=0"), 2, "--set limit must be a whole number from 1"),
+    (("audit", "{}", "--set", "limit=few"), 2, "--set limit must be a whole number, not 'few'"),
     (("audit", "{}", "--fail-over", "lots"), 2, "'lots' is not a share"),
     (("audit", "{}", "--encoder", "crystal"), 2, "Unknown encoder 'crystal'"),
     (("audit", "{}", "--profile", "bold"), 2, "'bold' is not one of"),
@@ -95,7 +95,7 @@ def test_a_locked_store_is_reported_as_such(
     other = sqlite3.connect("agent.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     try:
-        result = echoless("dedup", "agent.db", "--no-semantic", "--apply")
+        result = echoless("dedup", "agent.db", "--set", "semantic=no", "--apply")
     finally:
         other.close()
     assert result.exit_code == 4
@@ -136,7 +136,7 @@ def test_an_interruption_after_writing_says_that_all_was_written(
 
     assert echoless("import", notes, "agent.db", "--skip-invalid").exit_code == 0
     monkeypatch.setattr("echoless.cli.dedupe.plan_blocks", interrupted)
-    result = echoless("dedup", "agent.db", "--no-semantic", "--apply")
+    result = echoless("dedup", "agent.db", "--set", "semantic=no", "--apply")
     assert result.exit_code == 130
     assert "nothing was changed" not in result.stderr
     assert "Interrupted after everything was written: `echoless history agent.db`" in (
@@ -152,7 +152,7 @@ def test_an_interruption_while_writing_points_to_check(
         raise KeyboardInterrupt
 
     monkeypatch.setattr("echoless.cli.dedupe.apply", interrupted)
-    result = echoless("dedup", notes, "--no-semantic", "--apply")
+    result = echoless("dedup", notes, "--set", "semantic=no", "--apply")
     assert result.exit_code == 130
     assert f"echoless check {notes}" in result.stderr
     assert result.stdout == ""
@@ -207,7 +207,7 @@ def test_a_store_that_may_not_be_written_is_left_alone(
         raise StoreReadOnly("notes.jsonl may not be written.")
 
     monkeypatch.setattr("echoless.cli.dedupe.apply", refused)
-    result = echoless("dedup", notes, "--no-semantic", "--apply")
+    result = echoless("dedup", notes, "--set", "semantic=no", "--apply")
     assert result.exit_code == 4
     assert "Error: notes.jsonl may not be written." in result.stderr
     assert Path(notes).read_bytes() == before

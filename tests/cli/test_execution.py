@@ -37,9 +37,9 @@ ALL = {"m-2": "m-1", "m-3": "m-1", "m-6": "m-5"}
 
 def test_dedup_alone_writes_nothing_and_says_how_to_go_on(echoless: Call, database: str) -> None:
     before = Path(database).read_bytes()
-    said = echoless("dedup", database, "--no-semantic").stdout
+    said = echoless("dedup", database, "--set", "semantic=no").stdout
     assert "2 groups: 3 memories would be hidden." in said
-    assert f"   echoless dedup {database} --no-semantic --apply\n" in said
+    assert f"   echoless dedup {database} --set semantic=no --apply\n" in said
     assert Path(database).read_bytes() == before
 
 
@@ -51,27 +51,29 @@ def test_dedup_shows_ten_groups_and_the_command_that_shows_all(echoless: Call, p
         for side in "ab"
     ]
     (place / "tea.jsonl").write_text("\n".join(lines), "utf-8")
-    said = echoless("dedup", "tea.jsonl", "--no-semantic").stdout
+    said = echoless("dedup", "tea.jsonl", "--set", "semantic=no").stdout
     assert "10. keep " in said
     assert "11. keep " not in said
-    assert "\n2 more groups: echoless dedup tea.jsonl --no-semantic --top 12\n" in said
+    assert "\n2 more groups: echoless dedup tea.jsonl --set semantic=no --top 12\n" in said
     assert "12 groups: 12 memories would be hidden." in said
-    answer = json.loads(echoless("dedup", "tea.jsonl", "--no-semantic", "--json").stdout)
+    answer = json.loads(echoless("dedup", "tea.jsonl", "--set", "semantic=no", "--json").stdout)
     assert len(answer["groups"]) == 12
 
 
 def test_rule_and_similarity_are_shown_to_who_asks_for_them(echoless: Call, notes: str) -> None:
-    plain = echoless("dedup", notes, "--no-semantic").stdout
+    plain = echoless("dedup", notes, "--set", "semantic=no").stdout
     assert "   m-3  = the same in other words\n" in plain
     for name in ("dedup", "audit"):
-        assert "same facts" not in echoless(name, notes, "--no-semantic").stdout
-        explained = echoless(name, notes, "--no-semantic", "--explain").stdout
+        assert "same facts" not in echoless(name, notes, "--set", "semantic=no").stdout
+        explained = echoless(name, notes, "--set", "semantic=no", "--explain").stdout
         assert re.search(r"   m-3  = .+\n      duplicate \d\.\d{3}: same facts\n", explained)
 
 
 def test_dedup_apply_hides_and_undo_brings_back_every_field(echoless: Call, database: str) -> None:
     before = records(database)
-    answer = json.loads(echoless("dedup", database, "--no-semantic", "--apply", "--json").stdout)
+    answer = json.loads(
+        echoless("dedup", database, "--set", "semantic=no", "--apply", "--json").stdout
+    )
     assert hidden(database) == ALL
     assert answer["run"]["counts"] == {"groups": 2, "mark": 3, "merge": 0, "delete": 0}
     assert answer["plan"] == answer["run"]["plan"]
@@ -97,7 +99,7 @@ def test_undo_takes_back_the_last_run_and_says_what_it_compared(
     echoless: Call, database: str, action: str, did: str
 ) -> None:
     before = records(database)
-    done = echoless("dedup", database, "--no-semantic", "--apply", "--action", action)
+    done = echoless("dedup", database, "--set", "semantic=no", "--apply", "--action", action)
     run = re.search(r"run-[\w-]+", done.stdout)
     assert run is not None
     assert echoless("undo", database).stdout == f"Undone: {run[0]}. {did}\n{EXACT}\n"
@@ -107,7 +109,7 @@ def test_undo_takes_back_the_last_run_and_says_what_it_compared(
 def test_undo_of_a_memory_that_was_edited_since_names_it_and_claims_nothing(
     echoless: Call, notes: str, place: Path
 ) -> None:
-    assert echoless("dedup", notes, "--no-semantic", "--apply").exit_code == 0
+    assert echoless("dedup", notes, "--set", "semantic=no", "--apply").exit_code == 0
     text = (place / notes).read_text("utf-8")
     (place / notes).write_text(text.replace("morning!", "evening!"), "utf-8")
     said = echoless("undo", notes).stdout
@@ -121,12 +123,12 @@ def test_the_first_write_names_the_files_it_made_beside_a_memory(
 ) -> None:
     if git:
         (place / ".git").mkdir()
-    said = echoless("dedup", notes, "--no-semantic", "--apply").stderr
+    said = echoless("dedup", notes, "--set", "semantic=no", "--apply").stderr
     kept = "Beside notes.jsonl echoless keeps what undo needs: notes.jsonl.echoless, .notes.jsonl"
     assert kept in said
     assert (".gitignore" in said) is git
     assert kept not in echoless("undo", notes).stderr
-    assert kept not in echoless("dedup", notes, "--no-semantic", "--apply").stderr
+    assert kept not in echoless("dedup", notes, "--set", "semantic=no", "--apply").stderr
 
 
 @pytest.mark.parametrize("action", ["merge", "delete"])
@@ -134,7 +136,7 @@ def test_stronger_actions_are_asked_for_and_undone(
     echoless: Call, database: str, action: str
 ) -> None:
     before = records(database)
-    result = echoless("dedup", database, "--no-semantic", "--apply", "--action", action)
+    result = echoless("dedup", database, "--set", "semantic=no", "--apply", "--action", action)
     assert result.exit_code == 0
     assert len(records(database)) == (7 if action == "merge" else 4)
     assert f"3 memories {action}d in 2 groups." in result.stdout
@@ -178,7 +180,7 @@ def test_a_proposal_to_delete_is_refused_before_the_store_is_read(
 def test_more_than_the_allowed_share_is_neither_hidden_nor_planned(
     echoless: Call, database: str
 ) -> None:
-    asked = ("dedup", database, "--no-semantic", "--most-hidden")
+    asked = ("dedup", database, "--set", "semantic=no", "--most-hidden")
     for way in (("--apply",), ("--plan", "plan.json")):
         refused = echoless(*asked, "10%", *way)
         assert refused.exit_code == 5
@@ -197,7 +199,7 @@ def test_a_share_that_is_none_is_refused_before_the_search(echoless: Call, datab
 
 
 def test_a_plan_is_written_applied_once_and_refused_after(echoless: Call, database: str) -> None:
-    said = echoless("dedup", database, "--no-semantic", "--plan", "plan.json").stdout
+    said = echoless("dedup", database, "--set", "semantic=no", "--plan", "plan.json").stdout
     assert f" Next:\n   echoless apply {database} plan.json\n" in said
     assert hidden(database) == {}
     assert echoless("apply", database, "plan.json").exit_code == 0
@@ -208,7 +210,7 @@ def test_a_plan_is_written_applied_once_and_refused_after(echoless: Call, databa
 
 
 def test_apply_reports_what_it_refused_with_exit_code_five(echoless: Call, notes: str) -> None:
-    echoless("dedup", notes, "--no-semantic", "--plan", "plan.json")
+    echoless("dedup", notes, "--set", "semantic=no", "--plan", "plan.json")
     path = Path(notes)
     path.write_text(path.read_text().replace("morning!", "evening!"))
     result = echoless("apply", notes, "plan.json", "--json")
@@ -221,7 +223,7 @@ def test_apply_reports_what_it_refused_with_exit_code_five(echoless: Call, notes
 
 
 def test_what_is_refused_is_printed_with_its_reason(echoless: Call, notes: str) -> None:
-    echoless("dedup", notes, "--no-semantic", "--plan", "plan.json")
+    echoless("dedup", notes, "--set", "semantic=no", "--plan", "plan.json")
     path = Path(notes)
     path.write_text(path.read_text().replace("morning!", "evening!"))
     result = echoless("apply", notes, "plan.json")
@@ -230,7 +232,7 @@ def test_what_is_refused_is_printed_with_its_reason(echoless: Call, notes: str) 
 
 
 def test_a_plan_for_another_store_is_refused(echoless: Call, database: str, notes: str) -> None:
-    echoless("dedup", notes, "--no-semantic", "--plan", "plan.json")
+    echoless("dedup", notes, "--set", "semantic=no", "--plan", "plan.json")
     result = echoless("apply", database, "plan.json")
     assert result.exit_code == 5
     assert "notes.jsonl" in result.stderr
@@ -239,24 +241,24 @@ def test_a_plan_for_another_store_is_refused(echoless: Call, database: str, note
 
 def test_nothing_to_do_makes_no_run(echoless: Call, write_store: Callable[..., str]) -> None:
     store = write_store(("m-1", "Only this.", "n", 0.5))
-    result = echoless("dedup", store, "--no-semantic", "--apply", "--json")
+    result = echoless("dedup", store, "--set", "semantic=no", "--apply", "--json")
     assert result.exit_code == 0
     assert json.loads(result.stdout)["applied"] is None
     assert "Nothing was ever changed or added" in echoless("history", store).stdout
 
 
 def test_keep_both_is_remembered(echoless: Call, database: str) -> None:
-    echoless("dedup", database, "--no-semantic", "--apply")
+    echoless("dedup", database, "--set", "semantic=no", "--apply")
     said = echoless("undo", database, "last", "--keep-both").stdout
     assert "Remembered as different: 3 pairs." in said
-    answer = json.loads(echoless("dedup", database, "--no-semantic", "--json").stdout)
+    answer = json.loads(echoless("dedup", database, "--set", "semantic=no", "--json").stdout)
     assert {g["survivor"] for g in answer["groups"]} <= {"m-2"}  # m-2 and m-3 were never asked
 
 
 def test_history_lists_runs_and_tells_one(echoless: Call, database: str) -> None:
-    run = json.loads(echoless("dedup", database, "--no-semantic", "--apply", "--json").stdout)[
-        "run"
-    ]
+    run = json.loads(
+        echoless("dedup", database, "--set", "semantic=no", "--apply", "--json").stdout
+    )["run"]
     assert run["run"] in echoless("history", database).stdout
     one = echoless("history", database, run["run"]).stdout
     assert "hide behind m-1  (more important: 0.9" in one
@@ -275,7 +277,7 @@ def test_check_of_a_sound_store(echoless: Call, database: str) -> None:
 
 
 def test_check_mends_a_memory_whose_survivor_is_gone(echoless: Call, notes: str) -> None:
-    echoless("dedup", notes, "--no-semantic", "--apply")
+    echoless("dedup", notes, "--set", "semantic=no", "--apply")
     path = Path(notes)
     kept = [row for row in path.read_text().splitlines() if '"m-5"' not in row]
     path.write_text("\n".join(kept) + "\n")
@@ -288,7 +290,7 @@ def test_check_mends_a_memory_whose_survivor_is_gone(echoless: Call, notes: str)
 
 
 def test_purge_needs_a_yes_and_then_undo_is_refused(echoless: Call, database: str) -> None:
-    echoless("dedup", database, "--no-semantic", "--apply", "--action", "merge")
+    echoless("dedup", database, "--set", "semantic=no", "--apply", "--action", "merge")
     refused = echoless("purge", database, "--before", "2999-01-01", stdin="y\n")
     assert refused.exit_code == 2
     assert "cannot be undone" in refused.stderr
@@ -303,7 +305,7 @@ def test_purge_needs_a_yes_and_then_undo_is_refused(echoless: Call, database: st
 def test_purge_takes_only_a_clear_yes(
     echoless: Call, database: str, typed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    echoless("dedup", database, "--no-semantic", "--apply", "--action", "merge")
+    echoless("dedup", database, "--set", "semantic=no", "--apply", "--action", "merge")
     monkeypatch.setattr(render, "is_interactive", lambda: True)
     result = echoless("purge", database, "--before", "2999-01-01", stdin=typed)
     assert result.exit_code == 2
@@ -316,7 +318,7 @@ def test_purge_after_a_clear_yes(
 ) -> None:
     run = json.loads(
         echoless(
-            "dedup", database, "--no-semantic", "--apply", "--action", "merge", "--json"
+            "dedup", database, "--set", "semantic=no", "--apply", "--action", "merge", "--json"
         ).stdout
     )["applied"]
     monkeypatch.setattr(render, "is_interactive", lambda: True)
@@ -340,7 +342,7 @@ def test_purge_deletes_the_caches_that_quote_texts_and_no_other_file(
     CachedVerdicts(judge, cache, Tally()).keep([pair], [judge.judge(pair)])
     foreign = place / "own" / "pages.sqlite3"
     foreign.write_bytes(b"another program's")
-    echoless("dedup", database, "--no-semantic", "--apply", "--action", "merge")
+    echoless("dedup", database, "--set", "semantic=no", "--apply", "--action", "merge")
     assert cache.path.exists()
     assert echoless("purge", database, "--before", "2999-01-01", "--yes").exit_code == 0
     assert not cache.path.exists()
@@ -348,7 +350,7 @@ def test_purge_deletes_the_caches_that_quote_texts_and_no_other_file(
 
 
 def test_purge_of_runs_that_only_hid_has_nothing_to_destroy(echoless: Call, database: str) -> None:
-    echoless("dedup", database, "--no-semantic", "--apply")
+    echoless("dedup", database, "--set", "semantic=no", "--apply")
     result = echoless("purge", database, "--before", "2999-01-01", "--yes")
     assert "Nothing was purged" in result.stdout
     assert echoless("undo", database, "last").exit_code == 0
@@ -367,7 +369,7 @@ def test_import_lists_what_it_left_out(echoless: Call, notes: str) -> None:
 
 
 def test_export_and_import_carry_memories_and_lineage(echoless: Call, database: str) -> None:
-    echoless("dedup", database, "--no-semantic", "--apply")
+    echoless("dedup", database, "--set", "semantic=no", "--apply")
     assert echoless("export", database, "out.jsonl").exit_code == 0
     answer = json.loads(echoless("import", "out.jsonl", "copy.db", "--json").stdout)
     assert answer["memories"] == 7

@@ -179,7 +179,7 @@ def test_a_locked_database_is_reported_and_left_alone(
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
     try:
-        result = call("dedup", str(path), "--apply", "--no-semantic")
+        result = call("dedup", str(path), "--apply", "--set", "semantic=no")
     finally:
         holder.execute("ROLLBACK")
         holder.close()

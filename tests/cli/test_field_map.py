@@ -92,7 +92,7 @@ def test_a_general_collection_is_audited_deduplicated_and_brought_back(
 
 def test_a_map_in_a_file_says_what_options_say(echoless: Call, notes: Path, place: Path) -> None:
     (place / "map.toml").write_text(FILE)
-    by_file = echoless("dedup", str(notes), "--map-file", "map.toml", *STORED, "--json")
+    by_file = echoless("dedup", str(notes), "--map", "@map.toml", *STORED, "--json")
     by_options = echoless("dedup", str(notes), *FLAGS, *MORE, *STORED, "--json")
     assert by_file.exit_code == 0
     assert json.loads(by_file.stdout)["groups"] == json.loads(by_options.stdout)["groups"]

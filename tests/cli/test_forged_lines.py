@@ -25,10 +25,10 @@ ROWS = [
     {"id": "m-5", "content": "The staging database listens on port 5433."},
 ]
 COMMANDS = {
-    "audit": ("audit", "{}", "--no-semantic"),
-    "audit as Markdown": ("audit", "{}", "--no-semantic", "--markdown"),
-    "dedup": ("dedup", "{}", "--no-semantic"),
-    "dedup, applied": ("dedup", "{}", "--no-semantic", "--apply"),
+    "audit": ("audit", "{}", "--set", "semantic=no"),
+    "audit as Markdown": ("audit", "{}", "--set", "semantic=no", "--format", "markdown"),
+    "dedup": ("dedup", "{}", "--set", "semantic=no"),
+    "dedup, applied": ("dedup", "{}", "--set", "semantic=no", "--apply"),
     "search": ("search", "{}", "database"),
     "similar": ("similar", "{}", "green tea", "--encoder", "none"),
     "show": ("show", "{}", ROWS[0]["id"]),
@@ -65,7 +65,7 @@ def test_no_id_and_no_name_writes_a_line_of_its_own(store: Path, name: str) -> N
     """F13: an id with a line feed and a sentence forged a line of `search`, `show` and others."""
     words = [word.format(store) for word in COMMANDS[name]]
     if name in AFTER_A_RUN:
-        assert called("dedup", str(store), "--no-semantic", "--apply").exit_code == 0
+        assert called("dedup", str(store), "--set", "semantic=no", "--apply").exit_code == 0
     result = called(*words)
     texts = {line.strip() for line in TEXT.split("\n")} if name == "show" else set()
     lines = [
@@ -82,7 +82,9 @@ def test_a_memory_is_shown_in_its_own_lines_set_in(store: Path) -> None:
     assert f"\n{FORGED}" not in shown
 
 
-@pytest.mark.parametrize("words", [("audit", "{}", "--markdown"), ("export", "{}", "{}.md")])
+@pytest.mark.parametrize(
+    "words", [("audit", "{}", "--format", "markdown"), ("export", "{}", "{}.md")]
+)
 def test_no_memory_becomes_markup_of_a_page(store: Path, words: tuple[str, ...]) -> None:
     """F13: `export x.md` wrote HTML, images and links of memories as they were."""
     result = called(*(word.format(store) for word in words))

@@ -1,4 +1,4 @@
-"""The commands `jobs`, and `dedup --engine` from before, as a person types them."""
+"""The commands `jobs`, as a person types them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def answer(called: Result, code: int = 0) -> Mapping[str, Any]:
 
 def test_a_job_is_planned_shown_carried_out_and_taken_back(echoless: Call, database: str) -> None:
     before = Path(database).read_bytes()
-    said = echoless("dedup", database, *ENGINE)
+    said = echoless("jobs", "dedup", database, *ENGINE)
     assert said.exit_code == 0
     assert "1 partition, 21 memories." in said.stdout
     assert "6 groups say the same; their plans hide 6 memories." in said.stdout
@@ -53,7 +53,7 @@ def test_a_job_is_planned_shown_carried_out_and_taken_back(echoless: Call, datab
 
 
 def test_what_is_carried_out_and_taken_back_is_told_as_json(echoless: Call, database: str) -> None:
-    echoless("dedup", database, *ENGINE)
+    echoless("jobs", "dedup", database, *ENGINE)
     (job,) = answer(echoless("jobs", "list", "--json"))["jobs"]
     done = answer(echoless("jobs", "apply", job["name"], "--json"))
     assert done["counts"]["mark"] == 6
@@ -64,7 +64,7 @@ def test_what_is_carried_out_and_taken_back_is_told_as_json(echoless: Call, data
 def test_a_failed_partition_with_an_earlier_result_is_not_left_over(
     echoless: Call, database: str, place: Path
 ) -> None:
-    echoless("dedup", database, *ENGINE, "--results", "job")
+    echoless("jobs", "dedup", database, *ENGINE, "--results", "job")
     failed = Failed(number=0, reason="The server went away.", attempts=3)
     (place / "job" / "0000000.failed.json").write_bytes(failure_file(failed))
     shown = answer(echoless("jobs", "show", "job", "--json"), 5)
@@ -73,7 +73,9 @@ def test_a_failed_partition_with_an_earlier_result_is_not_left_over(
 
 
 def test_one_command_plans_and_carries_out(echoless: Call, database: str, place: Path) -> None:
-    done = answer(echoless("dedup", database, *ENGINE, "--results", "job", "--apply", "--json"))
+    done = answer(
+        echoless("jobs", "dedup", database, *ENGINE, "--results", "job", "--apply", "--json")
+    )
     assert done["applied"]["counts"]["mark"] == 6
     assert len(hidden(database)) == 6
     assert (place / "job" / "job.json").exists()
@@ -83,7 +85,7 @@ def test_one_command_plans_and_carries_out(echoless: Call, database: str, place:
 
 
 def test_more_than_was_allowed_is_not_carried_out(echoless: Call, database: str) -> None:
-    said = echoless("dedup", database, *ENGINE, "--apply", "--most-hidden", "10%")
+    said = echoless("jobs", "dedup", database, *ENGINE, "--apply", "--most-hidden", "10%")
     assert said.exit_code == 5
     assert "would hide 28.57% of the memories" in said.stderr
     assert hidden(database) == {}
@@ -92,19 +94,18 @@ def test_more_than_was_allowed_is_not_carried_out(echoless: Call, database: str)
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--processes", "2"), "No such option"),
         (("--engine", "local", "--plan", "p.json"), "No such option"),
         (("--engine", "local", "--interactive"), "No such option"),
         (("--engine", "local", "--rate", "5"), "--rate is for writing; add --apply"),
         (("--engine", "local", "--processes", "0"), "at least one process"),
-        (("--engine", "local", "--limit", "5"), "--limit counts memories of all namespaces"),
+        (("--engine", "local", "--set", "limit=5"), "limit counts memories of all namespaces"),
         (("--engine", "postgres"), "needs a database for the results"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
     echoless: Call, database: str, options: tuple[str, ...], says: str
 ) -> None:
-    refused = echoless("dedup", database, "--encoder", "none", *options)
+    refused = echoless("jobs", "dedup", database, "--encoder", "none", *options)
     assert refused.exit_code == 2
     assert says in refused.stderr
 
@@ -128,7 +129,7 @@ def edited(job: Path, **fields: str) -> None:
 
 def planned(echoless: Call, database: str, place: Path) -> Path:
     """A job of this user outside of their own folder."""
-    said = echoless("dedup", database, *ENGINE, "--results", "job")
+    said = echoless("jobs", "dedup", database, *ENGINE, "--results", "job")
     assert "echoless jobs apply" in said.stdout
     assert "--store" not in said.stdout
     return place / "job"
@@ -180,7 +181,7 @@ def test_a_given_job_that_is_gone_on_with_is_not_believed_by_that(
 ) -> None:
     job = planned(echoless, database, place)
     edited(job, store="postgresql://u@127.0.0.1:1/x#notes")
-    said = echoless("dedup", database, *ENGINE, "--results", "job")
+    said = echoless("jobs", "dedup", database, *ENGINE, "--results", "job")
     assert f"jobs apply {job} --store {database}" in said.stdout
     assert "127.0.0.1" not in said.stdout
     assert echoless("jobs", "apply", "job").exit_code == 3

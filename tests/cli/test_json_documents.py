@@ -70,10 +70,10 @@ def test_it_is_audited_hidden_from_its_program_and_undone_to_the_byte(
     file = place / "memory.json"
     file.write_text(json.dumps(make(), indent=indent, ensure_ascii=False))
     before = file.read_bytes()
-    answer = json.loads(echoless("audit", "memory.json", "--no-semantic", "--json").stdout)
+    answer = json.loads(echoless("audit", "memory.json", "--set", "semantic=no", "--json").stdout)
     assert (answer["counts"]["redundant"], answer["unread"]) == (1, None)
     assert "unknown" not in answer["by_month"]
-    words = ("dedup", "jsonl:///memory.json?hide=move", "--no-semantic", "--apply")
+    words = ("dedup", "jsonl:///memory.json?hide=move", "--set", "semantic=no", "--apply")
     said = echoless(*words)
     assert said.exit_code == 0, said.stderr
     assert seen(file) == 2
@@ -86,7 +86,9 @@ def test_a_list_of_texts_goes_the_same_way(echoless: Call, place: Path) -> None:
     file.write_text(json.dumps(texts(), indent=1))
     before = file.read_bytes()
     assert (
-        echoless("dedup", "jsonl:///memory.json?hide=move", "--no-semantic", "--apply").exit_code
+        echoless(
+            "dedup", "jsonl:///memory.json?hide=move", "--set", "semantic=no", "--apply"
+        ).exit_code
         == 0
     )
     assert json.loads(file.read_text()) in (list(TEXTS[::2]), list(TEXTS[1:]))

@@ -120,7 +120,7 @@ def test_no_pairs_are_no_error(echoless: Call) -> None:
         (("-", "--encoder", "crystal"), 2, "Unknown encoder 'crystal'"),
         (("-", "--verifier", "oracle"), 2, "Unknown verifier 'oracle'. Known: none, anthropic"),
         (("-", "--verifier", "openai"), 2, "The verifier 'openai' needs a model"),
-        (("-", "--questions", "0"), 2, "--questions must be a whole number from 1"),
+        (("-", "--set", "questions=0"), 2, "--set questions must be a whole number from 1"),
         (("-", "--profile", "bold"), 2, "'bold' is not one of"),
         (("-", "--batch", "0"), 2, "0 is not in the range"),
     ],

@@ -80,7 +80,7 @@ def test_without_a_terminal_progress_is_logged_and_json_is_not_disturbed(
     echoless: Echoless, notes: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("ECHOLESS_LOG_LEVEL")
-    done = echoless("dedup", notes, "--no-semantic", "--apply", "--json")
+    done = echoless("dedup", notes, "--set", "semantic=no", "--apply", "--json")
     assert json.loads(done.stdout), done.stderr
     said = [LINE.fullmatch(line) for line in done.stderr.splitlines()]
     stages = {match[2].partition(":")[0] for match in said if match and match[1] == "info"}
@@ -93,22 +93,24 @@ def test_a_level_above_info_silences_progress(
     echoless: Echoless, notes: str, monkeypatch: pytest.MonkeyPatch, level: str
 ) -> None:
     monkeypatch.delenv("ECHOLESS_LOG_LEVEL")
-    by_option = echoless("--log-level", level, "dedup", notes, "--no-semantic", "--apply")
+    by_option = echoless("--log-level", level, "dedup", notes, "--set", "semantic=no", "--apply")
     monkeypatch.setenv("ECHOLESS_LOG_LEVEL", level)
-    by_variable = echoless("dedup", notes, "--no-semantic")
+    by_variable = echoless("dedup", notes, "--set", "semantic=no")
     for done in (by_option, by_variable):
         assert done.exit_code == 0
         assert not LINE.search(done.stderr)
 
 
 def test_the_stages_and_notes_of_the_library_are_for_debug(echoless: Echoless, notes: str) -> None:
-    said = echoless("--log-level", "debug", "dedup", notes, "--no-semantic", "--apply").stderr
+    said = echoless(
+        "--log-level", "debug", "dedup", notes, "--set", "semantic=no", "--apply"
+    ).stderr
     assert "debug: judging begins" in said
     assert re.search(r"debug: run-\S+ carried out plan ", said)
 
 
 def test_an_unknown_level_is_named(echoless: Echoless, notes: str) -> None:
-    done = echoless("audit", notes, "--no-semantic", "--json")
+    done = echoless("audit", notes, "--set", "semantic=no", "--json")
     assert done.exit_code == 0
     done = echoless("--log-level", "loud", "audit", notes)
     assert done.exit_code == 2

@@ -74,7 +74,7 @@ def test_a_map_of_deep_brackets_is_refused(
     echoless: Call, place: Path, name: str, text: str
 ) -> None:
     (place / name).write_text(text, "utf-8")
-    result = echoless("audit", "chroma:///nowhere#notes", "--map-file", name)
+    result = echoless("audit", "chroma:///nowhere#notes", "--map", f"@{name}")
     assert result.exit_code == 3
     assert f"{name} cannot be read as" in result.stderr
 
@@ -82,7 +82,7 @@ def test_a_map_of_deep_brackets_is_refused(
 def test_a_vector_of_other_letters_is_told_with_its_line(echoless: Call, place: Path) -> None:
     """F10c: a zero-width space in place of base64 ended with a ValueError that named no line."""
     store = store_of(place, r'{"id": "m-1", "content": "Tea.", "embedding": "\u200b"}')
-    for words in (["audit", store, "--no-semantic"], ["import", store, "new.db"]):
+    for words in (["audit", store, "--set", "semantic=no"], ["import", store, "new.db"]):
         result = echoless(*words)
         assert result.exit_code in {0, 3}
         assert "should not happen" not in result.output
@@ -105,7 +105,7 @@ def test_a_plan_of_a_wrong_form_is_told_by_its_part(
     echoless: Call, notes: str, place: Path, edit: Callable[[str], str], part: str
 ) -> None:
     """F10d: brackets ended with a RecursionError, a number for an object with a TypeError."""
-    made = echoless("dedup", notes, "--no-semantic", "--plan", "plan.json")
+    made = echoless("dedup", notes, "--set", "semantic=no", "--plan", "plan.json")
     assert made.exit_code == 0, made.output
     plan = place / "plan.json"
     plan.write_text(edit(plan.read_text("utf-8")), "utf-8")

@@ -44,7 +44,7 @@ def listed(folder: Path) -> dict[str, bytes]:
 
 
 def dedup(store: str, *words: str, action: str = "delete") -> Result:
-    words = ("dedup", store, "--no-semantic", "--action", action, *words)
+    words = ("dedup", store, "--set", "semantic=no", "--action", action, *words)
     return CliRunner().invoke(main, list(words), prog_name="echoless")
 
 

@@ -20,13 +20,13 @@ PROGRAM = "from echoless.cli.main import run; run()"
 
 def test_a_story_from_import_to_undo(process: Process, notes: str) -> None:
     assert process("import", notes, "agent.db", "--skip-invalid").returncode == 0
-    first = process("audit", "agent.db", "--no-semantic", "--json")
+    first = process("audit", "agent.db", "--set", "semantic=no", "--json")
     assert json.loads(first.stdout)["counts"]["redundant"] == 3
-    applied = process("dedup", "agent.db", "--no-semantic", "--apply")
+    applied = process("dedup", "agent.db", "--set", "semantic=no", "--apply")
     line = re.search(r"To take it back:\n   echoless (.+)", applied.stdout)
     assert line is not None
     assert process(*line[1].split()).returncode == 0
-    assert process("audit", "agent.db", "--no-semantic", "--json").stdout == first.stdout
+    assert process("audit", "agent.db", "--set", "semantic=no", "--json").stdout == first.stdout
 
 
 def test_the_same_store_gives_the_same_answer_whatever_the_hash_seed(
@@ -35,7 +35,7 @@ def test_the_same_store_gives_the_same_answer_whatever_the_hash_seed(
     answers = set()
     for seed in ("1", "2"):
         monkeypatch.setenv("PYTHONHASHSEED", seed)
-        answers.add(process("dedup", notes, "--no-semantic", "--json").stdout)
+        answers.add(process("dedup", notes, "--set", "semantic=no", "--json").stdout)
     assert len(answers) == 1
 
 
@@ -125,7 +125,7 @@ def test_a_terminal_that_lacks_characters_gets_escapes(
 
 
 def test_a_reader_that_goes_away_is_no_error(notes: str, place: Path) -> None:
-    program = [sys.executable, "-c", PROGRAM, "audit", notes, "--no-semantic"]
+    program = [sys.executable, "-c", PROGRAM, "audit", notes, "--set", "semantic=no"]
     with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         assert child.stdout is not None
         assert child.stderr is not None

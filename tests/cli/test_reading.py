@@ -18,8 +18,8 @@ def digests(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     "words",
     [
-        ("audit", "{}", "--no-semantic"),
-        ("dedup", "{}", "--no-semantic"),
+        ("audit", "{}", "--set", "semantic=no"),
+        ("dedup", "{}", "--set", "semantic=no"),
         ("similar", "{}", "green tea", "--encoder", "none"),
         ("search", "{}", "database"),
         ("show", "{}", "m-1"),
@@ -45,7 +45,7 @@ def test_commands_that_look_change_no_byte(
 def test_audit_names_figures_groups_differences_conflicts_and_what_was_skipped(
     echoless: Call, notes: str
 ) -> None:
-    said = echoless("audit", notes, "--no-semantic", "--explain").stdout
+    said = echoless("audit", notes, "--set", "semantic=no", "--explain").stdout
     assert "3 of 8 memories repeat another one (37.5%). 1 is out of date." in said
     assert re.search(r"memories in these groups +5\n", said)
     assert "keep m-1  (more important: 0.9, the next 0.5)" in said
@@ -65,12 +65,12 @@ def test_audit_says_what_it_takes_over_from_the_last_one(
     store = f"sqlite:///{tmp_path}/agent.db"
     made = echoless("import", notes, store, "--skip-invalid")
     assert made.exit_code == 0, made.stderr
-    words = ("audit", store, "--no-semantic", "--explain")
+    words = ("audit", store, "--set", "semantic=no", "--explain")
     first = echoless(*words).stdout
-    assert echoless(*words).stdout == first == echoless(*words, "--no-cache").stdout
+    assert echoless(*words).stdout == first == echoless(*words, "--set", "cache=no").stdout
     with open_store(store) as opened, opened.writing():
         opened.put([Memory(id="m-9", content="The roof was mended.", namespace="home")])
-    again, anew = (echoless(*words, *more).stdout for more in ((), ("--no-cache",)))
+    again, anew = (echoless(*words, *more).stdout for more in ((), ("--set", "cache=no")))
     told = "since an earlier audit, which is taken over.\n"
     assert [line for line in again.splitlines(keepends=True) if line.endswith(told)] == [
         f"Nothing changed in 1 of 2 namespaces {told}"
@@ -79,11 +79,11 @@ def test_audit_says_what_it_takes_over_from_the_last_one(
 
 
 def test_audit_shows_as_many_groups_as_asked_for(echoless: Call, notes: str) -> None:
-    words = ("--no-semantic", "--explain", "--top", "1", "--pairs", "0")
+    words = ("--set", "semantic=no", "--explain", "--top", "1", "--pairs", "0")
     said = echoless("audit", notes, *words).stdout
     assert "The same: 1 of 2 groups" in said
     assert "keep m-5" not in said
-    again = f"echoless audit {notes} --no-semantic --explain"
+    again = f"echoless audit {notes} --set semantic=no --explain"
     assert f"1 more: {again} --pairs 0 --top 2\n" in said
     assert f"2 more: {again} --top 1 --pairs 2\n" in said
 
@@ -109,8 +109,8 @@ def test_an_audit_shows_some_members_of_a_large_group_and_counts_the_rest(
 def test_fail_over_ends_with_ten_only_above_the_limit(
     echoless: Call, notes: str, limit: str, code: int
 ) -> None:
-    assert echoless("audit", notes, "--no-semantic", "--fail-over", limit).exit_code == code
-    result = echoless("audit", notes, "--no-semantic", "--fail-over", limit, "--json")
+    assert echoless("audit", notes, "--set", "semantic=no", "--fail-over", limit).exit_code == code
+    result = echoless("audit", notes, "--set", "semantic=no", "--fail-over", limit, "--json")
     assert result.exit_code == code
     assert json.loads(result.stdout)["ratio"] == 0.375
 
@@ -122,7 +122,7 @@ def test_audit_as_markdown_escapes_what_memories_say(
         ("m-1", "Use <b>bold</b> | `code` and *stars* everywhere.", "n", 0.5),
         ("m-2", "Use <b>bold</b> | `code` and *stars* everywhere!", "n", 0.4),
     )
-    said = echoless("audit", store, "--no-semantic", "--markdown").stdout
+    said = echoless("audit", store, "--set", "semantic=no", "--format", "markdown").stdout
     assert said.lstrip().startswith("## Audit of")
     assert "| --- | ---: |" in said
     assert r"\<b\>bold\</b\> \| \`code\` and \*stars\*" in said
@@ -131,12 +131,12 @@ def test_audit_as_markdown_escapes_what_memories_say(
 
 def test_options_narrow_what_is_looked_at(echoless: Call, notes: str) -> None:
     def total(*words: str) -> int:
-        answer = echoless("audit", notes, "--no-semantic", "--json", *words)
+        answer = echoless("audit", notes, "--set", "semantic=no", "--json", *words)
         return int(json.loads(answer.stdout)["counts"]["total"])
 
     assert total("--namespace", "home") == 4
-    assert total("--since", "2026-01-07") == 2
-    assert total("--limit", "3") == 3
+    assert total("--set", "since=2026-01-07") == 2
+    assert total("--set", "limit=3") == 3
 
 
 def test_profile_threshold_and_grouping_reach_the_settings(echoless: Call, notes: str) -> None:
@@ -144,8 +144,10 @@ def test_profile_threshold_and_grouping_reach_the_settings(echoless: Call, notes
         return dict(json.loads(echoless("audit", notes, "--json", *words).stdout))
 
     assert answer("--profile", "wt-memory")["profile"] == "wt-memory"
-    assert answer("--no-semantic", "--threshold", "lexical=0.99")["verdicts"] == {"duplicate": 1}
-    clique = answer("--no-semantic", "--grouping", "clique", "--survivor", "newest")
+    assert answer("--set", "semantic=no", "--threshold", "lexical=0.99")["verdicts"] == {
+        "duplicate": 1
+    }
+    clique = answer("--set", "semantic=no", "--set", "grouping=clique", "--set", "survivor=newest")
     assert [g["survivor"] for g in clique["groups"]] == ["m-3", "m-6"]  # type: ignore[attr-defined]
 
 
@@ -159,7 +161,7 @@ def test_the_environment_and_the_file_speak_where_no_flag_does(
 
 
 def test_search_folds_hidden_duplicates_and_says_how_many(echoless: Call, notes: str) -> None:
-    echoless("dedup", notes, "--no-semantic", "--apply")
+    echoless("dedup", notes, "--set", "semantic=no", "--apply")
     said = echoless("search", notes, "database port").stdout
     assert "2 duplicates hidden: m-2, m-3" in said
     assert "2 hits, 2 duplicates hidden." in said
@@ -198,7 +200,7 @@ def test_similar_falls_back_to_words_and_says_so(echoless: Call, notes: str) -> 
 
 
 def test_show_tells_what_stands_behind_a_memory_and_its_history(echoless: Call, notes: str) -> None:
-    run = json.loads(echoless("dedup", notes, "--no-semantic", "--apply", "--json").stdout)[
+    run = json.loads(echoless("dedup", notes, "--set", "semantic=no", "--apply", "--json").stdout)[
         "applied"
     ]
     shown = json.loads(echoless("show", notes, "m-1", "m-2", "--json").stdout)["memories"]

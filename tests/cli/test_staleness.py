@@ -44,28 +44,28 @@ def told(answer: Result) -> list[tuple[str, str]]:
 def test_files_and_links_that_are_gone_and_past_deadlines_are_told(
     echoless: Call, notes: Path
 ) -> None:
-    answer = echoless("audit", "CLAUDE.md", "--no-semantic", "--json")
+    answer = echoless("audit", "CLAUDE.md", "--set", "semantic=no", "--json")
     assert told(answer) == [
         ("path", "src/gone.py"),
         ("link", "docs/runbook.md"),
         ("deadline", "2025-03-01"),
     ]
-    screen = echoless("audit", "CLAUDE.md", "--no-semantic").stdout
+    screen = echoless("audit", "CLAUDE.md", "--set", "semantic=no").stdout
     places = [screen.index(sign) for sign in ("(names a file", "(links to", "(names a day")]
     assert places == sorted(places)
     (notes / "src/gone.py").touch()
     assert ("path", "src/gone.py") not in told(
-        echoless("audit", "CLAUDE.md", "--no-semantic", "--json")
+        echoless("audit", "CLAUDE.md", "--set", "semantic=no", "--json")
     )
 
 
 def test_the_first_screen_shows_five_and_counts_the_rest(echoless: Call, place: Path) -> None:
     lines = (f"- Report {n} is due on 2024-01-0{n}.\n" for n in range(1, 8))
     (place / "AGENTS.md").write_text("".join(lines))
-    screen = echoless("audit", "AGENTS.md", "--no-semantic").stdout
+    screen = echoless("audit", "AGENTS.md", "--set", "semantic=no").stdout
     assert "May be stale  5 of 7 memories" in screen
     assert screen.count("names a day that has passed") == 5
-    whole = echoless("audit", "AGENTS.md", "--no-semantic", "--explain").stdout
+    whole = echoless("audit", "AGENTS.md", "--set", "semantic=no", "--explain").stdout
     assert whole.count("names a day that has passed") == 7
 
 
@@ -128,7 +128,7 @@ def test_a_kept_answer_of_an_earlier_day_is_not_taken_over(
 ) -> None:
     monkeypatch.setattr(incremental, "KEPT_FROM", 1)
     (place / "a.jsonl").write_text('{"id": "a", "content": "The form is due on 2026-03-01."}\n')
-    command = ("audit", "a.jsonl", "--no-semantic", "--json")
+    command = ("audit", "a.jsonl", "--set", "semantic=no", "--json")
     for day, expected in (
         (date(2026, 2, 28), []),
         (date(2026, 3, 1), []),
@@ -148,7 +148,7 @@ def test_an_answer_that_hangs_on_files_is_kept_until_one_of_them_goes(
     named.touch()
     text = json.dumps({"id": "a", "content": f"The list is `{named}`."})
     (place / "a.jsonl").write_text(text)
-    command = ("audit", "a.jsonl", "--no-semantic", "--json")
+    command = ("audit", "a.jsonl", "--set", "semantic=no", "--json")
     first = echoless(*command)
     assert told(first) == []
     with monkeypatch.context() as closed:

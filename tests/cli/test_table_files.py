@@ -49,7 +49,7 @@ def test_a_csv_file_becomes_a_store(echoless: Call, mark: str) -> None:
     assert (second["content"], second["namespace"]) == ("007", "bo")
     assert third["id"] == f"{second['id']}-2"
     assert Path("notes.csv").read_bytes() == before
-    answer = json.loads(echoless("audit", "new.jsonl", "--no-semantic", "--json").stdout)
+    answer = json.loads(echoless("audit", "new.jsonl", "--set", "semantic=no", "--json").stdout)
     assert answer["counts"]["redundant"] == 1
 
 

@@ -19,7 +19,7 @@ TWICE = (
     '{"id": "a", "content": "The gateway listens on port 8443."}\n'
     '{"id": "b", "content": "the gateway listens on port 8443"}\n'
 )
-TEND = ("tend", "a.jsonl", "--no-semantic")
+TEND = ("tend", "a.jsonl", "--set", "semantic=no")
 
 
 @pytest.fixture(autouse=True)
@@ -100,7 +100,7 @@ def test_an_out_of_date_memory_goes_into_the_plan(echoless: Call, store: Path) -
 def test_one_store_that_cannot_be_read_does_not_stop_the_others(
     echoless: Call, place: Path
 ) -> None:
-    said = echoless("tend", "none.jsonl", "a.jsonl", "--no-semantic", "--json")
+    said = echoless("tend", "none.jsonl", "a.jsonl", "--set", "semantic=no", "--json")
     assert said.exit_code == 3
     missing, tended = json.loads(said.stdout)["stores"]
     assert "none.jsonl" in missing["error"]

@@ -31,7 +31,7 @@ def review(echoless: Call, notes: str, monkeypatch: pytest.MonkeyPatch) -> Typed
 
     def typed(*lines: str, options: tuple[str, ...] = (), store: str = notes) -> Result:
         text = "".join(f"{line}\n" for line in lines)
-        return echoless("dedup", store, "--no-semantic", "-i", *options, stdin=text)
+        return echoless("dedup", store, "--set", "semantic=no", "-i", *options, stdin=text)
 
     return typed
 
@@ -41,7 +41,7 @@ def start(place: Path, notes: str) -> Start:
     """Starts a review in a real pseudo-terminal."""
 
     def started(*words: str, **variables: str) -> PseudoTerminal:
-        command = words or ("dedup", notes, "--no-semantic", "--interactive")
+        command = words or ("dedup", notes, "--set", "semantic=no", "--interactive")
         return PseudoTerminal.start(*command, folder=place, **variables)
 
     return started
@@ -127,7 +127,7 @@ def test_a_second_review_is_told_where_the_first_one_is(
     terminal.press()
     monkeypatch.setattr(render, "is_interactive", lambda: True)
     for words in (("dedup", notes, "-i"), ("consolidate", notes, "-i")):
-        result = echoless(*words, "--no-semantic", stdin="a\n")
+        result = echoless(*words, "--set", "semantic=no", stdin="a\n")
         assert result.exit_code == 4
         assert f"is being reviewed in a terminal (process {terminal.pid}" in result.stderr
     terminal.press("q")
@@ -135,7 +135,7 @@ def test_a_second_review_is_told_where_the_first_one_is(
 
 
 def test_review_in_the_terminal_is_the_same_review(start: Start, notes: str) -> None:
-    terminal = start("review", notes, "--no-semantic", "--terminal")
+    terminal = start("review", notes, "--set", "semantic=no", "--terminal")
     assert "To review: 1 newer value, 2 groups, about 1 minute." in terminal.press("a", "q")
     terminal.press("n\n")
     assert terminal.end() == 0
@@ -223,7 +223,7 @@ def test_different_is_remembered_and_not_proposed_again(
     result = review("s", "s", "d")
     assert "Both stay: m-5, m-6. Not proposed again." in result.stdout
     assert kept_apart(notes) == {("m-5", "m-6")}
-    answer = json.loads(echoless("dedup", notes, "--no-semantic", "--json").stdout)
+    answer = json.loads(echoless("dedup", notes, "--set", "semantic=no", "--json").stdout)
     assert [g["survivor"] for g in answer["groups"]] == ["m-1"]
 
 
@@ -365,7 +365,7 @@ def test_nothing_to_review_asks_nothing(review: Typed, write_store: Callable[...
 
 
 def test_without_a_terminal_it_is_a_dry_run_and_says_so(echoless: Call, notes: str) -> None:
-    result = echoless("dedup", notes, "--no-semantic", "--interactive", stdin="a\na\ny\n")
+    result = echoless("dedup", notes, "--set", "semantic=no", "--interactive", stdin="a\na\ny\n")
     assert result.exit_code == 0
     assert "There is no terminal to ask on" in result.stderr
     assert "2 groups: 3 memories would be hidden." in result.stdout

@@ -15,7 +15,7 @@ COMMANDS = pytest.mark.parametrize("command", ["audit", "dedup"])
 
 
 def answer(echoless: Call, *words: str) -> dict[str, object]:
-    said = echoless(*words, "--no-semantic", "--json")
+    said = echoless(*words, "--set", "semantic=no", "--json")
     assert said.exit_code == 0, said.output
     data: dict[str, object] = json.loads(said.stdout)
     return data
@@ -81,7 +81,7 @@ def test_each_of_several_stores_has_its_own_texts(
 
 @COMMANDS
 def test_texts_belong_to_json(echoless: Call, notes: str, command: str) -> None:
-    said = echoless(command, notes, "--no-semantic", "--texts")
+    said = echoless(command, notes, "--set", "semantic=no", "--texts")
     assert said.exit_code == 2
     assert "--texts adds the texts of memories to --json" in said.stderr
 

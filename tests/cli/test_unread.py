@@ -72,7 +72,7 @@ def test_every_door_says_it_first_and_a_limit_refuses(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     store, sentence = make(tmp_path), UNREAD[make]
-    words = ("audit", store, "--no-semantic")
+    words = ("audit", store, "--set", "semantic=no")
     for form in ((), ("--explain",), ("--format", "markdown")):
         said = echoless(*words, *form)
         assert said.exit_code == 0
@@ -92,7 +92,7 @@ def test_nothing_got_better_in_a_store_that_was_not_read(
     echoless: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    words = ("audit", long_file(tmp_path), "--no-semantic")
+    words = ("audit", long_file(tmp_path), "--set", "semantic=no")
     (tmp_path / "old.json").write_text(echoless(*words, "--json").stdout)
     compared = (*words, "--compare", "old.json")
     assert echoless(*compared).exit_code == 0
@@ -107,7 +107,7 @@ def test_an_empty_store_is_said_to_be_empty_and_passes_a_limit(
     echoless: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    said = echoless("audit", nothing(tmp_path), "--no-semantic", "--fail-over", "0%")
+    said = echoless("audit", nothing(tmp_path), "--set", "semantic=no", "--fail-over", "0%")
     assert said.exit_code == 0
     assert "There are no memories here." in said.stdout
     assert "repeats another" not in said.stdout
@@ -119,7 +119,7 @@ def test_all_stores_are_told_apart(
     monkeypatch.chdir(tmp_path)
     store = long_file(tmp_path)
     (tmp_path / "AGENTS.md").write_text("- Tea is at four.\n- The lift is broken.\n")
-    words = ("audit", "--all", store, "AGENTS.md", "--no-semantic")
+    words = ("audit", "--all", store, "AGENTS.md", "--set", "semantic=no")
     said = echoless(*words)
     assert said.exit_code == 0
     assert "Nothing was compared" in said.stdout
@@ -140,7 +140,7 @@ def test_one_memory_is_a_note_up_to_a_length(
 ) -> None:
     file = tmp_path / "memory.json"
     file.write_text(json.dumps([text]))
-    answer = json.loads(echoless("audit", str(file), "--no-semantic", "--json").stdout)
+    answer = json.loads(echoless("audit", str(file), "--set", "semantic=no", "--json").stdout)
     assert answer["tokens"] == LONG_MEMORY + unread
     assert (answer["unread"] is not None) == unread
 
@@ -149,7 +149,7 @@ def test_half_is_not_most(echoless: Call, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(tmp_path)
     folder_of_text(tmp_path)
     (tmp_path / "notes/b.md").write_text("- The cat sleeps.\n")
-    said = echoless("audit", "notes", "--no-semantic", "--fail-over", "0%")
+    said = echoless("audit", "notes", "--set", "semantic=no", "--fail-over", "0%")
     assert said.exit_code == 0
     assert "None of 3 memories repeats another one." in said.stdout
 
@@ -157,5 +157,5 @@ def test_half_is_not_most(echoless: Call, tmp_path: Path, monkeypatch: pytest.Mo
 def test_what_was_found_is_told_behind_it(echoless: Call, tmp_path: Path) -> None:
     file = tmp_path / "memory.json"
     file.write_text(json.dumps(["Tea is at four.", "Tea is at four.", "", "", ""]))
-    said = echoless("audit", str(file), "--no-semantic")
+    said = echoless("audit", str(file), "--set", "semantic=no")
     assert "3 of 5 memories have no text. 1 of 5 memories repeats another one" in said.stdout

@@ -35,7 +35,7 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     path = tmp_path / "store" / {"sqlite": "agent.db", "jsonl": "m.jsonl"}[request.param]
     told = [simple(n, "Anna drinks green tea.") for n in range(1, 4)]
     fill(f"{request.param}:///{path}", told)
-    assert call("dedup", str(path), "--no-semantic", "--apply").exit_code == 0
+    assert call("dedup", str(path), "--set", "semantic=no", "--apply").exit_code == 0
     return path
 
 
@@ -85,7 +85,7 @@ def told(folder: Path) -> dict[str, bytes]:
     return {name: data for name, data in contents(folder).items() if not name.endswith("-shm")}
 
 
-READING = [["search", "green"], ["history"], ["audit", "--no-semantic", "--no-cache"]]
+READING = [["search", "green"], ["history"], ["audit", "--set", "semantic=no", "--set", "cache=no"]]
 
 
 def on(store: Path, words: list[str]) -> list[str]:
@@ -247,7 +247,7 @@ def test_errors_of_the_disk_that_no_one_else_names_end_with_4(
 
     monkeypatch.setattr("echoless.cli.dedupe.write_plan", trouble)
     assert call("undo", str(store), "last").exit_code == 0
-    answer = call("dedup", str(store), "--no-semantic", "--plan", "plan.json")
+    answer = call("dedup", str(store), "--set", "semantic=no", "--plan", "plan.json")
     assert answer.exit_code == code
     assert "/mnt/plan.json" in answer.output
     assert ("should not happen" in answer.output) == (code == 1)

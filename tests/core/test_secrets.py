@@ -112,7 +112,7 @@ LAST = len(KINDS) - 1
 READING: Mapping[str, tuple[str, ...]] = {
     "audit": ("audit", "{}", "--top", "50", "--pairs", "50"),
     "audit --json": ("audit", "{}", "--json"),
-    "audit --markdown": ("audit", "{}", "--markdown", "--top", "50", "--pairs", "50"),
+    "audit --markdown": ("audit", "{}", "--format", "markdown", "--top", "50", "--pairs", "50"),
     "dedup": ("dedup", "{}", "--top", "50", "--explain"),
     "dedup --json": ("dedup", "{}", "--json"),
     "consolidate": ("consolidate", "{}", "--limit", "50"),

@@ -49,8 +49,6 @@ def test_detectors_can_be_added_by_name() -> None:
     assert [d.name for d in detectors] == ["exact", "normalised", "lexical", "semantic", "sequence"]
     with pytest.raises(UsageError, match="Unknown detector 'sonar'"):
         resolve(Choices(detector=("sonar",)))
-    with pytest.raises(UsageError, match=r"'minhash' was removed\. Use 'lexical'"):
-        resolve(Choices(detector=("minhash",)))
 
 
 def test_the_digest_follows_what_changes_a_result_and_nothing_else() -> None:
@@ -88,8 +86,8 @@ def test_a_bare_threshold_is_for_every_similarity_detector() -> None:
         (Choices(survivor="loudest"), "Unknown survivor order 'loudest'"),
         (Choices(grouping="heap"), "Unknown grouping 'heap'"),
         (Choices(action="burn"), "Unknown action 'burn'"),
-        (Choices(limit=0), "--limit must be a whole number from 1, not 0"),
-        (Choices(since="soon"), "--since 'soon' is not a time"),
+        (Choices(limit=0), "--set limit must be a whole number from 1, not 0"),
+        (Choices(since="soon"), "--set since='soon' is not a time"),
     ],
 )
 def test_a_wrong_choice_is_named_with_what_there_is(choices: Choices, says: str) -> None:

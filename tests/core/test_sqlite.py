@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -82,22 +82,6 @@ def test_rows_that_nobody_reads_to_the_end_may_outlive_their_connection(tmp_path
     assert next(rows) == (1,)
     database.close()
     rows.close()
-
-
-def test_a_table_that_was_there_is_not_looked_for_again(tmp_path: Path) -> None:
-    with closing(open_for_writing(tmp_path / "agent.db", create=True)) as database:
-        assert not database.has_table("notes")
-        with suppress(KeyError), database.transaction():
-            database.connection.execute("CREATE TABLE notes (id TEXT)")
-            assert database.has_table("notes")
-            raise KeyError
-        assert not database.has_table("notes")
-        with database.transaction():
-            database.connection.execute("CREATE TABLE notes (id TEXT)")
-        asked: list[str] = []
-        database.connection.set_trace_callback(asked.append)
-        assert all(database.has_table("notes") for _ in range(3))
-        assert len(asked) == 1
 
 
 SCHEMAS = {

@@ -31,7 +31,11 @@ def test_a_search_shows_hidden_characters_of_a_memory(tmp_path: Path, name: str)
     sign = HIDDEN[name]
     url = f"sqlite:///{tmp_path}/agent.db"
     fill(url, [simple(1, f"The deploy key{sign} lies in the vault.")])
-    for command in (["search", url, "vault"], ["show", url, "m-1"], ["audit", url, "--markdown"]):
+    for command in (
+        ["search", url, "vault"],
+        ["show", url, "m-1"],
+        ["audit", url, "--format", "markdown"],
+    ):
         said = CliRunner().invoke(main, command, standalone_mode=False).output
         assert sign not in said
     shown = CliRunner().invoke(main, ["show", url, "m-1"], standalone_mode=False).output

@@ -1,1 +1,1 @@
-"""Plans, undo and files of earlier versions."""
+"""Plans and undo."""

@@ -60,7 +60,7 @@ def call(*words: str) -> Result:
 
 def killed_in_group(number: int, store: str) -> str:
     """The run of a dedup that was killed after it changed its group of that number, from 0."""
-    words = ["dedup", store, "--no-semantic", "--action", "delete", "--apply"]
+    words = ["dedup", store, "--set", "semantic=no", "--action", "delete", "--apply"]
     done = subprocess.run(
         [sys.executable, "-c", KILLED, str(number), *words],
         capture_output=True,

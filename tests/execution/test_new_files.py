@@ -251,15 +251,6 @@ def test_every_name_of_a_linked_file_is_one_store(tmp_path: Path) -> None:
     assert [p.name for p in (tmp_path / "link").iterdir()] == ["memories.jsonl"]
 
 
-def test_a_ledger_beside_a_link_from_version_0_1_is_named(tmp_path: Path) -> None:
-    source(tmp_path)
-    link = tmp_path / "link.jsonl"
-    link.symlink_to(tmp_path / "source.jsonl")
-    (tmp_path / "source.jsonl.echoless").rename(tmp_path / "link.jsonl.echoless")
-    with pytest.raises(UsageError, match=r"Move the ledger to .*source\.jsonl\.echoless"):
-        open_store(link)
-
-
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may give files away")
 def test_a_file_keeps_its_owner(tmp_path: Path) -> None:
     """F7b."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -488,34 +487,6 @@ def test_settings_name_profile_and_encoder(store: Store) -> None:
     answer = remember(store, "The staging server has 16 GB of the memory.", settings=chosen)
     assert isinstance(answer, AlreadyKnown)
     assert answer.match.how == "sequence"
-
-
-def test_a_store_of_an_older_version_is_read_and_then_remembers(tmp_path: Path) -> None:
-    path = tmp_path / "agent.db"
-    with open_store(f"sqlite:///{path}", create=True) as store, store.writing():
-        store.put([Memory(id="m-1", content=STAGING)])
-    _make_older(path)
-    with open_store(f"sqlite:///{path}") as store:
-        assert check(store, mend=False).sound
-        assert store.ledger.open_runs() == []
-        assert store.ledger.confirmations("m-1") == 0
-        assert store.changes("") == ("", None)  # type: ignore[attr-defined]
-        assert say(store, STAGING, dry_run=True).survivor == "m-1"
-        assert say(store, STAGING).confirmations == 1
-        assert isinstance(say(store, TEA), Admitted)
-        assert isinstance(say(store, TEA), AlreadyKnown)
-
-
-def _make_older(path: Path) -> None:
-    """Take away what newer versions added to the tables of the file."""
-    with sqlite3.connect(path) as db:
-        for kind, name in db.execute("SELECT type, name FROM sqlite_master").fetchall():
-            newer = name.endswith(("_ci", "_cd", "_cu", "_changes"))
-            if name in {"open_runs", "confirmations", "answers"} or newer:
-                db.execute(f"DROP {kind} {name}")
-        db.execute("DELETE FROM migrations WHERE name LIKE 'ledger/0003%' OR name LIKE '%0004%'")
-        db.execute("DELETE FROM migrations WHERE name = 'store/0003_changes'")
-    db.close()
 
 
 def port(number: int) -> str:

@@ -64,7 +64,14 @@ def test_without_an_encoder_the_report_says_so(monkeypatch: pytest.MonkeyPatch) 
     ("options", "missing", "says"),
     [
         (("--encoder", "none"), "", "No encoder was used"),
-        (("--no-semantic",), "", "No encoder was used"),
+        (
+            (
+                "--set",
+                "semantic=no",
+            ),
+            "",
+            "No encoder was used",
+        ),
         ((), "models.encoders.registry", "The sentence encoder is not installed"),
         ((), "matching.pair_model.network", "onnxruntime is not installed"),
     ],

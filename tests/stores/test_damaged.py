@@ -39,7 +39,7 @@ def lived_in(url: str) -> None:
     fill(
         url, [simple(n, t, tags=(str(n),), namespace="work" if n < 4 else "home") for n, t in told]
     )
-    dedup = ("dedup", url, "--no-semantic", "--apply", "--action")
+    dedup = ("dedup", url, "--set", "semantic=no", "--apply", "--action")
     for words in (
         (*dedup, "merge"),
         ("undo", url, "last"),
@@ -235,7 +235,7 @@ def test_a_row_of_a_wrong_type_is_told_by_its_id(
     """F10b: `TypeError`, no id."""
     url, file = copy_of(pasts, "sqlite", tmp_path / "store")
     edit(file, (f"UPDATE memories SET {column} = ? WHERE id = 'm-6'", (value,)))
-    answer = call("audit", url, "--no-semantic")
+    answer = call("audit", url, "--set", "semantic=no")
     assert answer.exit_code == BadRecord.exit_code, answer.output
     assert "Memory 'm-6'" in answer.output
     assert says in answer.output

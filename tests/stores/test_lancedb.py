@@ -261,10 +261,10 @@ def test_the_common_commands_clean_a_mapped_table_and_take_it_back(
 
     before = table(tmp_path / "db", "notes")
     files = contents(tmp_path / "db")
-    found = json.loads(call("audit", notes, "--no-semantic").stdout)
+    found = json.loads(call("audit", notes, "--set", "semantic=no").stdout)
     assert (found["counts"]["total"], found["counts"]["redundant"]) == (4, 1)
     assert contents(tmp_path / "db") == files
-    done = call("dedup", notes, "--no-semantic", "--apply", "--action", "delete")
+    done = call("dedup", notes, "--set", "semantic=no", "--apply", "--action", "delete")
     assert done.exit_code == 0, done.output
     after = {row["uid"]: row for row in table(tmp_path / "db", "notes")}
     assert sorted(after) == [1, 3, 4]
@@ -281,8 +281,10 @@ def test_a_map_may_be_given_by_options_or_in_a_file(notes: str, tmp_path: Path) 
         "[map]\n" + "".join(f'{field} = "{column}"\n' for field, column in said.items()), "utf-8"
     )
     options = [word for field, column in said.items() for word in ("--map", f"{field}={column}")]
-    for given in (options, ["--map-file", str(tmp_path / "map.toml")]):
-        result = CliRunner().invoke(main, ["audit", where, *given, "--no-semantic", "--json"])
+    for given in (options, ["--map", f"@{tmp_path / 'map.toml'}"]):
+        result = CliRunner().invoke(
+            main, ["audit", where, *given, "--set", "semantic=no", "--json"]
+        )
         assert result.exit_code == 0, result.output
         found = json.loads(result.stdout)
         assert (found["counts"]["total"], found["counts"]["redundant"]) == (4, 1)

@@ -48,7 +48,7 @@ def lines(tmp_path: Path) -> Path:
     (tmp_path / "store").mkdir()
     file = tmp_path / "store" / "m.jsonl"
     fill(f"jsonl:///{file}", [simple(n, "One and the same fact.") for n in range(1, 4)])
-    assert call("dedup", str(file), "--no-semantic", "--apply").exit_code == 0
+    assert call("dedup", str(file), "--set", "semantic=no", "--apply").exit_code == 0
     return file
 
 
@@ -91,7 +91,7 @@ def test_a_view_in_a_sidecar_is_told_by_every_command_and_by_check(lines: Path) 
 def test_a_foreign_trigger_is_told_by_check_and_refused_by_writers(path: Path) -> None:
     """F10g: `dedup --apply` said "Done", and `check` that everything is in order."""
     change(path, DELETES)
-    answer = call("dedup", str(path), "--no-semantic", "--apply")
+    answer = call("dedup", str(path), "--set", "semantic=no", "--apply")
     assert answer.exit_code == 3, answer.output
     assert "it has a trigger 'gone' on marks, not of echoless" in answer.output
     assert "echoless export" in answer.output
@@ -102,7 +102,10 @@ def test_a_foreign_trigger_is_told_by_check_and_refused_by_writers(path: Path) -
     assert "it has a trigger 'gone' on marks" in health.problems[0].says
     exported = call("export", str(path), str(path.with_name("new.db")))
     assert exported.exit_code == 0, exported.output
-    assert call("dedup", str(path.with_name("new.db")), "--no-semantic", "--apply").exit_code == 0
+    assert (
+        call("dedup", str(path.with_name("new.db")), "--set", "semantic=no", "--apply").exit_code
+        == 0
+    )
 
 
 OTHER_RULES = (
@@ -130,14 +133,14 @@ def test_what_stands_under_a_known_name_is_compared_too(
 ) -> None:
     """F10g."""
     change(path, *statements)
-    answer = call("dedup", str(path), "--no-semantic", "--apply")
+    answer = call("dedup", str(path), "--set", "semantic=no", "--apply")
     assert answer.exit_code == 3, answer.output
     assert says in answer.output
 
 
 def test_tables_of_others_beside_ours_do_no_harm(path: Path) -> None:
     change(path, "CREATE TABLE notes (x)", "CREATE VIEW few AS SELECT id FROM memories", "ANALYZE")
-    assert call("dedup", str(path), "--no-semantic", "--apply").exit_code == 0
+    assert call("dedup", str(path), "--set", "semantic=no", "--apply").exit_code == 0
     assert call("check", str(path)).exit_code == 0
 
 
@@ -180,7 +183,7 @@ def test_what_runs_and_their_undoing_removed_is_not_missing(path: Path) -> None:
     with open_store(path) as store:
         (run,) = {e.run for e in store.ledger.events(kind="run_started")}
     assert call("undo", str(path), run).exit_code == 0
-    words = ("dedup", str(path), "--no-semantic", "--action", "delete", "--apply")
+    words = ("dedup", str(path), "--set", "semantic=no", "--action", "delete", "--apply")
     assert call(*words).exit_code == 0
     checked = call("check", str(path))
     assert checked.exit_code == 0, checked.output

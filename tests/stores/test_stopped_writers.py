@@ -41,7 +41,7 @@ def sqlite_store(place: Path) -> tuple[str, Path]:
 
 def sidecar(place: Path) -> tuple[str, Path]:
     fill(f"jsonl:///{place}/m.jsonl", [simple(n, text) for n, text in enumerate(TEXTS, 1)])
-    call("dedup", str(place / "m.jsonl"), "--no-semantic", "--apply")
+    call("dedup", str(place / "m.jsonl"), "--set", "semantic=no", "--apply")
     call("undo", str(place / "m.jsonl"), "last")
     stop_in_the_middle(place / "m.jsonl.echoless", "facts", "kept")
     return str(place / "m.jsonl"), place / "m.jsonl.echoless"
@@ -89,9 +89,9 @@ def test_reading_commands_see_the_store_as_before_the_write_and_change_no_byte(
     store, _ = left
     before = contents(tmp_path / "store")
     for words in (
-        ("audit", store, "--no-semantic"),
+        ("audit", store, "--set", "semantic=no"),
         ("search", store, "green tea"),
-        ("dedup", store, "--no-semantic"),
+        ("dedup", store, "--set", "semantic=no"),
         ("history", store),
     ):
         answer = call(*words)
@@ -127,7 +127,7 @@ def test_check_tells_first_and_takes_the_write_back_when_it_may(
 def test_a_writing_command_takes_it_back_by_itself(left: tuple[str, Path]) -> None:
     """F5."""
     store, file = left
-    done = call("dedup", store, "--no-semantic", "--profile", "safe", "--apply")
+    done = call("dedup", store, "--set", "semantic=no", "--profile", "safe", "--apply")
     assert done.exit_code == 0, done.output
     assert not file.with_name(f"{file.name}-journal").exists()
     assert call("undo", store, "last").exit_code == 0
@@ -165,7 +165,7 @@ def test_without_room_for_a_copy_reading_names_check_which_needs_none(
     """F5: no message speaks of a backup, as nothing is lost."""
     store, file = left
     monkeypatch.setattr("echoless.core.database_copies.copied", _no_space)
-    answer = call("audit", store, "--no-semantic")
+    answer = call("audit", store, "--set", "semantic=no")
     assert answer.exit_code == 4, answer.output
     assert "Nothing is lost: `echoless check STORE` takes that write back" in answer.output
     assert "backup" not in answer.output
@@ -173,7 +173,7 @@ def test_without_room_for_a_copy_reading_names_check_which_needs_none(
     told = call("check", store)
     assert told.exit_code == 0, told.output
     assert f"stopped in the middle of a write to {file}; that write was taken back" in told.output
-    assert call("audit", store, "--no-semantic").exit_code == 0
+    assert call("audit", store, "--set", "semantic=no").exit_code == 0
 
 
 def _no_space(path: Path) -> None:

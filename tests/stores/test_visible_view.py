@@ -8,7 +8,6 @@ from pathlib import Path
 
 from echoless import apply, open_store, undo
 from echoless.testing.stores import fill, plan_by_hand, simple
-from tests.fixtures.v0_1 import __file__ as fixtures
 
 VISIBLE = "SELECT id, content FROM visible_memories ORDER BY seq"
 
@@ -28,14 +27,3 @@ def test_the_view_holds_what_is_not_hidden_and_all_after_an_undo(tmp_path: Path)
         assert seen(path) == {n.id: n.content for n in (simple(2), simple(3))}
         undo(store, run.id)
     assert list(seen(path)) == ["m-1", "m-2", "m-3", "m-4"]
-
-
-def test_a_file_of_an_earlier_version_gets_the_view_with_its_first_write(tmp_path: Path) -> None:
-    path = tmp_path / "old.db"
-    with closing(sqlite3.connect(path)) as db:
-        db.executescript((Path(fixtures).parent / "agent.sql").read_text(encoding="utf-8"))
-    with open_store(f"sqlite:///{path}") as store:
-        ids = [m.id for m in store.scan() if m.id not in store.ledger.marks()]
-        with store.writing():
-            pass
-    assert list(seen(path)) == ids

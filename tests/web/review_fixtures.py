@@ -28,7 +28,7 @@ def reviewing(
         action: What applying does to memories that go.
         options: Of the browser's context.
     """
-    process = ReviewProcess(store, "--no-semantic", "--action", action)
+    process = ReviewProcess(store, "--set", "semantic=no", "--action", action)
     try:
         with watched(browser, **options) as context:
             enter(context, process.link)
@@ -40,7 +40,7 @@ def reviewing(
 def written_report(store: str, folder: Path) -> Path:
     """Returns the HTML report that the command writes about a store into a folder."""
     file = folder / "report.html"
-    command = ["audit", store, "--no-semantic", "--html", str(file)]
+    command = ["audit", store, "--set", "semantic=no", "--html", str(file)]
     subprocess.run([sys.executable, "-m", "echoless", *command], check=True, capture_output=True)
     return file
 

@@ -64,7 +64,9 @@ def review_app(session: ReviewSession, calls: StoreQueue, **_names: str) -> Star
 @contextmanager
 def small_review(store: Path, *options: str) -> Iterator[ReviewProcess]:
     """Runs a review within the block; it is killed at the end if it still runs."""
-    review = ReviewProcess(str(store), "--no-semantic", *options, module="tests.web.small_review")
+    review = ReviewProcess(
+        str(store), "--set", "semantic=no", *options, module="tests.web.small_review"
+    )
     try:
         yield review
     finally:

@@ -24,7 +24,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def review(store: str) -> Iterator[ReviewProcess]:
-    process = ReviewProcess(store, "--no-semantic")
+    process = ReviewProcess(store, "--set", "semantic=no")
     yield process
     assert process.stop() == 0
     assert process.output.count(process.token) == 1

@@ -29,7 +29,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def review(store: str) -> Iterator[ReviewProcess]:
     """One review for all tests that answer groups of their own words and apply nothing."""
-    process = ReviewProcess(store, "--no-semantic")
+    process = ReviewProcess(store, "--set", "semantic=no")
     yield process
     assert process.stop() == 0
 
@@ -359,7 +359,7 @@ def test_what_was_shown_as_stored_is_there_after_the_server_was_killed(
     browser: Browser, tmp_path: Path
 ) -> None:
     store = write_sqlite(tmp_path / "memories.db", household())
-    process = ReviewProcess(store, "--no-semantic")
+    process = ReviewProcess(store, "--set", "semantic=no")
     with watched(browser) as context:
         enter(context, process.link)
         page = ReviewPage(context.new_page(), process.address)

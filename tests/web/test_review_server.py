@@ -80,7 +80,7 @@ def test_a_second_review_is_refused_with_the_address_of_the_first(notes: Path) -
     with small_review(notes) as first:
         link = first.link
         with pytest.raises(StoreLocked) as refused:
-            review_command([str(notes), "--no-semantic"], standalone_mode=False)
+            review_command([str(notes), "--set", "semantic=no"], standalone_mode=False)
         assert str(refused.value).startswith(
             f"This store is being reviewed at {link.partition('?')[0]} (process {first.process.pid}"
         )

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -60,10 +60,9 @@ from echoless.workflows.dedupe.pipeline import find, plan
 from echoless.workflows.dedupe.secret_masking import answer_texts
 
 if TYPE_CHECKING:
-    from echoless.cli import jobs, terminal_review
+    from echoless.cli import terminal_review
     from echoless.workflows.dedupe import updates
 else:
-    jobs = lazy_module("echoless.cli.jobs")  # engines bring in what only they need
     terminal_review = lazy_module("echoless.cli.terminal_review")  # needed only to ask a person
     updates = lazy_module("echoless.workflows.dedupe.updates")  # brings in the rules
 
@@ -178,26 +177,9 @@ class _Request:
             check_delete(settings, self.action)
 
 
-class _DedupCommand(SettingsCommand):
-    """Hands a call with `--engine` over to `jobs dedup`, which it was before."""
-
-    def make_context(
-        self,
-        info_name: str | None,
-        args: list[str],
-        parent: click.Context | None = None,
-        **extra: Any,
-    ) -> click.Context:
-        """Returns the context of the command that the words are for."""
-        before = args[: args.index("--")] if "--" in args else args
-        if any(word.partition("=")[0] == "--engine" for word in before):
-            return jobs.dedup_command.make_context(info_name, args, parent, **extra)
-        return super().make_context(info_name, args, parent, **extra)
-
-
 @click.command(
     "dedup",
-    cls=_DedupCommand,
+    cls=SettingsCommand,
     epilog=examples(
         "echoless dedup agent.db",
         "echoless dedup agent.db --plan tidy.json && echoless apply agent.db tidy.json",

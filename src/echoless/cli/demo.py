@@ -92,7 +92,7 @@ def demo(
     """
     encoder = open_encoder("auto")
     semantic = encoder is not None if semantic is None else semantic
-    words = [] if semantic else ["--no-semantic"]
+    words = [] if semantic else ["--set", "semantic=no"]
     silence = contextlib.redirect_stdout(io.StringIO()) if quiet else contextlib.nullcontext()
     with _folder(keep) as folder, contextlib.chdir(folder), silence:
         print(_compared_by(encoder, semantic=semantic))

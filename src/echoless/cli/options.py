@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -203,9 +203,6 @@ _FINDING: Final = tuple(name for name in SETTINGS if name != "action")
 """Settings of every command that looks for duplicates. What happens to those is for commands that
 act: `dedup` takes the action of the settings, `consolidate` one of its own."""
 
-_RARE: Final = {each.flag: each for each in SETTINGS.values() if each.rare}
-"""Settings by the flags that commands have, or once had, for them."""
-
 GROUPS: Final[Mapping[str, tuple[str, str]]] = {
     "What is looked at": ("namespace all", "map window advice across"),
     "How memories are compared": ("profile encoder", "threshold thorough verifier set"),
@@ -219,9 +216,6 @@ GROUPS: Final[Mapping[str, tuple[str, str]]] = {
     ),
 }
 """Options of the commands that find duplicates, by group: those that most people need, the rest."""
-
-_FORMATS: Final = frozenset({"--markdown", "--github"})
-"""Flags that `audit` had before `--format`."""
 
 _ASKING: Final = (
     "questions",
@@ -329,15 +323,7 @@ def _set(given: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
 
 
 class SettingsCommand(click.Command):
-    """Command that takes settings by `--set`, and by the flags that these had before.
-
-    Its `--help` shows the options that most people need; `--help-all` shows all of them.
-    """
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parses the words of the command line, old flags of settings among them."""
-        taken = {option for each in self.params for option in each.opts}
-        return super().parse_args(ctx, list(_with_set(args, taken)))
+    """Command whose `--help` shows what most people need; `--help-all` shows every option."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Returns the parameters, `--help-all` among them."""
@@ -381,37 +367,6 @@ _HELP_ALL: Final = click.Option(
     callback=_show_all,
     help="Show every option and exit.",
 )
-
-
-def _with_set(args: Sequence[str], taken: Collection[str]) -> Iterator[str]:
-    """Yields the words of a command line; flags of settings that it lacks become `--set`.
-
-    `--survivor newest`, `--no-cache`, `--map-file map.toml` and `--markdown` were options before
-    November 2026; scripts have them.
-
-    Args:
-        args: Words of the command line, as typed.
-        taken: The options of the command.
-    """
-    words = iter(args)
-    for word in words:
-        flag, equals, value = word.partition("=")
-        if word == "--":
-            yield word
-            yield from words
-        elif flag == "--map-file":
-            yield from ("--map", f"@{value or next(words, '')}")
-        elif flag in _FORMATS and flag not in taken:
-            yield from ("--format", flag.removeprefix("--"))
-        elif flag not in _RARE or flag in taken:
-            yield word
-        else:
-            setting = _RARE[flag]
-            if setting.kind is bool:
-                value = str(not setting.default).lower()
-            elif not equals:
-                value = next(words, "")
-            yield from ("--set", f"{setting.name}={value}")
 
 
 finding_options = choosing_options("choices", *_FINDING)

@@ -104,6 +104,11 @@ class Setting:
         return f"--{'no-' if self.default is True else ''}{self.name.replace('_', '-')}"
 
     @property
+    def spelt(self) -> str:
+        """Returns what sets it in the commands that look for duplicates."""
+        return f"--set {self.name}" if self.rare else self.flag
+
+    @property
     def variable(self) -> str:
         """Returns the name in the environment."""
         return f"ECHOLESS_{self.name.upper()}"
@@ -162,9 +167,9 @@ class Setting:
             unit = f" of {self.unit}" if self.unit else ""
             bound = f"from {self.least:g}" if self.above is None else f"above {self.above:g}"
             hint = f" {self.hint}" if self.hint else ""
-            raise UsageError(f"{self.flag} must be {number}{unit} {bound}, not {value}.{hint}")
+            raise UsageError(f"{self.spelt} must be {number}{unit} {bound}, not {value}.{hint}")
         if self.most is not None and value > self.most:
-            raise UsageError(f"{self.flag} must be at most {self.most:g}, not {value}.")
+            raise UsageError(f"{self.spelt} must be at most {self.most:g}, not {value}.")
 
     def unknown(self, value: object) -> UsageError:
         """Returns the error for an unknown word; the message lists the known words."""

@@ -27,11 +27,6 @@ else:
 _NO_PLUGIN: Final = frozenset({"", "auto", "none", "stored"})
 """Names of no plug-in; `auto` opens the built-in encoder, which computes on this machine."""
 
-_REMOVED: Final = {
-    ("detectors", "minhash"): "Use 'lexical', which finds shared wording in stores of any size."
-}
-"""What to use in place of a plug-in that earlier versions had."""
-
 
 @lru_cache(maxsize=8)
 def _group(kind: str) -> dict[str, metadata.EntryPoint]:
@@ -54,8 +49,6 @@ def load(kind: str, name: str) -> object:
         UsageError: There is no plug-in of that name; the message lists those there are.
     """
     entry = _group(kind).get(name)
-    if entry is None and (instead := _REMOVED.get((kind, name))):
-        raise UsageError(f"The {kind[:-1]} {name!r} was removed. {instead}")
     if entry is None:
         known = ", ".join(names(kind)) or "none installed"
         raise UsageError(f"Unknown {kind[:-1]} {name!r}. Known {kind}: {known}.")

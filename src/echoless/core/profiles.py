@@ -213,14 +213,6 @@ SLIDING_CONTEXT: Final = Profile(
     pairs=10_000,  # the threshold is the whole rule: no pair above it is left out
 )
 
-ENTITY_NAMES: Final = Profile(
-    name="entity-names",
-    summary="Names of entities of one type that differ in case and separators alone.",
-    detectors=(DetectorUse("sequence", 0.01),),  # what shares a partition is compared
-    judge="guards",
-    partition=("namespace", "extra.name_key"),
-)
-
 PROFILES: Final[Mapping[str, Profile]] = {
     p.name: p
     for p in (
@@ -232,7 +224,6 @@ PROFILES: Final[Mapping[str, Profile]] = {
         LLM_MEMORY,
         EGO,
         SLIDING_CONTEXT,
-        ENTITY_NAMES,
     )
 }
 

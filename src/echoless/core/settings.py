@@ -111,7 +111,7 @@ def resolve(choices: Choices, *, proposed: str = "safe") -> Settings:
     for name, value in values.items():
         SETTINGS[name].check(value)
     if choices.since is not None and instant(choices.since) is None:
-        raise UsageError(f"--since {choices.since!r} is not a time. Write it like 2026-01-31.")
+        raise UsageError(f"--set since={choices.since!r} is not a time. Write it like 2026-01-31.")
     values["encoder"] = choices.encoder or profile.encoder
     limits = Limits(**declared_values(choices, Limits))
     return Settings(profile=profile, limits=limits, **values)

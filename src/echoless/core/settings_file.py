@@ -67,13 +67,12 @@ class SettingsFile:
         """
         if refused := self.beyond_harmless(beside):
             key, setting = refused[0], SETTINGS[refused[0]]
-            flag = f"--set {key}=VALUE" if setting.rare else setting.flag
             raise InputError(
                 f"{self.path.absolute()} may not set {key} = {shown_value(self.data[key])}: in the "
                 "file of a folder, which somebody else may have written, no setting counts that "
                 "can send texts, load a model or code, or spend money. Nothing was sent or "
                 f"changed. If you want it, write it into your own file {user_settings_file()}, or "
-                f"give {flag} with the command. ECHOLESS_NO_CONFIG=1 reads no such file."
+                f"give {setting.spelt} with the command. ECHOLESS_NO_CONFIG=1 reads no such file."
             )
         return {key: value for key, value in self.data.items() if key not in beside}
 

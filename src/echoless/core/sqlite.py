@@ -51,7 +51,7 @@ Cell: TypeAlias = "str | int | float | bytes | None"
 
 
 class Migrations:
-    """An ordered list of named schema changes; each is applied once in a transaction.
+    """An ordered list of named schema changes; each is applied once.
 
     Example:
         ```
@@ -114,7 +114,7 @@ class Migrations:
             raise
 
     def apply(self, database: Database) -> None:
-        """Runs the pending migrations; each with its record in one transaction.
+        """Runs the pending migrations in one transaction: a stopped writer leaves none or all.
 
         Raises:
             StoreError: As `pending`, or the file cannot be read or written.
@@ -122,12 +122,14 @@ class Migrations:
         db = database.connection
         with database.speaking():
             pending = self.pending(db)
-        for name in pending:
-            with database.transaction():
-                db.execute(
-                    "CREATE TABLE IF NOT EXISTS migrations"
-                    " (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)"
-                )
+        if not pending:
+            return
+        with database.transaction():
+            db.execute(
+                "CREATE TABLE IF NOT EXISTS migrations"
+                " (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)"
+            )
+            for name in pending:
                 self._steps[name](db)
                 db.execute("INSERT INTO migrations VALUES (?, ?)", (name, now()))
 
@@ -162,7 +164,6 @@ class Database:
         self._connection = connection
         self._depth = 0
         self._left: list[sqlite3.Connection] = []
-        self._tables: set[str] = set()
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -176,7 +177,6 @@ class Database:
         assert self.path is not None
         fresh = open_for_reading(self.path)
         self._left.append(self._connection)  # a cursor may still be at work on it
-        self._tables.clear()
         fresh.connection.text_factory = self._connection.text_factory
         self._connection, self.unfinished = fresh.connection, fresh.unfinished
         self.copy = fresh.copy
@@ -214,7 +214,6 @@ class Database:
                 yield
                 self.connection.execute("COMMIT")
             except BaseException:
-                self._tables.clear()  # one may have been made within
                 if self.connection.in_transaction:
                     self.connection.execute("ROLLBACK")
                 raise
@@ -229,7 +228,6 @@ class Database:
             try:
                 yield
             except BaseException:
-                self._tables.clear()
                 if self.connection.in_transaction:  # a full disk ends the whole transaction
                     self.connection.execute("ROLLBACK TO part")
                     self.connection.execute("RELEASE part")
@@ -268,16 +266,6 @@ class Database:
     def table(self, name: str) -> str:
         """Returns the name of a table for statements."""
         return name
-
-    def has_table(self, name: str) -> bool:
-        """Returns whether there is a table of that name; raises SQLite's own errors.
-
-        One that was there stays, so it is not looked for again: tables come with migrations, and
-        nothing here takes one away.
-        """
-        if name not in self._tables and table_exists(self.connection, name):
-            self._tables.add(name)
-        return name in self._tables
 
     def rows(self, statement: str, values: Sequence[Cell] = ()) -> list[tuple[object, ...]]:
         """Returns the rows of a query; raises SQLite's own errors."""

@@ -160,7 +160,7 @@ def _check_divisible(settings: Settings) -> None:
             "cannot be cut by namespace. Run `echoless dedup` without --engine."
         )
     if settings.limit is not None:
-        raise UsageError("--limit counts memories of all namespaces; leave it out with --engine.")
+        raise UsageError("The setting limit counts memories of all namespaces; leave it out here.")
     if settings.verifier != "none":
         raise UsageError(
             "--verifier asks a fixed number of questions a run; leave it out with --engine. "

@@ -49,7 +49,7 @@ class Recovered:
         what: Interrupted part of the run: `groups`, `addition` or `undo`.
         stand: Groups of the run that are in force now.
         under_way: Groups that were announced and not confirmed.
-        planned: Groups the plan had; None for a run of an older version.
+        planned: Groups the plan had; None for an addition or an undo.
     """
 
     run: str

@@ -252,7 +252,7 @@ def answer_from_json(data: JsonObject, texts: Mapping[str, str]) -> Remembered:
 def _match(data: JsonObject, texts: Mapping[str, str]) -> Match:
     id_, similarity, difference = str(data["id"]), data["similarity"], data["difference"]
     assert isinstance(similarity, int | float)
-    chance = data.get("chance")  # of an earlier version there is none
+    chance = data["chance"]
     return Match(
         id_,
         similarity,

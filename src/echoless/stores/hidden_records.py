@@ -55,19 +55,19 @@ class HiddenRecords:
         """Wraps the ledger that holds the table.
 
         Args:
-            ledger: In a sidecar; one of an older version lacks the table, and nothing was moved.
+            ledger: In a sidecar.
         """
         self._database: LedgerDatabase = ledger.database
         self._table = self._database.table("hidden")
 
     def _rows(self, statement: str) -> list[tuple[Any, ...]]:
-        """Reads rows; none where the table is missing.
+        """Reads rows.
 
         Raises:
             LedgerDamaged: They cannot be read.
         """
         try:
-            return self._database.rows(statement) if self._database.has_table("hidden") else []
+            return self._database.rows(statement)
         except self._database.errors as problem:
             raise unreadable(problem, self._database, "hidden") from problem
 

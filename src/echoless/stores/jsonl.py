@@ -31,7 +31,6 @@ from echoless.core.errors import (
     ForeignStore,
     StoreNotFound,
     StoreReadOnly,
-    UsageError,
 )
 from echoless.core.model import Memory
 from echoless.core.sqlite import is_sqlite
@@ -44,7 +43,7 @@ from echoless.stores.files import Snapshot, read_bytes, read_end, replace_bytes
 from echoless.stores.hidden_records import HiddenRecords, HidesOnRequest, back_again
 from echoless.stores.json_splice import LARGEST, not_read, records_in
 from echoless.stores.ledger import Mark
-from echoless.stores.sidecar import SUFFIX, Sidecar
+from echoless.stores.sidecar import Sidecar
 
 _BOM: Final = b"\xef\xbb\xbf"
 _OPENING: Final = re.compile(rb"\{|\[\s*(?:[\[{\"\]]|$)")
@@ -72,7 +71,7 @@ class JsonlStore(StoreKind, HidesOnRequest):
 
     def __init__(self, path: Path, hide: Hiding = "") -> None:
         """Reads the file; use `open` or `create`."""
-        self._path = real = _real(path)
+        self._path = real = path.resolve() if path.is_symlink() else path
         self._location = MappedUrl(path, hide=hide)
         self._asked = hide
         self.url = f"jsonl:///{self._location}"
@@ -95,9 +94,9 @@ class JsonlStore(StoreKind, HidesOnRequest):
     @classmethod
     def create(cls, location: str) -> Self:
         """Opens a file, or makes an empty one."""
-        path = _real(read_path(location).path)
+        path = read_path(location).path
         if not path.exists():
-            files.make_file(path)
+            files.make_file(path.resolve() if path.is_symlink() else path)
         return cls.open(location)
 
     @classmethod
@@ -521,21 +520,3 @@ class JsonlStore(StoreKind, HidesOnRequest):
                 f"{self._path} is a list of texts, where a new memory has no place for its id. "
                 "`echoless import` into a new store gives ids; nothing was changed."
             )
-
-
-def _real(path: Path) -> Path:
-    """Returns the file behind a symbolic link: lock, draft and ledger lie beside that.
-
-    Raises:
-        UsageError: Version 0.1 left a ledger beside the link, and none is beside the file.
-    """
-    if not path.is_symlink():
-        return path
-    real = path.resolve()
-    beside_link, beside_file = (p.with_name(p.name + SUFFIX) for p in (path, real))
-    if beside_link.exists() and not beside_file.exists():
-        raise UsageError(
-            f"{path} is a link to {real}, and its ledger {beside_link} lies beside the link. Move "
-            f"the ledger to {beside_file}, so that every name of the file finds it."
-        )
-    return real

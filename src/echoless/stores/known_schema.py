@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -41,17 +41,9 @@ class Oddity:
 class KnownSchema:
     """Tables, triggers and views of a kind of file, as its migrations make them."""
 
-    def __init__(
-        self, *migrations: Migrations, older: Mapping[str, tuple[str, ...]] | None = None
-    ) -> None:
-        """Takes the migrations to compare files with.
-
-        Args:
-            migrations: All that write to such a file.
-            older: Statements with which earlier versions made an object, by its name.
-        """
+    def __init__(self, *migrations: Migrations) -> None:
+        """Takes the migrations to compare files with, all that write to such a file."""
         self._migrations = migrations
-        self._older = dict(older or {})
         self._judged: dict[tuple[object, ...], Oddity | None] = {}
 
     @cached_property
@@ -108,9 +100,8 @@ class KnownSchema:
         return ("sqlite_", *(f"{table}_" for table in virtual))
 
     def _as_made(self, name: str, sql: str) -> bool:
-        """Returns whether this or an earlier version makes an object with this statement."""
-        known = (self._made[name][1], *self._older.get(name, ()))
-        return _plain(sql) in {_plain(each) for each in known}
+        """Returns whether the migrations make an object with this statement."""
+        return _plain(sql) == _plain(self._made[name][1])
 
     def check(self, database: Database, *, writing: bool) -> None:
         """Refuses, and closes, a file that holds what echoless did not make.

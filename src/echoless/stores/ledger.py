@@ -46,7 +46,6 @@ from echoless.stores.ledger_schema import (
     count_again,
     count_confirmation,
     find_open,
-    open_among,
     remove_review,
     write_answer,
     write_review,
@@ -110,13 +109,6 @@ class Ledger:
             f"INSERT INTO {self._table(table)} ({COLUMNS[table]}) VALUES ({places})", rows
         )
 
-    def _has(self, table: str) -> bool:
-        """Returns whether a table exists; ledgers of older versions lack some."""
-        try:
-            return self.database.has_table(table)
-        except self.database.errors as problem:
-            raise unreadable(problem, self.database, table) from problem
-
     def _write(self, statement: str, values: Sequence[Cell] = ()) -> int:
         """Executes one statement that changes rows, and returns the number of changed rows."""
         with self.database.speaking():
@@ -156,8 +148,6 @@ class Ledger:
 
     def open_runs(self) -> list[str]:
         """Returns runs whose start or undo has no event of its end, oldest first."""
-        if not self._has("open_runs"):  # written by an older version, open to readers
-            return open_among((e.run, e.kind) for e in self.events() if e.run)
         rows = self._rows(
             "open_runs",
             f"SELECT run, (SELECT min(seq) FROM {self._table('events')} e WHERE e.run = o.run)"
@@ -392,8 +382,6 @@ class Ledger:
 
     def confirmations(self, id_: str) -> int:
         """Returns how often a memory was said again after the first time."""
-        if not self._has("confirmations"):
-            return 0
         query = f"SELECT times FROM {self._table('confirmations')} WHERE id = ?"
         rows = self._rows("confirmations", query, (id_,))
         times = rows[0][0] if rows else 0
@@ -410,8 +398,6 @@ class Ledger:
 
     def answer(self, key: str) -> JsonObject | None:
         """Returns the answer recorded under a key, or None."""
-        if not self._has("answers"):
-            return None
         query = f"SELECT body FROM {self._table('answers')} WHERE key = ?"
         rows = self._rows("answers", query, (key,))
         what = f"the answer under {key!r}"
@@ -457,8 +443,6 @@ class Ledger:
 
     def reviews(self) -> dict[str, tuple[int, JsonObject]]:
         """Returns the standing answers of people by key: the number of the event, and its data."""
-        if not self._has("reviews"):
-            return {}
         query = f"SELECT key, number, body FROM {self._table('reviews')} ORDER BY number"
         rows, place = self._rows("reviews", query), self._place
         reviews = {}

@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol
 
 from echoless.core.errors import EcholessError
 from echoless.core.model import JsonObject, canonical
-from echoless.core.sqlite import Cell, Database, Migrations
+from echoless.core.sqlite import Cell, Migrations
 from echoless.stores.known_schema import KnownSchema
 
 
@@ -46,10 +46,6 @@ class LedgerDatabase(Protocol):
 
     def table(self, name: str) -> str:
         """Returns a table of the ledger as statements name it."""
-        ...
-
-    def has_table(self, name: str) -> bool:
-        """Returns whether there is a table of that name in the ledger."""
         ...
 
     def rows(self, statement: str, values: Sequence[Cell] = ()) -> list[tuple[object, ...]]:
@@ -188,7 +184,7 @@ STEPS: Final[Mapping[str, tuple[str, ...]]] = {
     # the primary key of kept pairs is an index by the first memory
     "0007_kept_by_second": ("CREATE INDEX kept_b ON {at}kept(b)",),
 }
-"""Statements by step, in order; a ledger of an older version lacks the last ones."""
+"""Statements by step, in order."""
 
 _SQLITE: Final = Dialect(
     text="TEXT NOT NULL",
@@ -212,8 +208,6 @@ def _in_file(step: str, db: sqlite3.Connection) -> None:
     """Makes the tables of one step in an SQLite file."""
     for statement in _SQLITE.statements(step):
         db.execute(statement)
-    if step == "0003_open_runs":
-        find_open(Database(None, db, writable=True))
 
 
 for _step in STEPS:
@@ -230,24 +224,14 @@ def find_open(database: LedgerDatabase) -> None:
     """Fills `open_runs` from the events."""
     events, table = database.table("events"), database.table("open_runs")
     rows = database.stream(f"SELECT run, kind FROM {events} WHERE run <> '' ORDER BY seq")
-    open_ = open_among((str(run), str(kind)) for run, kind in rows)
+    open_: dict[str, None] = {}
+    for run, kind in rows:
+        if kind in STARTS:
+            open_[str(run)] = None
+        elif kind in ENDS:
+            open_.pop(str(run), None)
     database.change(f"DELETE FROM {table}")
     database.change_many(f"INSERT INTO {table} (run) VALUES (?)", [(run,) for run in open_])
-
-
-def open_among(events: Iterable[tuple[str, str]]) -> list[str]:
-    """Returns runs whose start or undo has no event of its end, oldest first.
-
-    Args:
-        events: Run and kind of each, in order.
-    """
-    open_: dict[str, None] = {}
-    for run, kind in events:
-        if kind in STARTS:
-            open_[run] = None
-        elif kind in ENDS:
-            open_.pop(run, None)
-    return list(open_)
 
 
 def count_again(database: LedgerDatabase) -> None:

@@ -44,7 +44,7 @@ each kind that is asked is loaded. Kinds of other packages are asked about any p
 
 
 def kinds(names: Iterable[str] | None = None) -> dict[str, type[StoreKind]]:
-    """Returns kinds of store by scheme; one of an outdated package is left out with a warning.
+    """Returns kinds of store by scheme; one that is no `StoreKind` is left out with a warning.
 
     A bare path must open whatever else is installed.
 
@@ -55,31 +55,25 @@ def kinds(names: Iterable[str] | None = None) -> dict[str, type[StoreKind]]:
     for name in plugins.names("stores") if names is None else names:
         try:
             known[name] = _kind(name)
-        except OutdatedKind as problem:
+        except UsageError as problem:
             LOG.warning("%s", problem)
     return known
-
-
-class OutdatedKind(UsageError):
-    """A kind of store of another package that was written for echoless 0.2 or earlier."""
 
 
 def _kind(scheme: str) -> type[StoreKind]:
     """Returns the kind of store of a scheme.
 
     Raises:
-        UsageError: No kind of store has this scheme.
-        OutdatedKind: Its class does not inherit `StoreKind`.
+        UsageError: No kind of store has this scheme, or its class does not inherit `StoreKind`.
     """
     if scheme == _DEFAULT:
         return SqliteStore  # without a look at all installed packages, which takes 30 ms
     kind = plugins.load("stores", scheme)
     if not (isinstance(kind, type) and issubclass(kind, StoreKind)):
-        raise OutdatedKind(
-            f"The package that brings the stores {scheme!r} was written for an earlier echoless: "
-            "its class does not inherit echoless.stores.StoreKind, nor its stores "
-            "echoless.stores.Store. Install a newer version of that package, or remove it. "
-            "docs/extending-store.md shows what to change."
+        raise UsageError(
+            f"The stores {scheme!r} of another package cannot be opened: their class does not "
+            "inherit echoless.stores.StoreKind. Install another version of that package, or remove "
+            "it. docs/extending-store.md shows what a store needs."
         )
     return kind
 

@@ -301,8 +301,6 @@ class SqliteStore(StoreKind, Store):
     def changes(self, since: str) -> tuple[str, Collection[str] | None]:
         """Returns state and changed ids by the numbers triggers give to changes of any program."""
         with self._database.speaking():
-            if not self._database.has_table(CHANGES):  # not written since an older version
-                return "", None
             (last,) = self._db.execute(f"SELECT coalesce(max(number), 0) FROM {CHANGES}").fetchone()
             mine = self.identity
             state = f"{mine}/{last}"
@@ -317,8 +315,6 @@ class SqliteStore(StoreKind, Store):
     def gone(self) -> Collection[str]:
         """Returns the ids of memories with a recorded change that are not here any more."""
         with self._database.speaking():
-            if not table_exists(self._db, CHANGES):
-                return ()
             rows = self._db.execute(
                 f"SELECT id FROM {CHANGES} WHERE typeof(id) = 'text'"
                 " AND id NOT IN (SELECT id FROM memories)"
@@ -454,10 +450,13 @@ def _storable(names: Iterable[str]) -> list[str]:
 
 
 def _migrate(database: Database) -> None:
-    """Applies all migrations, and gives a new store its identity."""
-    migrations.apply(database)
-    lineage.migrations.apply(database)
-    ledger = Ledger(database)
-    if ledger.fact("store") is None:
-        with database.transaction():
+    """Applies all migrations, and gives a new store its identity: all of it or nothing."""
+    with database.speaking():
+        if not any(each.pending(database.connection) for each in (migrations, lineage.migrations)):
+            return
+    with database.transaction():
+        migrations.apply(database)
+        lineage.migrations.apply(database)
+        ledger = Ledger(database)
+        if ledger.fact("store") is None:
             ledger.set_fact("store", str(uuid.uuid4()))

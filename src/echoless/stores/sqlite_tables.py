@@ -48,8 +48,7 @@ def _memories(db: sqlite3.Connection) -> None:
     db.execute("CREATE INDEX memories_namespace ON memories(namespace)")
     # With row ids: a table without them is an index, which keeps at most a quarter of a page of an
     # entry in its place, so that every vector of 384 dimensions took a page of its own
-    # (https://www.sqlite.org/withoutrowid.html). Older files have it so, and are read and written
-    # by the same statements.
+    # (https://www.sqlite.org/withoutrowid.html).
     db.execute(
         "CREATE TABLE vectors (seq INTEGER NOT NULL REFERENCES memories(seq) ON DELETE CASCADE,"
         " model TEXT NOT NULL, dimensions INTEGER NOT NULL, data BLOB NOT NULL,"
@@ -118,13 +117,7 @@ def _visible(db: sqlite3.Connection) -> None:
     )
 
 
-_VECTORS_OF_0_1: Final = (
-    "CREATE TABLE vectors (seq INTEGER NOT NULL REFERENCES memories(seq) ON DELETE CASCADE,"
-    " model TEXT NOT NULL, dimensions INTEGER NOT NULL, data BLOB NOT NULL,"
-    " PRIMARY KEY (seq, model)) WITHOUT ROWID"
-)
-
-KNOWN: Final = KnownSchema(migrations, lineage.migrations, older={"vectors": (_VECTORS_OF_0_1,)})
+KNOWN: Final = KnownSchema(migrations, lineage.migrations)
 """Tables and triggers of a file of echoless; indexes and tables of SQLite itself may differ."""
 
 

@@ -23,11 +23,6 @@ def test_an_unknown_name_is_refused_with_those_there_are() -> None:
         open_detector("soundex", DetectorOptions())
 
 
-def test_a_name_of_an_earlier_version_says_what_to_use_instead() -> None:
-    with pytest.raises(UsageError, match=r"'minhash' was removed\. Use 'lexical'"):
-        open_detector("minhash", DetectorOptions())
-
-
 @pytest.mark.parametrize("name", LEXICAL_FAMILY)
 @pytest.mark.parametrize("value", [0.0, -0.1, 1.1, float("nan"), float("inf"), float("-inf")])
 def test_a_threshold_out_of_range_is_refused_by_name_value_and_range(

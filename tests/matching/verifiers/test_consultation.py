@@ -343,7 +343,7 @@ def test_verifier_and_questions_are_settings_and_part_of_the_digest(
     (tmp_path / "echoless.toml").write_text('verifier = "anthropic:m"\nquestions = 9\n')
     chosen = resolve(layered(Choices(), folder=tmp_path, environment={"ECHOLESS_QUESTIONS": "8"}))
     assert (chosen.verifier, chosen.questions) == ("anthropic:m", 8)
-    with pytest.raises(UsageError, match="--questions must be a whole number from 1, not 0"):
+    with pytest.raises(UsageError, match="--set questions must be a whole number from 1, not 0"):
         resolve(Choices(questions=0))
 
 
@@ -385,7 +385,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.mark.usefixtures("undecided")
 def test_dedup_asks_hides_and_can_be_undone(store: str, server: ModelServer) -> None:
-    words = ("dedup", store, "--no-semantic", "--verifier", f"openai:m@{server.url}")
+    words = ("dedup", store, "--set", "semantic=no", "--verifier", f"openai:m@{server.url}")
     preview = call(*words)
     assert preview.exit_code == 0
     assert "says same: because" in preview.stdout
@@ -401,7 +401,15 @@ def test_dedup_asks_hides_and_can_be_undone(store: str, server: ModelServer) -> 
 @pytest.mark.usefixtures("undecided")
 def test_audit_counts_what_failed_and_goes_on(store: str, server: ModelServer) -> None:
     server.script = [lambda _body: "I would say they are the same!"]
-    words = ("audit", store, "--no-semantic", "--json", "--verifier", f"openai:m@{server.url}")
+    words = (
+        "audit",
+        store,
+        "--set",
+        "semantic=no",
+        "--json",
+        "--verifier",
+        f"openai:m@{server.url}",
+    )
     result = call(*words)
     assert result.exit_code == 0
     said = json.loads(result.stdout)
@@ -417,7 +425,15 @@ def test_a_refused_key_ends_with_eight_and_changes_nothing(
 ) -> None:
     server.script = [fails(401, "wrong key")]
     before = sorted(path.name for path in tmp_path.iterdir())
-    words = ("dedup", store, "--no-semantic", "--apply", "--verifier", f"openai:m@{server.url}")
+    words = (
+        "dedup",
+        store,
+        "--set",
+        "semantic=no",
+        "--apply",
+        "--verifier",
+        f"openai:m@{server.url}",
+    )
     result = call(*words)
     assert result.exit_code == 8
     assert "Check OPENAI_API_KEY" in result.stderr

@@ -2,7 +2,7 @@
 
 import pytest
 
-from echoless.models.encoders.operating_points import operating_point, operating_points
+from echoless.models.encoders.operating_points import OPERATING_POINTS, operating_point
 
 
 @pytest.mark.parametrize(
@@ -26,4 +26,4 @@ def test_an_unknown_model_has_no_point(model: str) -> None:
 
 
 def test_each_point_lets_some_pairs_through_and_not_all() -> None:
-    assert all(0 < point < 1 for point in operating_points().values())
+    assert all(0 < point < 1 for point in OPERATING_POINTS.values())

@@ -43,7 +43,7 @@ def test_an_empty_or_cut_off_answer_is_an_error_and_its_tokens_count(answer: Ans
     ("name", "value"), [("workers", 0), ("workers", 65), ("timeout", 0), ("timeout", float("inf"))]
 )
 def test_a_limit_out_of_range_is_a_usage_error(name: str, value: Any) -> None:
-    with pytest.raises(UsageError, match=f"--{name} must be"):
+    with pytest.raises(UsageError, match=f"--set {name} must be"):
         Limits(**{name: value})
 
 

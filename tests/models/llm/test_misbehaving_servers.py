@@ -126,7 +126,7 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Resul
     def run(texts: Sequence[str], *flags: str) -> Result:
         lines = [json.dumps({"id": f"m-{n}", "content": text}) for n, text in enumerate(texts)]
         (tmp_path / "notes.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
-        words = ("--debug", "dedup", "notes.jsonl", "--no-semantic", "--apply", *flags)
+        words = ("--debug", "dedup", "notes.jsonl", "--set", "semantic=no", "--apply", *flags)
         return CliRunner().invoke(main, list(words), prog_name="echoless")
 
     return run
@@ -146,7 +146,7 @@ def test_an_opinion_that_does_not_come_leaves_both_memories_and_is_counted(
     call: Callable[..., Result], server: ModelServer, wire: str, what: str
 ) -> None:
     server.script = [EVERY[what].act]
-    result = call(TEA, "--verifier", spec(server, wire), "--timeout", "0.1", "--json")
+    result = call(TEA, "--verifier", spec(server, wire), "--set", "timeout=0.1", "--json")
     assert result.exit_code == 0, result.output
     said = json.loads(result.stdout)
     assert visible() == set(TEA)

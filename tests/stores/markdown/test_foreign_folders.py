@@ -383,17 +383,13 @@ def test_what_is_no_folder_in_the_place_of_the_archive_is_named(root: Path, kind
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ["memory.jsonl.hidden", "memory.jsonl.entities.hidden"])
-def test_what_is_no_file_beside_a_memory_server_is_named(
-    tmp_path: Path, name: str, kind: str
-) -> None:
+def test_what_is_no_file_beside_a_memory_server_is_named(tmp_path: Path, kind: str) -> None:
     (tmp_path / "memory.jsonl").write_text(
         '{"type":"entity","name":"a","entityType":"b","observations":["c"]}\n'
     )
-    put(kind, tmp_path / name)
-    part = "#entities" if "entities" in name else ""
+    put(kind, tmp_path / "memory.jsonl.hidden")
     with pytest.raises(EcholessError, match=f"is a {kind}, and a file belongs there"):
-        texts(f"mcp-memory:///{tmp_path}/memory.jsonl{part}")
+        texts(f"mcp-memory:///{tmp_path}/memory.jsonl")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -605,14 +601,13 @@ def test_a_plan_or_a_map_that_is_no_file_is_an_error(tmp_path: Path, kind: str) 
             read(tmp_path / "p")
 
 
-@pytest.mark.parametrize("part", ["", "#entities"])
 def test_a_disk_that_fails_once_loses_nothing_and_leaves_no_file_of_hidden_texts(
-    tmp_path: Path, part: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, synchronise = tmp_path / "memory.jsonl", os.fsync
     entity = '{"type":"entity","name":"%s","entityType":"p","observations":["tea","Tea"]}'
     file.write_text("\n".join(entity % name for name in ("a", "A")))
-    url, before, failures = f"mcp-memory:///{file}{part}", file.read_bytes(), 0
+    url, before, failures = f"mcp-memory:///{file}", file.read_bytes(), 0
     for at in range(1, 12):
         calls = iter(range(1, 1_000))
 

@@ -360,45 +360,7 @@ def test_what_is_hidden_is_not_indexed_and_nothing_is_left_over_after_the_undo(
     assert not (url.parent if url.is_file() else url).joinpath(".echoless-archive").exists()
 
 
-def as_before(folder: Path) -> None:
-    """Makes an archive what version 0.2 wrote: the same in a folder without a dot."""
-    (folder / ".echoless-archive").rename(folder / "archive")
-    with open_store(folder) as store, store.writing():
-        assert isinstance(store, MarkdownStore)
-        written = store.ledger.fact("markdown") or ""
-        store.ledger.set_fact("markdown", written.replace(".echoless-archive/", "archive/"))
-
-
-@pytest.mark.parametrize("kind", ["files", "bullets"])
-def test_an_archive_of_an_earlier_version_goes_on_working(tmp_path: Path, kind: str) -> None:
-    if kind == "files":
-        files = {"MEMORY.md": "- [A](a.md)\n- [B](b.md)\n- [C](c.md)\n- [D](d.md)\n"}
-        files |= {"a.md": RULE, "b.md": RULE, "c.md": OTHER, "d.md": "It listens on 3128."}
-    else:
-        files = {"n.md": f"- {RULE}\n- {RULE}\n- {OTHER}\n- It listens on 3128.\n"}
-    folder = write(tmp_path / "m", files)
-    first = deduped(folder)
-    as_before(folder)
-    with open_store(folder) as store:
-        assert check(store, mend=False).sound
-        assert len([*store.scan()]) == 4
-    if kind == "files":
-        write(folder, {"d.md": OTHER})
-    else:
-        path = folder / "n.md"
-        path.write_text(path.read_text().replace("It listens on 3128.", OTHER))
-    second = deduped(folder)
-    with open_store(folder) as store:
-        assert check(store, mend=False).sound
-        assert len([*store.scan()]) == 4
-    assert (folder / ".echoless-archive").exists()
-    taken_back(folder, first)
-    taken_back(folder, second)
-    assert texts(folder) == {p: t.replace("It listens on 3128.", OTHER) for p, t in files.items()}
-    assert sorted(each.name for each in folder.iterdir()) == sorted(files)
-
-
-def test_an_own_folder_of_that_name_stays_as_it_is(tmp_path: Path) -> None:
+def test_an_own_folder_named_archive_stays_as_it_is(tmp_path: Path) -> None:
     own = {"archive/n.md.md": "- mine\n", "archive/old.md": "- mine\n"}
     folder = write(tmp_path / "m", {**own, "n.md": f"- {RULE}\n- {RULE}\n"})
     run = deduped(folder)

@@ -208,7 +208,7 @@ def test_what_other_agents_load_is_reported_and_never_hidden(tmp_path: Path) -> 
     assert {group.first.namespace, *(m.memory.namespace for m in group.members)} == {*files}
 
 
-# ------------------------------------------------------------------ what an earlier version left
+# ------------------------------------------------------------------ another scope than before
 
 
 @pytest.mark.parametrize("action", ["mark", "merge", "delete"])

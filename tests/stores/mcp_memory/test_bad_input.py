@@ -152,8 +152,8 @@ def test_lines_of_another_form_stay_json_lines(tmp_path: Path) -> None:
         assert locate(path)[0] == "jsonl"
 
 
-def test_an_unknown_view_is_refused_with_those_there_are(tmp_path: Path) -> None:
+def test_a_part_behind_the_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "memory.jsonl"
     path.write_bytes(ANN)
-    with pytest.raises(UsageError, match="#entities"):
+    with pytest.raises(UsageError, match="Leave away #nodes"):
         open_store(f"mcp-memory:///{path}#nodes")

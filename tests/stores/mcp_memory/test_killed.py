@@ -28,7 +28,7 @@ DATA = written(
     [("ann", "Ben", "knows"), ("Ann", "ann", "is"), ("Ben", "Ann", "knows")],
 )
 TEXTS = {"Likes tea", "likes tea", "Lives in Oslo", "lives in oslo", "Plays chess"}
-VIEWS = {"": (("likes tea", "Likes tea"), ("Lives in Oslo", "lives in oslo")), "#entities": ()}
+GROUPS = (("likes tea", "Likes tea"), ("Lives in Oslo", "lives in oslo"))
 
 
 def _apply(url: str, plan: Plan) -> None:
@@ -42,12 +42,9 @@ def _undo(url: str, run: str) -> None:
 
 
 def _plan(url: str, action: str) -> Plan:
-    part = url.partition("#")[2]
     with open_store(url) as store:
-        if part:
-            return plan_by_hand(store, [("Ann", "ann")], "mark")
         ids = {m.content: m.id for m in store.scan() if m.namespace == "Ann"}
-        groups = [tuple(ids[text] for text in texts) for texts in VIEWS[""]]
+        groups = [tuple(ids[text] for text in texts) for texts in GROUPS]
         return plan_by_hand(store, groups, "delete" if action == "delete" else "mark")
 
 
@@ -63,14 +60,14 @@ def _is_whole(folder: Path) -> None:
     assert said >= TEXTS
 
 
-@pytest.mark.parametrize(("part", "action"), [("", "mark"), ("", "delete"), ("#entities", "mark")])
+@pytest.mark.parametrize("action", ["mark", "delete"])
 def test_killed_at_every_5th_write_nothing_is_lost_and_undo_is_exact(
-    tmp_path: Path, part: str, action: str
+    tmp_path: Path, action: str
 ) -> None:
     original, place = tmp_path / "original", tmp_path / "crash"
     original.mkdir()
     (original / "memory.jsonl").write_bytes(DATA)
-    url = f"mcp-memory:///{place}/memory.jsonl{part}"
+    url = f"mcp-memory:///{place}/memory.jsonl"
     outcomes: Counter[int] = Counter()
     for step in range(0, 10_000, STRIDE):
         shutil.copytree(original, place)
@@ -98,17 +95,16 @@ def test_killed_at_every_5th_write_nothing_is_lost_and_undo_is_exact(
     assert outcomes[1] > 3
 
 
-@pytest.mark.parametrize("part", ["", "#entities"])
 def test_killed_at_every_5th_write_of_undo_it_can_be_brought_to_its_end(
-    tmp_path: Path, part: str
+    tmp_path: Path,
 ) -> None:
     original, place = tmp_path / "original", tmp_path / "crash"
     original.mkdir()
     (original / "memory.jsonl").write_bytes(DATA)
-    first = f"mcp-memory:///{original}/memory.jsonl{part}"
+    first = f"mcp-memory:///{original}/memory.jsonl"
     with open_store(first) as store:
         run = apply(store, _plan(first, "mark")).id
-    url = f"mcp-memory:///{place}/memory.jsonl{part}"
+    url = f"mcp-memory:///{place}/memory.jsonl"
     for step in range(0, 10_000, STRIDE):
         shutil.copytree(original, place)
         killed = killed_at(step, partial(_undo, url, run))

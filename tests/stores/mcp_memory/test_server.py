@@ -123,34 +123,6 @@ def test_what_was_hidden_of_a_deleted_entity_is_not_shown_again_by_a_check(
     assert "mended" not in echoless("check", str(memory)).stdout
 
 
-def test_entities_that_are_one_are_one_node_for_the_server_until_undone(
-    server: MemoryServer, memory: Path
-) -> None:
-    fill(server)
-    data, url = memory.read_bytes(), f"mcp-memory:///{memory}#entities"
-    assert "2 redundant" not in (audited := echoless("audit", url).stdout)
-    assert "auth-service" in audited
-    echoless("dedup", url, "--apply")
-    graph = server.call("read_graph")
-    assert [each["name"] for each in graph["entities"]] == ["Ann", "Auth Service"]
-    assert server.observations("Auth Service") == ["Uses JWT", "Port 8443"]
-    assert [each["to"] for each in graph["relations"]] == ["Auth Service"]
-    assert server.search("8443") == ["Auth Service"]
-    server.call(
-        "add_observations",
-        observations=[{"entityName": "Auth Service", "contents": ["Restarts at night"]}],
-    )
-    echoless("undo", url, "last")
-    assert server.observations("Auth Service") == ["Uses JWT", "Restarts at night"]
-    assert server.observations("auth-service") == ["Port 8443"]
-    assert [each["to"] for each in server.call("read_graph")["relations"]] == ["auth-service"]
-    server.call(
-        "delete_observations",
-        deletions=[{"entityName": "Auth Service", "observations": ["Restarts at night"]}],
-    )
-    assert memory.read_bytes() == data
-
-
 def test_a_file_the_server_cannot_read_is_one_echoless_refuses(
     server: MemoryServer, memory: Path
 ) -> None:

@@ -20,7 +20,6 @@ from echoless.core.errors import (
     StoreError,
     StoreLocked,
     StoreReadOnly,
-    StoreReplaced,
 )
 from echoless.core.model import Memory
 from echoless.core.profiles import ActionKind
@@ -29,9 +28,8 @@ from echoless.execution.integrity import check
 from echoless.execution.plan import Plan
 from echoless.stores.base import Store
 from echoless.stores.sql import TableStore
-from echoless.stores.sql.location import Location
 from echoless.stores.sql.postgres_backend import CatalogueTable
-from echoless.stores.sql.postgres_ledger import CARRIED, schema_of
+from echoless.stores.sql.postgres_ledger import schema_of
 from echoless.testing.stores import plan_by_hand
 from tests.conformance.crash import killed_at
 from tests.stores.sql import worlds
@@ -283,105 +281,19 @@ def test_a_failed_statement_that_is_passed_over_is_no_silent_loss(url: str) -> N
         assert store.ledger.fact("a") is None
 
 
-# ------------------------------------------------------------------ the file of an earlier version
+# ------------------------------------------------------------------ the file that a URL names
 
 
-def older_file(url: str) -> Path:
-    """Returns the file in which earlier versions kept the ledger of a table."""
-    base = Location.parse(url).sidecar_base
-    return base.with_name(f"{base.name}.echoless")
-
-
-def with_file(url: str) -> str:
-    """Returns the URL that makes and uses such a file."""
-    return url.replace("#", f"&ledger={Location.parse(url).sidecar_base}#")
-
-
-def remark_of(store: Store) -> str:
-    return " ".join(store.remarks())
-
-
-def test_a_file_of_an_earlier_version_goes_on_and_says_the_way_over(
-    database: str, url: str, admin: Admin
-) -> None:
-    before = notes(database)
-    run = applied(with_file(url))
-    with open_store(url) as store:
-        assert len(store.ledger.marks()) == 2
-        assert str(older_file(url)) in remark_of(store)
-        assert "ledger=database" in remark_of(store)
-        undo(store, run)
-    assert notes(database) == before
-    assert schemas(admin) == []
-
-
-@pytest.mark.parametrize("hide", ["", "&hide=move"])
-def test_the_next_write_carries_the_file_into_the_database(
-    database: str, url: str, admin: Admin, hide: str
-) -> None:
-    before, forced = notes(database), url.replace("#", "&ledger=database#")
-    run = applied(with_file(url.replace("#", f"{hide}#")))
-    with open_store(with_file(url)) as store:
-        identity, events = store.identity, list(store.ledger.events())
-        store_keeps(store)
-    with open_store(forced) as store:
-        assert len(store.ledger.marks()) == 2, "read from the file until then"
-        assert str(older_file(url)) in remark_of(store)
-        with store.writing():
-            pass
-        assert remark_of(store) == ""
-    file = older_file(url)
-    assert not file.exists()
-    assert file.with_name(file.name + CARRIED).exists()
-    with open_store(url) as store:
-        assert schemas(admin) == [SCHEMA]
-        assert store.identity == identity
-        assert list(store.ledger.events())[: len(events)] == events
-        assert len(store.ledger.marks()) == 2
-        assert store.ledger.confirmations("m-0") == 1
-        undo(store, run)
-        assert check(store).problems == ()
-    assert notes(database) == before
-
-
-def store_keeps(store: Store) -> None:
-    """Has the ledger hold a row of each kind."""
-    with store.writing(), store.ledger.transaction():
-        store.ledger.confirm("m-0", {})
-        store.ledger.keep_answer("key", {"said": "yes"})
-        store.ledger.save_reviews([{"key": "asked"}])
-
-
-def test_a_damaged_file_is_not_carried_and_nothing_is_made(url: str, admin: Admin) -> None:
-    applied(with_file(url))
-    data = bytearray(older_file(url).read_bytes())
-    data[8192:] = b"\xff" * (len(data) - 8192)
-    older_file(url).write_bytes(data)
-    with open_store(url.replace("#", "&ledger=database#")) as store:
-        with pytest.raises(LedgerDamaged), store.writing():
-            raise AssertionError("it was carried")
-    assert older_file(url).exists()
-    assert schemas(admin) == []
-
-
-def test_a_file_beside_a_ledger_in_the_database_is_named_and_not_read(url: str) -> None:
+def test_a_file_that_the_url_names_is_used_and_says_what_it_hides(url: str, tmp_path: Path) -> None:
     applied(url)
-    with open_store(with_file(url)) as store:
+    with open_store(url.replace("#", f"&ledger={tmp_path}/own#")) as store:
         assert store.ledger.is_empty()
-        assert f"the schema {SCHEMA}" in remark_of(store)
-        store_keeps(store)
+        assert f"the schema {SCHEMA}" in " ".join(store.remarks())
+        with store.writing():
+            store.ledger.set_fact("a", "b")
+    assert (tmp_path / "own.echoless").is_file()
     with open_store(url) as store:
         assert len(store.ledger.marks()) == 2
-        assert f"{older_file(url)}, is not read" in remark_of(store)
-
-
-def test_a_file_out_of_use_is_not_written_any_more(url: str) -> None:
-    applied(with_file(url))
-    with open_store(url) as store:
-        with open_store(url.replace("#", "&ledger=database#")) as other, other.writing():
-            pass
-        with pytest.raises(StoreReplaced, match="the database has one now"), store.writing():
-            raise AssertionError("two ledgers were written")
 
 
 # ------------------------------------------------------------------ rights

@@ -109,7 +109,9 @@ def test_what_no_undo_could_take_back_is_refused_and_named(tmp_path: Path, loss:
     path = table_of(tmp_path, OTHER + trigger)
     before = dump(path)
     url = f"sql:///{path}?{MAP}&hide=archived#notes"
-    answer = CliRunner().invoke(main, ["dedup", url, "--no-semantic", "--apply", "--top", "0"])
+    answer = CliRunner().invoke(
+        main, ["dedup", url, "--set", "semantic=no", "--apply", "--top", "0"]
+    )
     assert answer.exit_code == 4, answer.output
     assert "the trigger 'spoils' changes" in answer.output
     assert says in answer.output
@@ -189,7 +191,7 @@ def test_reading_tells_of_triggers_and_changes_no_byte(tmp_path: Path) -> None:
     path = table_of(tmp_path, TRIGGERS["updated_at"])
     before = path.read_bytes()
     url = f"sql:///{path}?{MAP}&hide=archived#notes"
-    answer = CliRunner().invoke(main, ["dedup", url, "--no-semantic"])
+    answer = CliRunner().invoke(main, ["dedup", url, "--set", "semantic=no"])
     assert answer.exit_code == 0, answer.output
     assert "a write sets off the trigger 't'" in " ".join(answer.output.split())
     assert path.read_bytes() == before

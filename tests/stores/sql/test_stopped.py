@@ -218,7 +218,7 @@ def test_whatever_stops_a_run_on_a_server_is_told_with_what_became_of_it(
         if setting:
             other.execute(f"ALTER DATABASE {worlds.name_of(database)} SET {setting}")
         other.execute("SELECT pg_advisory_lock(7)")
-        words = ["dedup", url, "--no-semantic", "--action", action, "--apply", "--top", "0"]
+        words = ["dedup", url, "--set", "semantic=no", "--action", action, "--apply", "--top", "0"]
         answer = CliRunner().invoke(main, words)
     assert answer.exit_code == 4, answer.output
     assert says in answer.output

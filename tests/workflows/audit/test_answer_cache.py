@@ -86,7 +86,7 @@ def test_an_unchanged_file_is_not_looked_at_and_gives_the_same_bytes(
     first, second = call(*words), call(*words)
     assert len(looks) == 1
     assert (first.stdout, first.stderr) == (second.stdout, second.stderr)
-    assert second.stdout == call(*words, "--no-cache").stdout
+    assert second.stdout == call(*words, "--set", "cache=no").stdout
     assert TOKEN not in second.stdout
 
 
@@ -136,7 +136,7 @@ def test_whatever_an_answer_hangs_on_makes_another_look(
     looks.clear()
     again = call(*WORDS, *form).stdout
     assert len(looks) == 1
-    assert again == call(*WORDS, *form, "--no-cache").stdout
+    assert again == call(*WORDS, *form, "--set", "cache=no").stdout
     versions.edition.cache_clear()
 
 
@@ -166,7 +166,17 @@ def test_masked_secrets_are_counted_again_and_none_lies_in_the_cache(place: Path
     assert TOKEN.encode() not in (place / "cache" / answer_cache.FILE_NAME).read_bytes()
 
 
-@pytest.mark.parametrize("more", [("--no-cache",), ("--limit", "4"), ("--since", "2026-01-01")])
+@pytest.mark.parametrize(
+    "more",
+    [
+        (
+            "--set",
+            "cache=no",
+        ),
+        ("--set", "limit=4"),
+        ("--set", "since=2026-01-01"),
+    ],
+)
 def test_what_another_time_would_not_repeat_is_not_kept(
     place: Path, looks: Looks, more: tuple[str, ...]
 ) -> None:

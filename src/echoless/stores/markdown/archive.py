@@ -44,12 +44,12 @@ class ArchivedMemory:
     end: int
 
 
-def archive_of(path: str, folder: str = ARCHIVE) -> str:
-    """Returns the archive of the bullets of a file, in one of `ARCHIVES`.
+def archive_of(path: str) -> str:
+    """Returns the archive of the bullets of a file.
 
     The second suffix keeps agents from loading it: they look for `CLAUDE.md` in any folder.
     """
-    return f"{folder}/{path}.md"
+    return f"{ARCHIVE}/{path}.md"
 
 
 def entry(id_: str, text: str, about: Mapping[str, Json], end: str, place: int = 0) -> str:

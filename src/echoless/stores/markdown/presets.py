@@ -33,9 +33,8 @@ ARCHIVE: Final = ".echoless-archive"
 """Folder of what is hidden. Programs that index a folder leave out those that begin with a dot:
 basic-memory (`DEFAULT_IGNORE_PATTERNS` in basic_memory/ignore_utils.py of 0.24.1), Obsidian
 (its indexer passes over names that begin with a dot)."""
-EARLIER_ARCHIVE: Final = "archive"
-"""Where versions up to 0.2 put it; it goes on being read."""
-ARCHIVES: Final = (ARCHIVE, EARLIER_ARCHIVE)
+ARCHIVES: Final = (ARCHIVE, "archive")
+"""Folders that are not read: ours, and one in which people put aside what they are done with."""
 _SKIPPED: Final = frozenset({"node_modules", "__pycache__"})
 
 _DATED: Final = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})[^/]*\.md$")

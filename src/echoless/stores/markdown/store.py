@@ -24,7 +24,7 @@ from echoless.stores.files import make_file, speaking_of
 from echoless.stores.ledger import Ledger, Mark
 from echoless.stores.markdown import commit, file_memory
 from echoless.stores.markdown.presets import (
-    ARCHIVES,
+    ARCHIVE,
     INDEX,
     PLAIN,
     SUFFIXES,
@@ -307,9 +307,8 @@ class MarkdownStore(StoreKind, BesideSidecar):
         """Returns the files that are read, and those of the archive."""
         self._fresh()
         files = [self._root / path for path in self._tree.listing.paths]
-        for folder in (self._root / each for each in ARCHIVES):
-            if kind_of(folder) == "folder":
-                files += [path for path in folder.rglob("*") if kind_of(path) == "file"]
+        if kind_of(folder := self._root / ARCHIVE) == "folder":
+            files += [path for path in folder.rglob("*") if kind_of(path) == "file"]
         return tuple(sorted({*files}))
 
     def url_at(self, root: Path) -> str:
@@ -409,7 +408,7 @@ class MarkdownStore(StoreKind, BesideSidecar):
         pending = self._pending()
         done = [self._record] if pending and pending.token == self._known_token else []
         folders = {(self._root / path).parent for path in self._tree.paths}
-        folders |= {self._root, *(self._root / each for each in ARCHIVES)}
+        folders |= {self._root, self._root / ARCHIVE}
         drafts = {each for folder in folders for each in commit.drafts_in(folder)}
         return [*done, *sorted(drafts), *files.drafts_of(self._record)]
 

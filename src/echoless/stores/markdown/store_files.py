@@ -23,7 +23,7 @@ from echoless.stores.files import read_bytes
 from echoless.stores.markdown import archive
 from echoless.stores.markdown.archive import ArchivedMemory, archive_of
 from echoless.stores.markdown.document import DIVIDER, front_lines, read, split_lines
-from echoless.stores.markdown.presets import EARLIER_ARCHIVE, FOLLOWING, Hiding, agents_of
+from echoless.stores.markdown.presets import FOLLOWING, Hiding, agents_of
 from echoless.stores.markdown.state import HiddenSlot, State, digest_of
 from echoless.stores.markdown.tree import LARGEST, Tree
 from echoless.stores.markdown.unit_memory import UnitReading
@@ -150,29 +150,13 @@ class Session:
 
     def _in_archive(self, path: str) -> Mapping[str, list[ArchivedMemory]]:
         """Returns the entries in the archive of a file by id; read again where its text changed."""
-        text = self._archive_text(path)
+        text = self.tree.text(archive_of(path))
         if path not in self._archives or self._archives[path][0] != text:
             listed: dict[str, list[ArchivedMemory]] = {}
             for each in archive.entries(split_lines(text or "")):
                 listed.setdefault(each.id, []).append(each)
             self._archives[path] = text, listed
         return self._archives[path][1]
-
-    def _earlier(self, path: str) -> str:
-        """Returns the archive that an earlier version wrote for a file; empty for none."""
-        text = self.tree.text(archive_of(path, EARLIER_ARCHIVE)) or ""
-        return text if archive.entries(split_lines(text)) else ""
-
-    def _archive_text(self, path: str) -> str | None:
-        """Returns the text of the archive of a file, that of an earlier version in front."""
-        earlier, text = self._earlier(path), self.tree.text(archive_of(path))
-        return earlier + (text or "") if earlier else text
-
-    def _stage_archive(self, path: str, text: str | None) -> None:
-        """Sets the text of the archive of a file; that of an earlier version goes."""
-        if self._earlier(path):
-            self.tree.stage(archive_of(path, EARLIER_ARCHIVE), None)
-        self.tree.stage(archive_of(path), text, path)
 
     def archived(self, path: str) -> dict[str, list[ArchivedMemory]]:
         """Returns the entries in the archive of a file and in its comments, by id."""
@@ -189,13 +173,15 @@ class Session:
             return
         end = self.virtual(path).end
         made = [archive.entry(e.slot.id, e.text, about(e.slot), end, e.part) for e in new]
-        self._stage_archive(path, archive.with_entries(self._archive_text(path), made, end))
+        text = archive.with_entries(self.tree.text(archive_of(path)), made, end)
+        self.tree.stage(archive_of(path), text, path)
 
     def from_archive(self, path: str, gone: Iterable[ArchivedMemory]) -> None:
         """Takes entries out of the archive of a file."""
         entries = list(gone)
         if entries:
-            self._stage_archive(path, archive.without(self._archive_text(path) or "", entries))
+            text = archive.without(self.tree.text(archive_of(path)) or "", entries)
+            self.tree.stage(archive_of(path), text, path)
 
     def fetch(self, path: str, slot: HiddenSlot, entry: ArchivedMemory) -> str:
         """Takes the lines of a slot from where they are, and returns them."""

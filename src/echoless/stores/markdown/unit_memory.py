@@ -248,7 +248,7 @@ class UnitReading:
         return SEPARATOR.join([*(() if self.single else (path,)), *headings])
 
     def headings(self, path: str, address: str) -> tuple[str, ...]:
-        """Returns the headings in an address, or in a namespace of an earlier version."""
+        """Returns the headings in an address, or in a namespace."""
         parts = tuple(part for part in address.split(SEPARATOR) if part)
         return parts[1:] if parts[:1] == (path,) and not self.single else parts
 

@@ -123,7 +123,7 @@ class UnitMemories:
         return session.reading.namespace(home, headings)
 
     def renamed(self, memory: Memory) -> Memory:
-        """Returns a memory of an earlier version of the store with the scope it has now."""
+        """Returns a memory of a run under another `scope=` with the namespace it has now."""
         reading = self._session.reading
         path = self._path_by_id.get(memory.id) or reading.place(memory.namespace, None)[0]
         virtual = self._session.virtual(path)

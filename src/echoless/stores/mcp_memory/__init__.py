@@ -1,4 +1,4 @@
-"""Store in the file of the MCP reference memory server: observations, or its entities."""
+"""Store in the file of the MCP reference memory server, whose memories are observations."""
 
 from __future__ import annotations
 
@@ -9,42 +9,29 @@ from echoless.core.errors import StoreNotFound, UsageError
 from echoless.core.sqlite import is_sqlite
 from echoless.stores import files
 from echoless.stores.base import StoreKind
-from echoless.stores.mcp_memory.entities import EntitiesView
 from echoless.stores.mcp_memory.graph_lines import is_graph
 from echoless.stores.mcp_memory.observations import ObservationsView
-from echoless.stores.mcp_memory.view import GraphView
 
-OBSERVATIONS = "observations"
-ENTITIES = "entities"
 _HEAD = 65_536
 """Bytes of a file that are looked at to recognise it."""
 
 
 class McpMemoryStore(StoreKind):
-    """Kind of the file of `@modelcontextprotocol/server-memory`.
+    """Kind of the file of `@modelcontextprotocol/server-memory`."""
 
-    `mcp-memory:///memory.jsonl` holds the observations, `mcp-memory:///memory.jsonl#entities` the
-    entities of the same file.
-    """
-
-    summary: ClassVar[str] = (
-        "the MCP memory server's memory.jsonl: observations, or with #entities its entities"
-    )
+    summary: ClassVar[str] = "the MCP memory server's memory.jsonl: observations of entities"
 
     @classmethod
-    def open(cls, location: str) -> GraphView:
+    def open(cls, location: str) -> ObservationsView:
         """Opens an existing file.
 
         Raises:
             StoreNotFound: Nothing is there.
-            UsageError: The part behind `#` is unknown.
+            UsageError: There is a part behind `#`.
         """
         name, _, part = location.partition("#")
-        if part not in {"", OBSERVATIONS, ENTITIES}:
-            raise UsageError(
-                f"There is no view {part!r} of {name}. Write #entities for the entities, or leave "
-                "it away for the observations."
-            )
+        if part:
+            raise UsageError(f"{name} has no part {part!r}. Leave away #{part}.")
         path = Path(name)
         if not path.is_file():
             what = "is a folder, not a file" if path.is_dir() else "does not exist"
@@ -52,13 +39,10 @@ class McpMemoryStore(StoreKind):
                 f"{path} {what}. Check the path; the server has it from the "
                 "variable MEMORY_FILE_PATH."
             )
-        url = f"mcp-memory:///{path}"
-        if part == ENTITIES:
-            return EntitiesView(path, f"{url}#{ENTITIES}", f".{ENTITIES}")
-        return ObservationsView(path, url)
+        return ObservationsView(path, f"mcp-memory:///{path}")
 
     @classmethod
-    def create(cls, location: str) -> GraphView:
+    def create(cls, location: str) -> ObservationsView:
         """Opens a file, or makes an empty one."""
         path = Path(location.partition("#")[0])
         if not path.exists():

@@ -218,12 +218,6 @@ def new_entity(name: str, type_: str, parts: Iterable[str]) -> GraphLine:
     return with_elements(_read(json_text(made), made), parts)
 
 
-def with_ends(line: GraphLine, triple: Triple) -> GraphLine:
-    """Returns a relation's line that leads from and to other entities."""
-    changes = {"from": json_text(triple[0]), "to": json_text(triple[1])}
-    return replace(line, raw=splice(line.raw, dict(changes)), relation=triple)
-
-
 # ------------------------------------------------------------------ near-equal names
 
 
@@ -242,13 +236,8 @@ def name_key(name: str) -> str:
     return _GAP.sub(lambda gap: " " if gap[1].isdigit() and gap[2].isdigit() else "", text)
 
 
-def alike_note(lines: Iterable[GraphLine], url: str) -> list[str]:
-    """Returns a sentence about entities whose names and types are near-equal; none without such.
-
-    Args:
-        lines: Of the file.
-        url: Of the observations.
-    """
+def alike_note(lines: Iterable[GraphLine]) -> list[str]:
+    """Returns a sentence about entities whose names and types are near-equal; none without such."""
     alike: dict[tuple[str, str], set[str]] = {}
     for line in lines:
         if line.entity is not None:
@@ -259,5 +248,5 @@ def alike_note(lines: Iterable[GraphLine], url: str) -> list[str]:
         return []
     examples = "; ".join(" = ".join(map(repr, names)) for names in groups[:_NAMED])
     more = f"; and {len(groups) - _NAMED:,} more" if len(groups) > _NAMED else ""
-    look = f"`echoless audit '{url}#entities'`"
-    return [f"Entities that may be one: {len(groups):,} ({examples}{more}). Look at them: {look}."]
+    advice = "Where they are, let the agent move what one says to the other."
+    return [f"Entities that may be one: {len(groups):,} ({examples}{more}). {advice}"]

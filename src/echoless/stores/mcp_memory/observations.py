@@ -306,7 +306,7 @@ class ObservationsView(GraphView):
         odd = sum(each.element.text is None for o in self._owners() for each in o.members)
         notes = [_NO_TEXT.format(odd)] if odd else []
         notes += [_NO_LIST.format(bare)] if bare else []
-        return [*self._odd_lines(), *notes, *alike_note(self._lines, self.url)]
+        return [*self._odd_lines(), *notes, *alike_note(self._lines)]
 
     # ------------------------------------------------------------------ writing
 

@@ -1,4 +1,4 @@
-"""Common part of the two views of the memory server's file: reading, locking and writing it."""
+"""Reading, locking and writing of the memory server's file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Final
 from echoless.core.errors import BadRecord, ForeignStore, StoreChanged
 from echoless.core.model import Memory
 from echoless.core.sqlite import is_sqlite
-from echoless.stores import files, sidecar
+from echoless.stores import files
 from echoless.stores.base import ALL, Capabilities, Head, Scope
 from echoless.stores.files import Snapshot, read_bytes, refuse_changed, replace_bytes
 from echoless.stores.json_splice import not_read
@@ -39,30 +39,28 @@ ATTEMPTS: Final = 20
 
 
 class GraphView(BesideSidecar):
-    """One view of the memory server's file, with a ledger and a file of hidden texts of its own."""
+    """The memory server's file, with a ledger and a file of hidden texts beside it."""
 
     capabilities = Capabilities(transactions=True, hides=True, sectioned=True)
     """Namespaces are entities, and no users."""
 
-    def __init__(self, path: Path, url: str, part: str = "") -> None:
+    def __init__(self, path: Path, url: str) -> None:
         """Reads the file.
 
         Args:
             path: The file; behind a link, the file it leads to.
-            url: Of the view.
-            part: What the names of its own files hold besides the name of the file.
+            url: Of the store.
         """
         self._path = path.resolve() if path.is_symlink() else path
         self.url = url
-        own = self._path.with_name(self._path.name + part)
-        self._hidden_file = HiddenFile(own.with_name(own.name + SUFFIX))
+        self._hidden_file = HiddenFile(self._path.with_name(self._path.name + SUFFIX))
         self._staging = False
         self._written: Counter[str] = Counter()
         self._steps: list[Callable[[], None]] = []
         self._touched: dict[str, object] = {}
         self._lines: list[GraphLine] = []
         self._reload()
-        super().__init__(Sidecar(self._path, path=own.with_name(own.name + sidecar.SUFFIX)))
+        super().__init__(Sidecar(self._path))
 
     @property
     def ledger(self) -> Ledger:
@@ -158,9 +156,8 @@ class GraphView(BesideSidecar):
         return (self.root, hidden) if hidden.exists() else (self.root,)
 
     def url_at(self, root: Path) -> str:
-        """Returns the URL of the same view of a copy."""
-        _, mark, view = self.url.partition("#")
-        return f"mcp-memory:///{root}{mark}{view}"
+        """Returns the URL of a copy."""
+        return f"mcp-memory:///{root}"
 
     @abstractmethod
     def _heads(self) -> Iterator[Head]:

@@ -34,9 +34,6 @@ POSTGRES: Final = "postgresql"
 _MAP_FACT: Final = "field map"
 _OPTIONS_FACT: Final = "sql options"
 _WAYS: Final[Mapping[str, Hiding]] = {"move": "move", "mark": "mark"}
-DATABASE: Final = "database"
-"""Value of `ledger` that puts the lineage into the database of the table."""
-
 _ALIASES: Final = frozenset({"postgres", "postgresql", "postgresql+psycopg"})
 _SQLITE: Final = "sqlite"
 _ENCRYPTED: Final = frozenset({"require", "verify-ca", "verify-full"})
@@ -129,11 +126,11 @@ class Location:
     def sidecar_base(self) -> Path:
         """Returns the path beside which the lineage lies, without the suffix of a ledger.
 
-        That of a file lies beside it. That of a server lay in the user's own folder in earlier
-        versions, under a name made of server, database and table: the user's name and the options
-        of the connection do not count, so that they may change.
+        That of a file lies beside it. What else is kept of a server lies in the user's own folder,
+        under a name made of server, database and table: the user's name and the options of the
+        connection do not count, so that they may change.
         """
-        if self.ledger and (self.path is not None or self.ledger != DATABASE):
+        if self.ledger:
             return Path(self.ledger)
         table = _UNSAFE.sub("-", self.table)
         if self.path is not None:

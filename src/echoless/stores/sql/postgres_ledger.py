@@ -1,8 +1,7 @@
 """Lineage of a table in a schema of its own PostgreSQL database, or in a file beside it.
 
 Records and lineage share one connection, and so one transaction. The first write makes the schema,
-never a reader. The file of an earlier version stays in use until the URL says `ledger=database`;
-then the next write carries its rows into the schema.
+never a reader. `ledger=PATH` in the URL keeps the lineage in a file.
 
 Texts are compared byte by byte (collation "C"), as SQLite compares them. Events are numbered
 without gaps, as SQLite numbers them: a sequence would lose a number with each transaction that is
@@ -13,26 +12,23 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from echoless.core.errors import EcholessError, StoreError, StoreReadOnly, StoreReplaced
+from echoless.core.errors import EcholessError, StoreError, StoreReadOnly
 from echoless.core.optional import lazy_module
 from echoless.core.sqlite import Cell, Database, in_memory
 from echoless.core.timestamps import now
 from echoless.stores import ledger_schema as lineage
-from echoless.stores.files import exclusive
-from echoless.stores.hidden_records import COLUMNS as HIDDEN
 from echoless.stores.ledger import Ledger
-from echoless.stores.ledger_rows import survey
 from echoless.stores.ledger_schema import Dialect
-from echoless.stores.sidecar import SUFFIX, LedgerPlace, Sidecar, lost
+from echoless.stores.sidecar import LedgerPlace, Sidecar
 from echoless.stores.sql.database import Backend
-from echoless.stores.sql.location import DATABASE, Location
+from echoless.stores.sql.location import Location
 from echoless.stores.sql.postgres_backend import CatalogueTable, PostgresBackend, sqlstate
 from echoless.stores.sql.table import SqlTable
 
@@ -140,7 +136,6 @@ class PostgresLedger:
         self._backend = backend
         self.schema = schema
         self.writable = False
-        self._present: set[str] = set()
 
     @property
     def errors(self) -> tuple[type[Exception], ...]:
@@ -160,14 +155,6 @@ class PostgresLedger:
     def table(self, name: str) -> str:
         """Returns a table with its schema."""
         return f"{self.schema}.{name}"
-
-    def has_table(self, name: str) -> bool:
-        """Returns whether there is a table of that name; a table never goes."""
-        if name not in self._present:
-            if self.rows("SELECT to_regclass(?)", (self.table(name),)) == [(None,)]:
-                return False
-            self._present.add(name)
-        return True
 
     # ------------------------------------------------------------------ statements
 
@@ -280,18 +267,12 @@ def _placed(statement: str) -> str:
     return statement.replace("?", "%s")
 
 
-CARRIED: Final = ".carried"
-"""Suffix of a file whose lineage was carried into the database."""
-
 _PREFIX: Final = "echoless_"
 _LONGEST: Final = 63
 """Bytes of the longest name: https://www.postgresql.org/docs/current/limits.html"""
 
 _DIGITS: Final = 12
 _UNSAFE: Final = re.compile(r"[^0-9a-z_]+")
-
-_OTHERS: Final = (("facts", "key, value", "key"), ("hidden", HIDDEN, "seq"))
-"""Tables beside those of the lineage that a file may hold: columns and order."""
 
 _STATE: Final = """
 SELECT has_schema_privilege(n.oid, 'USAGE'), EXISTS (
@@ -327,63 +308,29 @@ def place_of(location: Location, backend: Backend, table: SqlTable) -> LedgerPla
     base = location.sidecar_base
     if not isinstance(backend, PostgresBackend):
         return Sidecar(base)
-    relation = backend.relation(table)
-    own, file = DatabaseLedger(backend, relation), base.with_name(base.name + SUFFIX)
-    older = file.exists() and file.stat().st_size > 0
-    if location.ledger and location.ledger != DATABASE:
-        other = f"This table has a ledger in {own.place} too, which ledger={location.ledger} hides."
-        return FileLedger(base, other if own.exists else "")
-    if not older:
+    own = DatabaseLedger(backend, backend.relation(table))
+    if not location.ledger:
         return own
-    if own.exists:
-        own.remark = (
-            f"The ledger lies in {own.place}; that of an earlier version, {file}, is not read. "
-            "Move it away if it is not needed."
-        )
-        return own
-    if location.ledger == DATABASE:
-        own.carry(base)
-        return own
-    remark = (
-        f"The ledger lies in {file}, made by an earlier version: other machines do not see it. "
-        "With ledger=database in the URL the next write carries it into the database."
-    )
-    return FileLedger(base, remark, replaced=lambda: own.exists)
+    other = f"This table has a ledger in {own.place} too, which ledger={location.ledger} hides."
+    return FileLedger(base, other if own.exists else "")
 
 
 class FileLedger(Sidecar):
     """File with the lineage of a table on a server."""
 
-    def __init__(self, base: Path, remark: str, replaced: Callable[[], bool] | None = None) -> None:
+    def __init__(self, base: Path, remark: str) -> None:
         """Opens the file.
 
         Args:
             base: Its path without the suffix.
             remark: Sentence about the file for reports; may be empty.
-            replaced: Tells whether a ledger in the database has taken its place meanwhile.
         """
         super().__init__(base)
         self._remark = remark
-        self._replaced = replaced
 
     def remarks(self) -> tuple[str, ...]:
         """Returns where else lineage of the table lies, or could lie."""
         return (self._remark,) if self._remark else ()
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Opens the file for writing.
-
-        Raises:
-            StoreReplaced: The database has a ledger now.
-        """
-        if self._replaced is not None and self._replaced():
-            raise StoreReplaced(
-                f"The ledger {self.path} is out of use: the database has one now. Open the store "
-                "again; nothing was changed."
-            )
-        with super().writing():
-            yield
 
 
 class DatabaseLedger(LedgerPlace):
@@ -399,11 +346,8 @@ class DatabaseLedger(LedgerPlace):
         self._relation = relation
         self._database = PostgresLedger(backend, schema_of(relation))
         self._empty: Database | None = None
-        self._file: Sidecar | None = None
-        self._base: Path | None = None
         self._made = False
         self._derived = ""
-        self.remark = ""
         if self.exists:
             with backend.reading() as connection:
                 pending(connection, self._schema)
@@ -437,31 +381,15 @@ class DatabaseLedger(LedgerPlace):
             self._made = row is not None and bool(row[1])
         return self._made
 
-    def carry(self, base: Path) -> None:
-        """Reads the file of an earlier version until the first write carries it over.
-
-        Args:
-            base: Its path without the suffix.
-        """
-        self._base, self._file = base, Sidecar(base)
-        self.remark = f"The next write carries the ledger {self._file.path} into {self.place}."
-
     @property
     def ledger(self) -> Ledger:
         """Returns the present ledger; an empty one before the first write."""
         if self.exists:
             return Ledger(self._database)
-        if self._file is not None:
-            return self._file.ledger
         if self._empty is None:
             self._empty = in_memory()
             lineage.migrations.apply(self._empty)
         return Ledger(self._empty)
-
-    @property
-    def is_sound(self) -> bool:
-        """Returns whether the ledger can be read."""
-        return self._file is None or self._file.is_sound
 
     @property
     def identity(self) -> str:
@@ -485,7 +413,6 @@ class DatabaseLedger(LedgerPlace):
 
         Raises:
             StoreReadOnly: The user may make no schema.
-            LedgerDamaged: A file to be carried over cannot be read whole.
         """
         identity = self.identity
         self._database.writable = True
@@ -496,7 +423,7 @@ class DatabaseLedger(LedgerPlace):
             self._database.writable = False
 
     def _make(self, identity: str) -> None:
-        """Brings the schema up to date, with the rows of a file of an earlier version."""
+        """Brings the schema up to date."""
         with self._backend.reading() as connection:
             if self.exists and not pending(connection, self._schema):
                 return
@@ -506,15 +433,11 @@ class DatabaseLedger(LedgerPlace):
                 self._make_schema()
                 migrate(connection, self._schema)
                 made, self._made = self._made, True
-                if not made and self._file is not None:
-                    self._load(self._file)
                 if self.ledger.fact("store") is None:
                     self.ledger.set_fact("store", identity)
         except BaseException:
             self._made = made
             raise
-        if not made:
-            self._put_file_away()
 
     def _make_schema(self) -> None:
         """Makes the schema, where nobody made it for the user."""
@@ -533,41 +456,7 @@ class DatabaseLedger(LedgerPlace):
                 "Nothing was changed."
             ) from None
 
-    def _load(self, file: Sidecar) -> None:
-        """Copies the rows of a file into the tables of the database.
-
-        Raises:
-            LedgerDamaged: One cannot be read.
-        """
-        assert self._base is not None
-        with exclusive(self._base), file.writing():  # its tables are up to date then
-            parts = survey(file.database)
-            faults = " ".join(part.says for part in parts if not part.sound)
-            if faults:
-                raise lost(file.path, StoreError(faults))
-            self.ledger.load(file.ledger.dump())
-            for table, columns, order in _OTHERS:
-                places = ", ".join("?" * len(columns.split(", ")))
-                query = f"SELECT {columns} FROM {table} ORDER BY {order}"
-                rows: list[Any] = file.database.rows(query)
-                self._database.change_many(
-                    f"INSERT INTO {self._database.table(table)} ({columns}) VALUES ({places})",
-                    rows,
-                )
-
-    def _put_file_away(self) -> None:
-        """Renames a file that was carried over; where that fails, a remark goes on naming it."""
-        if self._file is None:
-            return
-        path, self._file, self.remark = self._file.path, None, ""
-        with suppress(OSError):
-            path.rename(path.with_name(path.name + CARRIED))
-
     # ------------------------------------------------------------------ looking after it
-
-    def remarks(self) -> tuple[str, ...]:
-        """Returns what is to be known of files of earlier versions."""
-        return (self.remark,) if self.remark else ()
 
     def faults(self) -> list[str]:
         """Returns what is wrong with the schema, one sentence each."""
@@ -582,17 +471,7 @@ class DatabaseLedger(LedgerPlace):
             for name in missing
         ]
 
-    def unfinished(self) -> tuple[Path, ...]:
-        """Returns the file to be carried over, where a writer was stopped in the middle."""
-        return self._file.unfinished() if self._file else ()
-
-    def take_back(self) -> None:
-        """Undoes an unfinished write to the file to be carried over."""
-        if self._file:
-            self._file.take_back()
-
     def close(self) -> None:
         """Closes what is open beside the connection of the store."""
-        for each in (self._empty, self._file):
-            if each is not None:
-                each.close()
+        if self._empty is not None:
+            self._empty.close()

@@ -54,8 +54,8 @@ class EarlierAudit:
     Attributes:
         store: URL of the store.
         profile: Name of the profile.
-        settings: As in `audit --json`; empty in an answer of echoless 0.2.0 or before.
-        release: Of the echoless that made it; empty likewise.
+        settings: As in `audit --json`.
+        release: Of the echoless that made it.
         ratio: Redundant copies over visible memories, rounded as in the answer.
         tokens: Estimated tokens of all visible memories.
         wasted_tokens: Estimated tokens of redundant copies.

@@ -55,8 +55,7 @@ class PairApart:
         other: The memory b, or None.
         at: When it was decided, ISO 8601 UTC; empty where nothing tells it.
         by: What the decision came through: `review`, `consolidate`, `mcp` (an agent), `ego-mcp`,
-            `wt-memory`, `library`, `undo`, `store` (the program of the store remembers it itself),
-            or empty for a decision of a version before 0.2.
+            `wt-memory`, `library`, `undo`, or `store` (the store's own program remembers it).
         run: Of an undo: the run that was undone.
         answers: Keys of the answers of reviews that record it.
         times: Whether the latest of these says that both are true, each at a time of its own.
