@@ -46,6 +46,8 @@ _LEAST_TURNED: Final = 6
 """Letters from which an English word with `un` is denied by it, inclusive."""
 _SECOND: Final = frozenset({"pas", "jamais", "plus", "rien", "aucun", "aucune", "personne"})
 """French words that complete the denial of `ne`."""
+_NE: Final = frozenset({"ne", "n'"})
+_QUE: Final = frozenset({"que", "qu'"})
 _ADVERBS: Final = frozenset({"nicht", "nie", "niemals"})
 _REPORTED: Final = frozenset({"asked", "told", "confirmed", "approved", "requested"})
 """Words that report what was asked, unless a denial or a condition makes a rule of them."""
@@ -178,12 +180,10 @@ class _Reading:
         last, language = places[-1], self._speech.language
         if language == "fr":
             later = [part.text for part in parts[places[0] + 1 :]]
-            if parts[last].text in {"ne", "n'"} and {"que", "qu'"} & {
-                *later
-            }:  # `ne … que` says only
+            if parts[last].text in _NE and not _QUE.isdisjoint(later):  # `ne … que` says only
                 only = Word("que", frozenset({"only"}))
-                kept = [part for at, part in enumerate(parts) if at != last]
-                return [only if part.text in {"que", "qu'"} else part for part in kept], start
+                rest = [part for at, part in enumerate(parts) if at != last]
+                return [only if part.text in _QUE else part for part in rest], start
             # `ne … jamais` denies once
             parts = [p for at, p in enumerate(parts) if at <= places[0] or p.text not in _SECOND]
             return parts, start
@@ -231,12 +231,12 @@ class _Reading:
 def _binding(facts: Facts, language: str) -> Binding:
     """Returns what a text binds, read in a language; the cache has the lifetime of its facts."""
     name = f"{__name__}.{language}"
-    found: Binding | None = facts.derived.get(name)
-    if found is None:
+    binding: Binding | None = facts.derived.get(name)
+    if binding is None:
         speech = speech_of(language)
         read = _read_east if speech.east else _read
-        found = facts.derived[name] = read(facts, speech)
-    return found
+        binding = facts.derived[name] = read(facts, speech)
+    return binding
 
 
 def _read(facts: Facts, speech: Speech) -> Binding:
@@ -249,8 +249,8 @@ def _read(facts: Facts, speech: Speech) -> Binding:
                 reading.clause(opener, clause)
             opener = next((name for name in _OPENERS if name in part.classes), "")
             clause = []
-        kept = not opens or part.classes & {"denial", "lack", "only", "consent"}
-        if kept and part.text not in MARKS:
+        stays = not opens or part.classes & {"denial", "lack", "only", "consent"}
+        if stays and part.text not in MARKS:
             clause.append(part)
     if clause:
         reading.clause(opener, clause)
@@ -259,14 +259,13 @@ def _read(facts: Facts, speech: Speech) -> Binding:
 
 def _read_east(facts: Facts, speech: Speech) -> Binding:
     """Reads Japanese and Chinese by patterns: verbs end in their denial, or stand behind it."""
-    found = {
-        name for name in ("asks", "free", "forbids", "allows") if found_in(facts, speech, name)
-    }
+    names = ("asks", "free", "forbids", "allows")
+    marks = {name for name in names if found_in(facts, speech, name)}
     consent = {frozenset({"asks"}): STATED, frozenset({"free"}): DENIED}
     traits = {"forbids": "prohibits", "allows": "permits", "asks": "asks", "free": "asks"}
-    told = frozenset(traits[name] for name in found)
-    asked = consent.get(frozenset(found & {"asks", "free"}), 0)
-    return Binding({}, {}, frozenset(), frozenset(), asked, len(found), told)
+    asked = consent.get(frozenset(marks & {"asks", "free"}), 0)
+    shown = frozenset(traits[name] for name in marks)
+    return Binding({}, {}, frozenset(), frozenset(), asked, len(marks), shown)
 
 
 class _Sides(NamedTuple):
@@ -310,8 +309,8 @@ def permission(texts: Comparison) -> Difference | None:
     ]
     if not any(free):
         return None
-    told = [_FREE if each else _ASKED for each in free]
-    return Difference(DifferenceKind.PERMISSION, (told[0],), (told[1],))
+    sides_said = [(_FREE if each else _ASKED,) for each in free]
+    return Difference(DifferenceKind.PERMISSION, *sides_said)
 
 
 _FREE: Final = "without asking"
@@ -371,12 +370,10 @@ def opposed(texts: Comparison, kind: DifferenceKind) -> bool:
     rules = [{"prohibits", "permits"} & side.traits for side in (sides.a, sides.b)]
     if not any(rules) or not _one_deed(texts, sides, least=0.5):
         return False
-    told = [
-        bool(rule or side.consent) for rule, side in zip(rules, (sides.a, sides.b), strict=True)
-    ]
-    return kind is DifferenceKind.PERMISSION or (
-        kind is DifferenceKind.DENIAL and all(told) and sides.a.traits != sides.b.traits
-    )
+    if kind is DifferenceKind.PERMISSION:
+        return True
+    ruled = all(map(bool, (rules[0] or sides.a.consent, rules[1] or sides.b.consent)))
+    return kind is DifferenceKind.DENIAL and ruled and sides.a.traits != sides.b.traits
 
 
 def _one_deed(texts: Comparison, sides: _Sides, *, least: float) -> bool:

@@ -81,16 +81,16 @@ class Speech:
 
     def words(self, scanned: Sequence[str]) -> list[Word]:
         """Returns the words, phrases and marks of a text with their classes."""
-        found, at = list[Word](), 0
+        parts, at = list[Word](), 0
         while at < len(scanned):
             text = scanned[at]
             count, classes = (1, frozenset[str]()) if text in MARKS else self._longest(scanned, at)
             if count == 1 and not classes and "-" in text and text not in MARKS:
-                found += [Word(piece, self._longest((piece,), 0)[1]) for piece in text.split("-")]
+                parts += [Word(piece, self._longest((piece,), 0)[1]) for piece in text.split("-")]
             else:
-                found.append(Word(" ".join(scanned[at : at + count]), classes))
+                parts.append(Word(" ".join(scanned[at : at + count]), classes))
             at += count
-        return found
+        return parts
 
     def _longest(self, words: Sequence[str], at: int) -> tuple[int, frozenset[str]]:
         """Returns how many words the longest phrase from a place on has, and its classes."""
@@ -147,21 +147,21 @@ def scanned(facts: Facts) -> tuple[str, ...]:
     """
     if len(facts.body) > _LONGEST:
         return ()
-    found: list[str] = []
+    parts: list[str] = []
     for text in _SCAN.findall(facts.body.replace("’", "'").casefold()):
         head, elision, rest = text.partition("'")
-        found += [f"{head}'", rest] if elision and rest and head in _ELIDED else [text]
-    words = sum(1 for each in found if each not in MARKS)
-    return tuple(found) if words <= MOST_WORDS else ()
+        parts += [f"{head}'", rest] if elision and rest and head in _ELIDED else [text]
+    words = sum(1 for each in parts if each not in MARKS)
+    return tuple(parts) if words <= MOST_WORDS else ()
 
 
 def words_of(facts: Facts, speech: Speech) -> list[Word]:
     """Returns the words of a text with their classes; the cache has the lifetime of its facts."""
     name = f"{__name__}.{speech.language}"
-    found: list[Word] | None = facts.derived.get(name)
-    if found is None:
-        found = facts.derived[name] = speech.words(scanned(facts))
-    return found
+    words: list[Word] | None = facts.derived.get(name)
+    if words is None:
+        words = facts.derived[name] = speech.words(scanned(facts))
+    return words
 
 
 @remembered

@@ -13,7 +13,6 @@ from echoless.core.settings import Choices, resolve
 from echoless.execution.integrity import check
 from echoless.ingest import Admitted, remember
 from echoless.stores.base import Store
-from echoless.stores.mcp_memory.entities import EntitiesView
 from echoless.stores.mcp_memory.observations import ObservationsView
 from echoless.stores.mcp_memory.view import ATTEMPTS, GraphView
 from echoless.stores.registry import locate
@@ -229,27 +228,6 @@ def test_a_plan_gets_through_while_the_server_writes_other_memories(
         undo(store, run.id)
         assert observations(path, "Ann") == ["Likes tea", "likes tea"]
         assert observations(path, "Ben") == ["x", *days]
-
-
-def test_entities_are_hidden_while_the_server_writes_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "memory.jsonl"
-    entities = [("Auth Service", "s", ["A"]), ("auth-service", "s", ["B"]), ("Ben", "p", ["x"])]
-    url = f"{made(path, written(entities))}#entities"
-    with open_store(url) as store:
-        before = path.read_bytes()
-        by_hand = plan_by_hand(store, [("Auth Service", "auth-service")], "mark")
-        with monkeypatch.context() as patch:
-            between_read_and_write(patch, EntitiesView, [adding(path, 1), adding(path, 2)])
-            run = apply(store, by_hand)
-        assert observations(path, "Auth Service") == ["A", "B"]
-        assert observations(path, "Ben") == ["x", "Was seen on day 1", "Was seen on day 2"]
-        assert b'"auth-service"' not in path.read_bytes()
-        undo(store, run.id)
-        assert observations(path, "Auth Service") == ["A"]
-        assert observations(path, "auth-service") == ["B"]
-        assert path.read_bytes() != before
 
 
 def test_a_memory_of_the_plan_that_the_server_changed_meanwhile_is_left_alone(

@@ -194,8 +194,10 @@ def anchored(facts: Facts, created_at: str | None, *, beside: Facts | None = Non
         facts.tokens, facts.language, day, year=Year in said, weekday=Weekday in said
     )
     if tokens == facts.tokens and facts.relative:
-        told = enumerate(days_elsewhere(facts.body, day), len(tokens))
-        tokens += tuple(Token(Kind.DATE, value, text, place=place) for place, (text, value) in told)
+        named = enumerate(days_elsewhere(facts.body, day), len(tokens))
+        tokens += tuple(
+            Token(Kind.DATE, value, text, place=place) for place, (text, value) in days_named
+        )
     if tokens == facts.tokens:
         return facts
     return replace(facts, tokens=tokens, counts=_counts(tokens), derived={})

@@ -146,16 +146,16 @@ def days_elsewhere(body: str, day: date) -> list[tuple[str, Value]]:
         day: When it was written.
     """
     pattern, meant = _elsewhere()
-    found: list[tuple[str, Value]] = []
+    named: list[tuple[str, Value]] = []
     for match in pattern.finditer(fold(body, "en")):
         span, shift = meant[match.group()]
         then = _shifted(day, shift * (7 if span == "week" else 1))
         if span in {"month", "year"}:
-            found += [(match.group(), value) for value in _month_or_year(day, span, shift)]
+            named += [(match.group(), value) for value in _month_or_year(day, span, shift)]
         elif then is not None:
             value = _week(then) if span == "week" else Day(then.month, then.day)
-            found.append((match.group(), value))
-    return found
+            named.append((match.group(), value))
+    return named
 
 
 def is_relative(tokens: tuple[Token, ...], language: str) -> bool:
