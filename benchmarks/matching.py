@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from benchmarks.measure import keep
 from echoless.core.model import (
@@ -78,6 +78,9 @@ def read(path: Path) -> Iterator[Row]:
         sys.exit(f"There is no file {path}. Name one with --never.")
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
         item = json.loads(line)
+        if "base" in item:
+            yield from of_contrast(item)
+            continue
         label = str(item.get("class") or item.get("label") or item.get("want"))
         if label not in GOLD:
             sys.exit(f"{path}, line {number}: unknown label {label!r}. Known: {', '.join(GOLD)}.")
@@ -85,6 +88,21 @@ def read(path: Path) -> Iterator[Row]:
         if not side and "superset=" in item.get("why", ""):
             side = item["why"].split("superset=")[1][0]
         yield Row(item["a"], item["b"], label, GOLD[label], side, item.get("lang", ""))
+
+
+CONTRAST: Final[Mapping[str, str]] = {
+    "same": "D", "less": "Sa", "more": "Sb", "conflict": "V", "sibling": "C", "related": "R",
+}  # fmt: skip
+"""Labels of the texts of a contrast set, each beside its base."""
+
+
+def of_contrast(item: Mapping[str, Any]) -> Iterator[Row]:
+    """Yields the pairs of the base of a contrast set with each other text of it."""
+    for field, label in CONTRAST.items():
+        side = {"Sa": "a", "Sb": "b"}.get(label, "")
+        for text in item.get(field, ()):
+            other = text if isinstance(text, str) else text["t"]
+            yield Row(item["base"], other, label, GOLD[label], side, item["lang"])
 
 
 def sets(data: Path, never: Sequence[Path]) -> dict[str, tuple[Role, list[Row]]]:
@@ -101,6 +119,10 @@ def sets(data: Path, never: Sequence[Path]) -> dict[str, tuple[Role, list[Row]]]
         *(
             (f"heldout_{lang}", "dev", HERE / "heldout" / f"{lang}.jsonl")
             for lang in ("en", "de", "ja")
+        ),
+        *(
+            (f"bindings_{path.stem}", "never", path)
+            for path in sorted((HERE.parent / "training/data/bindings_kept").glob("*.jsonl"))
         ),
         *((f"{path.parent.name}_{path.stem}".strip("_"), "never", path) for path in never),
     ]
@@ -155,6 +177,9 @@ FIGURES: Final[Mapping[str, Figure]] = {
     "conflicts merged": lambda both: share(
         sum(merges(v) for r, v in both if r.gold == "conflict"),
         sum(r.gold == "conflict" for r, _ in both),
+    ),
+    "what must stay apart merged": lambda both: share(
+        sum(merges(v) for r, v in both if not r.mergeable), sum(not r.mergeable for r, _ in both)
     ),
     "duplicates called a conflict": lambda both: share(
         sum(alarm(v) for r, v in both if r.gold == "same"),

@@ -196,7 +196,7 @@ def anchored(facts: Facts, created_at: str | None, *, beside: Facts | None = Non
     if tokens == facts.tokens and facts.relative:
         named = enumerate(days_elsewhere(facts.body, day), len(tokens))
         tokens += tuple(
-            Token(Kind.DATE, value, text, place=place) for place, (text, value) in days_named
+            Token(Kind.DATE, value, text, place=place) for place, (text, value) in named
         )
     if tokens == facts.tokens:
         return facts
