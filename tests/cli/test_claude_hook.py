@@ -166,7 +166,7 @@ def test_hidden_memories_and_pairs_to_keep_are_not_told_of(project: Path, echole
     done = ("PostToolUse", "--memory", "first.jsonl")
     written = wrote(first, "Edit", new_string="anna drinks green tea in the morning")
 
-    assert echoless("dedup", "first.jsonl", "--no-semantic", "--apply").exit_code == 0
+    assert echoless("dedup", "first.jsonl", "--set", "semantic=no", "--apply").exit_code == 0
     assert hook(event(project, done[0], **written), *done[1:]).output == ""
     assert echoless("undo", "first.jsonl", "last", "--keep-both").exit_code == 0
     assert hook(event(project, done[0], **written), *done[1:]).output == ""

@@ -39,6 +39,7 @@ TEXTS = [
 ]
 AUDIT = ("audit", "agent.db", "--encoder", "use", "--json")
 REMEMBER = ("remember", "agent.db", "The door of the attic is painted green", "--dry-run", "--json")
+UNCACHED = {"audit": ("--set", "cache=no"), "remember": ("--no-cache",)}
 FILES = {
     "vectors": ("vectors.sqlite3", AUDIT),
     "looks": ("looks.sqlite3", AUDIT),
@@ -95,7 +96,7 @@ def kept(place: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[st
         folder = tmp_path_factory.mktemp("kept") / "cache"
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv(CACHE, str(folder))
-            answer, code, _ = run(*command, "--no-cache")
+            answer, code, _ = run(*command, *UNCACHED[command[0]])
             run(*command)
         by_command[command] = Kept(answer, code, folder)
     return by_command
@@ -365,7 +366,7 @@ def test_an_unusable_cache_folder_changes_no_answer_and_is_told(
     cache: Path, monkeypatch: pytest.MonkeyPatch, why: str, command: tuple[str, ...]
 ) -> None:
     """F4: also a folder that others may write to is no cache: they could choose the answers."""
-    plain, code, _ = run(*command, "--no-cache")
+    plain, code, _ = run(*command, *UNCACHED[command[0]])
     with UNUSABLE[why](cache, monkeypatch):
         answer, ended, told = run(*command)
     assert (answer, ended) == (plain, code)
@@ -376,7 +377,7 @@ def test_an_unusable_cache_folder_changes_no_answer_and_is_told(
 
 def test_a_read_only_cache_folder_still_answers(cache: Path) -> None:
     """F4. To root nothing is read-only; then the run is as any other."""
-    plain, code, _ = run(*AUDIT, "--no-cache")
+    plain, code, _ = run(*AUDIT, *UNCACHED["audit"])
     cache.mkdir(mode=0o500)
     answer, ended, told = run(*AUDIT)
     assert (answer, ended) == (plain, code)
@@ -450,7 +451,7 @@ def test_a_cache_of_an_earlier_version_is_begun_anew_and_not_set_aside(cache: Pa
 @pytest.mark.parametrize("kind", ["verdicts", "pages"])
 def test_a_cache_of_an_earlier_form_is_not_used(cache: Path, kind: str) -> None:
     """Its entries cannot be read: the file is begun anew, and no run ends because of it."""
-    plain, code, _ = run(*AUDIT, "--no-cache")
+    plain, code, _ = run(*AUDIT, *UNCACHED["audit"])
     run(*AUDIT)
     path = cache / FILES[kind][0]
     _leave_only(path)

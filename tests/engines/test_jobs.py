@@ -300,7 +300,7 @@ def test_memories_that_change_all_the_time_are_left_for_a_later_run(
 @pytest.mark.parametrize(
     ("choices", "says"),
     [
-        (Choices(limit=5), "--limit"),
+        (Choices(limit=5), "setting limit"),
         (Choices(verifier="openai:gpt"), "--verifier"),
         (Choices(namespace="nobody"), "no namespace 'nobody'"),
     ],

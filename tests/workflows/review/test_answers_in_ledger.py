@@ -59,22 +59,6 @@ def test_an_export_and_an_import_carry_answers_and_pairs(
         assert check(store).sound
 
 
-def test_a_ledger_of_an_older_version_is_read_without_being_changed(
-    answered: Path,
-) -> None:
-    change(answered, "DROP TABLE reviews")
-    change(answered, "DELETE FROM migrations WHERE name = 'ledger/0006_reviews'")
-    before = sidecar(answered).read_bytes()
-    with open_store(answered) as store:
-        assert store.ledger.reviews() == {}
-        session = open_review(store, LEXICAL)
-        assert check(store, mend=False).memories
-        assert [pair.by for pair in decisions(store).pairs] == ["review"]
-        assert sidecar(answered).read_bytes() == before
-        session.skip(key(session, COFFEE))
-        assert [a.choice for a in session.answers.values()] == ["skip"]
-
-
 def test_answers_that_are_not_what_the_events_say_are_made_anew(answered: Path) -> None:
     with open_store(answered) as store:
         before = standing_answers(store.ledger)
