@@ -254,14 +254,20 @@ _STRONG: Final = 16
 
 
 def files_state(store: Store) -> str:
-    """Returns a digest of the text files that a store's own program reads; empty for others."""
+    """Returns a digest of the text files that a store's own program reads; empty for others.
+
+    So it is where one of them cannot be read.
+    """
     if store.capabilities.holds_ledger or not isinstance(store, TextFiles):
         return ""
     whole = hashlib.sha256()
-    for path in store.text_files():
-        if path.suffix != ".hidden" and not any(p.startswith(".echoless") for p in path.parts):
-            data = path.read_bytes() if path.is_file() else b""
-            whole.update(f"{path.name} {len(data)} ".encode("utf-8", "surrogateescape") + data)
+    try:
+        for path in store.text_files():
+            if path.suffix != ".hidden" and not any(p.startswith(".echoless") for p in path.parts):
+                data = path.read_bytes() if path.is_file() else b""
+                whole.update(f"{path.name} {len(data)} ".encode("utf-8", "surrogateescape") + data)
+    except OSError:
+        return ""
     return whole.hexdigest()[:32]
 
 
@@ -312,7 +318,7 @@ def misplaced(store: Store, run: str = "") -> str:
     runs = list(standing)
     for each in runs[runs.index(run) if run in runs else 0 :]:
         before, *after = standing[each]
-        if before == present and after and after[-1] != before:
+        if before == present and after and after[-1] != before and _stands(store, each):
             return (
                 f"the lineage says that run {each} was carried out, and {store.url} is again as "
                 f"it was before: one of the two was put back from a copy. {_way_on(store)}"
@@ -325,6 +331,11 @@ def misplaced(store: Store, run: str = "") -> str:
             f"memories of which none is here. {_way_on(store)}"
         )
     )
+
+
+def _stands(store: Store, run: str) -> bool:
+    """Returns whether there is anything to undo of a run: what it hid may be shown since."""
+    return bool(store.ledger.marks(run)) or store.ledger.has_images(run)
 
 
 def _way_on(store: Store) -> str:

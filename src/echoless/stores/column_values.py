@@ -371,7 +371,7 @@ def texts_in(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     The first rows decide, see `text_places`.
     """
     query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'create virtual%'"
-    found = []
+    tables = []
     for (table,) in connection.execute(query).fetchall():
         names = connection.execute("SELECT name FROM pragma_table_info(?)", (table,)).fetchall()
         keys = [name for (name,) in names]
@@ -381,8 +381,8 @@ def texts_in(connection: sqlite3.Connection) -> list[tuple[str, str]]:
         rows = connection.execute(f'SELECT {cells} FROM "{home}" LIMIT {LOOKED_AT}')
         length, places = text_places(dict(zip(keys, row, strict=True)) for row in rows)
         if places:
-            found.append((-length, table, places))
-    return [(table, places) for _, table, places in sorted(found)]
+            tables.append((-length, table, places))
+    return [(table, places) for _, table, places in sorted(tables)]
 
 
 def text_places(rows: Iterable[Mapping[str, Cell]]) -> tuple[float, str]:

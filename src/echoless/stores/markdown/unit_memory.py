@@ -130,8 +130,8 @@ class Body:
     @property
     def times(self) -> dict[str, str]:
         """Returns the times among the fields, by the field of a memory."""
-        found = {_TIME_OF.get(_plain(key), ""): str(each) for key, each in self.fields.items()}
-        return {name: each for name, each in found.items() if name and instant(each) is not None}
+        times = {_TIME_OF.get(_plain(key), ""): str(each) for key, each in self.fields.items()}
+        return {name: each for name, each in times.items() if name and instant(each) is not None}
 
 
 def body_of(content: str) -> Body:
@@ -179,12 +179,12 @@ def _comment(inner: str) -> dict[str, Json] | None:
         return value if isinstance(value, dict) and value else None
     if _BARE_ID.fullmatch(inner):
         return {"id": inner.strip()}
-    found: dict[str, Json] = {}
+    fields: dict[str, Json] = {}
     at = 0
     while match := _PAIR.match(inner, at):
-        found[match[1]] = match[2].strip('"')
+        fields[match[1]] = match[2].strip('"')
         at = match.end()
-    return found if found and not inner[at:].strip() else None
+    return fields if fields and not inner[at:].strip() else None
 
 
 def _property(line: str, fields: dict[str, Json]) -> bool:

@@ -57,8 +57,8 @@ class Reference:
     def keys(self, connection: sa.Connection) -> set[tuple[Cell, ...]]:
         """Returns what the rows of this table refer to."""
         cells = [self.table.cell(name) for name in self.columns]
-        found = connection.execute(sa.select(*cells).select_from(self.table.clause).distinct())
-        return {tuple(row) for row in found}
+        rows = connection.execute(sa.select(*cells).select_from(self.table.clause).distinct())
+        return {tuple(row) for row in rows}
 
     def has_rows(self, connection: sa.Connection) -> bool:
         """Returns whether the table has any rows."""

@@ -275,8 +275,8 @@ class ScanRemarks:
     def note_texts(self, row: Row) -> None:
         """Counts a row without a text where it is looked for, and where it has one."""
         self.textless += 1
-        found = [each for name, cell in row.cells.items() for each in strings_in(name, cell)]
-        self.elsewhere.update(place for place, text in found if reads_as_text(text))
+        strings = [each for name, cell in row.cells.items() for each in strings_in(name, cell)]
+        self.elsewhere.update(place for place, text in strings if reads_as_text(text))
 
 
 def layout_of(
