@@ -10,12 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Final, Literal
 
 from echoless.core.commands import command_line
+from echoless.core.errors import EcholessError
 from echoless.core.model import Json, Memory, digest, identical, same
 from echoless.core.text import content_key, words
 from echoless.execution.journal import (
@@ -278,9 +280,10 @@ def remember_store(store: Store) -> None:
     """
     if store.capabilities.holds_ledger:
         return
-    seen: list[Json] = [_sketch(memory) for memory in islice(_seen_now(store), _SAMPLE)]
-    with store.ledger.transaction():
-        store.ledger.set_fact(SEEN, json.dumps(seen))
+    with suppress(EcholessError):  # the run is done, whatever else cannot be read
+        seen: list[Json] = [_sketch(memory) for memory in islice(_seen_now(store), _SAMPLE)]
+        with store.ledger.transaction():
+            store.ledger.set_fact(SEEN, json.dumps(seen))
 
 
 def _seen_now(store: Store) -> Iterable[Memory]:
@@ -354,11 +357,13 @@ def _is_known(store: Store) -> bool:
     texts = {key for _, key, _ in seen}
     parts = [set(own) for _, _, own in seen]
     empty = True
-    for memory in _seen_now(store):
-        empty = False
-        id_, key, own = _sketch(memory)
-        assert isinstance(own, list)
-        alike = any(2 * len(each & {*own}) > max(len(each), len(own)) for each in parts)
-        if id_ in ids or key in texts or alike:
-            return True
-    return empty
+    with suppress(EcholessError):  # what is wrong with a record is told by who needs it
+        for memory in _seen_now(store):
+            empty = False
+            id_, key, own = _sketch(memory)
+            assert isinstance(own, list)
+            alike = any(2 * len(each & {*own}) > max(len(each), len(own)) for each in parts)
+            if id_ in ids or key in texts or alike:
+                return True
+        return empty
+    return True
