@@ -89,3 +89,19 @@ def test_texts_that_differ_in_what_a_tag_says_stay_apart(a: str, b: str) -> None
 def test_the_work_grows_with_the_length_of_the_text(piece: str) -> None:
     text = piece * 20_000
     assert len(without_html(text)) <= len(text)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "doi:10.1000/jms.17",
+        "DOI: 10.1000/jms.17",
+        "https://doi.org/10.1000/jms.17",
+        "dx.doi.org/10.1000/jms.17",
+    ],
+)
+def test_a_doi_has_one_spelling(written: str) -> None:
+    text = "Lee (2024): Caching for agents. Journal of Memory Systems. {}"
+    assert merges(judge(text.format(written), text.format("https://doi.org/10.1000/jms.17")))
+    assert not merges(judge(text.format(written), text.format("https://doi.org/10.1000/jms.18")))
+    assert normalise("doing 10.5 things") == "doing 10.5 things"

@@ -10,12 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Final, Literal
 
 from echoless.core.destination import command_line
+from echoless.core.errors import EcholessError
 from echoless.core.model import Json, Memory, digest, identical, same
 from echoless.core.text import content_key, words
 from echoless.execution.journal import (
@@ -254,14 +256,20 @@ _STRONG: Final = 16
 
 
 def files_state(store: Store) -> str:
-    """Returns a digest of the text files that a store's own program reads; empty for others."""
+    """Returns a digest of the text files that a store's own program reads; empty for others.
+
+    So it is where one of them cannot be read.
+    """
     if store.capabilities.holds_ledger or not isinstance(store, TextFiles):
         return ""
     whole = hashlib.sha256()
-    for path in store.text_files():
-        if path.suffix != ".hidden" and not any(p.startswith(".echoless") for p in path.parts):
-            data = path.read_bytes() if path.is_file() else b""
-            whole.update(f"{path.name} {len(data)} ".encode("utf-8", "surrogateescape") + data)
+    try:
+        for path in store.text_files():
+            if path.suffix != ".hidden" and not any(p.startswith(".echoless") for p in path.parts):
+                data = path.read_bytes() if path.is_file() else b""
+                whole.update(f"{path.name} {len(data)} ".encode("utf-8", "surrogateescape") + data)
+    except OSError:
+        return ""
     return whole.hexdigest()[:32]
 
 
@@ -272,9 +280,10 @@ def remember_store(store: Store) -> None:
     """
     if store.capabilities.holds_ledger:
         return
-    seen: list[Json] = [_sketch(memory) for memory in islice(_seen_now(store), _SAMPLE)]
-    with store.ledger.transaction():
-        store.ledger.set_fact(SEEN, json.dumps(seen))
+    with suppress(EcholessError):  # the run is done, whatever else cannot be read
+        seen: list[Json] = [_sketch(memory) for memory in islice(_seen_now(store), _SAMPLE)]
+        with store.ledger.transaction():
+            store.ledger.set_fact(SEEN, json.dumps(seen))
 
 
 def _seen_now(store: Store) -> Iterable[Memory]:
@@ -312,7 +321,7 @@ def misplaced(store: Store, run: str = "") -> str:
     runs = list(standing)
     for each in runs[runs.index(run) if run in runs else 0 :]:
         before, *after = standing[each]
-        if before == present and after and after[-1] != before:
+        if before == present and after and after[-1] != before and _stands(store, each):
             return (
                 f"the lineage says that run {each} was carried out, and {store.url} is again as "
                 f"it was before: one of the two was put back from a copy. {_way_on(store)}"
@@ -325,6 +334,11 @@ def misplaced(store: Store, run: str = "") -> str:
             f"memories of which none is here. {_way_on(store)}"
         )
     )
+
+
+def _stands(store: Store, run: str) -> bool:
+    """Returns whether there is anything to undo of a run: what it hid may be shown since."""
+    return bool(store.ledger.marks(run)) or store.ledger.has_images(run)
 
 
 def _way_on(store: Store) -> str:
@@ -343,11 +357,13 @@ def _is_known(store: Store) -> bool:
     texts = {key for _, key, _ in seen}
     parts = [set(own) for _, _, own in seen]
     empty = True
-    for memory in _seen_now(store):
-        empty = False
-        id_, key, own = _sketch(memory)
-        assert isinstance(own, list)
-        alike = any(2 * len(each & {*own}) > max(len(each), len(own)) for each in parts)
-        if id_ in ids or key in texts or alike:
-            return True
-    return empty
+    with suppress(EcholessError):  # what is wrong with a record is told by who needs it
+        for memory in _seen_now(store):
+            empty = False
+            id_, key, own = _sketch(memory)
+            assert isinstance(own, list)
+            alike = any(2 * len(each & {*own}) > max(len(each), len(own)) for each in parts)
+            if id_ in ids or key in texts or alike:
+                return True
+        return empty
+    return True

@@ -179,12 +179,12 @@ def _comment(inner: str) -> dict[str, Json] | None:
         return value if isinstance(value, dict) and value else None
     if _BARE_ID.fullmatch(inner):
         return {"id": inner.strip()}
-    pairs: dict[str, Json] = {}
+    fields: dict[str, Json] = {}
     at = 0
     while match := _PAIR.match(inner, at):
-        pairs[match[1]] = match[2].strip('"')
+        fields[match[1]] = match[2].strip('"')
         at = match.end()
-    return pairs if pairs and not inner[at:].strip() else None
+    return fields if fields and not inner[at:].strip() else None
 
 
 def _property(line: str, fields: dict[str, Json]) -> bool:
