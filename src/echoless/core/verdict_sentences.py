@@ -52,11 +52,13 @@ _NOUNS: Final[Mapping[DifferenceKind, str]] = MappingProxyType(
         DifferenceKind.LANGUAGE: "another language",
         DifferenceKind.DETAIL: "other words",
         DifferenceKind.PERMISSION: "another permission",
-        DifferenceKind.DENIAL: "another denial",
+        DifferenceKind.DENIAL: "they deny other things",
         DifferenceKind.BOUND: "a bound that one of them has alone",
         DifferenceKind.PERSON: "another person",
     }
 )
+_SAID_WITH_NOT: Final = frozenset({DifferenceKind.DENIAL, DifferenceKind.PERMISSION})
+"""Kinds whose words already say `not`."""
 _NOUNS_BY_RULE: Final[Mapping[str, str]] = MappingProxyType(
     {
         "captured-at-other-times": "noted at another time",
@@ -214,6 +216,8 @@ def _what_differs(rule: str, differences: Sequence[Difference], names: tuple[str
         return noun
     if rule == "capitals-differ" and (first.a or first.b):
         return f"{noun} in {_list((*first.a, *first.b))}"
+    if first.a and first.b and first.kind in _SAID_WITH_NOT:
+        return f"{noun}: {_series(first.a)} or {_series(first.b)}"
     if first.a and first.b:
         return f"{noun}: {_not(first.a, first.b)}"
     return _one_sided(differences, names) if first.a or first.b else noun

@@ -342,11 +342,17 @@ def denial(texts: Comparison) -> Difference | None:
         if not both and not _permitted(sides):
             return None
     words = required or crossed
-    denied = [
-        tuple(f"not {side.written[w]}" if side.signs[w] < 0 else side.written[w] for w in words)
-        for side in (sides.a, sides.b)
-    ]
-    return Difference(DifferenceKind.DENIAL, denied[0], denied[1])
+    said = [(_phrase(side, words),) for side in (sides.a, sides.b)]
+    return Difference(DifferenceKind.DENIAL, *said)
+
+
+def _phrase(side: Binding, words: Sequence[str]) -> str:
+    """Returns some words of a text in their order, as it states or denies them."""
+    own = [word for word in side.signs if word in words]
+    denied = [word for word in own if side.signs[word] == DENIED]
+    stated = [word for word in own if side.signs[word] != DENIED]
+    phrases = [" ".join(side.written[word] for word in each) for each in (stated, denied)]
+    return "; ".join(phrase for phrase in (phrases[0], denied and f"not {phrases[1]}") if phrase)
 
 
 def _permitted(sides: _Sides) -> bool:

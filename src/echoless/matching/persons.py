@@ -126,12 +126,7 @@ def other_person(texts: Comparison) -> Difference | None:
             continue
         pairs = [(x, y) for x, y in pairs if x.sure or y.sure]
         if pairs and all(_differ(x, y) for x, y in pairs):
-            one, other = (
-                tuple(
-                    sorted(frozenset().union(*(each.names for each in side[surname] if each.sure)))
-                )
-                for side in (a, b)
-            )
+            one, other = (tuple(sorted({each.given for each in side[surname]})) for side in (a, b))
             return Difference(DifferenceKind.PERSON, one, other)
     return None
 
