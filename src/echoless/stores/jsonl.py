@@ -33,6 +33,7 @@ from echoless.core.errors import (
     StoreReadOnly,
     UsageError,
 )
+from echoless.core.expressions import lazy_pattern
 from echoless.core.model import Memory
 from echoless.core.sqlite import is_sqlite
 from echoless.stores import files
@@ -50,7 +51,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 _OPENING: Final = re.compile(rb"\{|\[\s*(?:[\[{\"\]]|$)")
 _HEAD: Final = 65_536
 """Bytes of a large file that tell whether it has lines."""
-_LAST_KEY: Final = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:\s*\[\Z')
+_LAST_KEY: Final = lazy_pattern(r'"((?:[^"\\]|\\.)*)"\s*:\s*\[\Z')
 _WITH_TEXT: Final = ".. | objects | select(.content // .text // .memory)"
 """What `jq` is asked for the memories of any JSON document."""
 _ENDED: Final = "jsonl_line_that_had_no_end"
