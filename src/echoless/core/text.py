@@ -148,6 +148,11 @@ _ADDRESS: Final = lazy_pattern(
 )
 _BREAK: Final = lazy_pattern(r"[ \t]*\n\s*")
 _BREAKS: Final = frozenset({"br", "hr", *_BLOCK.replace("h[1-6]", "h1|h2|h3|h4|h5|h6").split("|")})
+_SIGNS: Final = (
+    *(f"<{tag}" for tag in _VOID),
+    *(f"</{tag}>" for tag in (*_BREAKS - {*_VOID}, *_INLINE.split("|"))),
+)
+"""One of these is in a text with tags."""
 _SIDES: Final = frozenset(" \"'()`")
 _EDGES: Final = _SIDES.union((".", ",", ":", ";", "!", "?", ""))
 
@@ -158,7 +163,8 @@ def without_html(text: str) -> str:
     The addresses of links and pictures stay. A tag counts where its element is closed again, or is
     one that never is; one between spaces is talked about (`use <br> here`), and stays.
     """
-    if ("<" not in text or ">" not in text) and ("&" not in text or ";" not in text):
+    tags = "<" in text and any(tag in text.lower() for tag in _SIGNS)
+    if not tags and ("&" not in text or ";" not in text[text.index("&") :]):
         return text
     matches = list(_HTML.finditer(text))
     opened = Counter(m["tag"].lower() for m in matches if m["tag"] and not m["ends"])
@@ -196,7 +202,7 @@ def undress(text: str) -> str:
     left: `doi:10.…`, as the DOI Handbook writes it, for an address too.
     """
     text = without_html(text)
-    return _without_marks(_DOI.sub("doi:", text) if "10." in text else text)
+    return _without_marks(_DOI.sub("doi:", text) if _may_hold_doi(text) else text)
 
 
 def _without_marks(text: str) -> str:
@@ -277,6 +283,12 @@ def retired(text: str) -> str:
 _DOI: Final = lazy_pattern(
     r"(?:\bdoi:\s*)?\b(?:https?://)?(?:dx\.)?doi\.org/(?=10\.)|\bdoi:?\s*(?=10\.\d)", re.IGNORECASE
 )
+
+
+def _may_hold_doi(text: str) -> bool:
+    return "10." in text and "doi" in text.lower()
+
+
 _DRESSED_START: Final = lazy_pattern(r"^[ \t]*[#>+-]", re.MULTILINE)
 
 
@@ -284,7 +296,7 @@ def _is_bare(text: str) -> bool:
     """Returns whether a text is ASCII without Markdown marks."""
     if not text.isascii() or "`" in text or "*" in text or "<" in text or "&" in text:
         return False
-    if "10." in text and _DOI.search(text):
+    if _may_hold_doi(text):
         return False
     if "\n" in text:
         return _DRESSED_START.search(text) is None

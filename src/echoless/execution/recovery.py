@@ -281,7 +281,9 @@ def remember_store(store: Store) -> None:
     if store.capabilities.holds_ledger:
         return
     with suppress(EcholessError):  # the run is done, whatever else cannot be read
-        seen: list[Json] = [_sketch(memory) for memory in islice(_seen_now(store), _SAMPLE)]
+        hidden = store.ledger.marks()
+        visible = (memory for memory in store.sample() if memory.id not in hidden)
+        seen: list[Json] = [_sketch(memory) for memory in islice(visible, _SAMPLE)]
         with store.ledger.transaction():
             store.ledger.set_fact(SEEN, json.dumps(seen))
 

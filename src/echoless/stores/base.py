@@ -168,6 +168,10 @@ class Store(ABC):
         """Returns the ids that were in the store and are not any more, whoever removed them."""
         return ()
 
+    def sample(self) -> Iterator[Memory]:
+        """Yields memories in any order; who takes a few reads no more than these, where it can."""
+        return self.scan()
+
     def returned(self) -> Collection[str]:
         """Returns the ids of moved memories that the owner's program sees all the same."""
         return ()

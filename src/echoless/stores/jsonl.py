@@ -32,6 +32,7 @@ from echoless.core.errors import (
     StoreNotFound,
     StoreReadOnly,
 )
+from echoless.core.expressions import lazy_pattern
 from echoless.core.model import Memory
 from echoless.core.sqlite import is_sqlite
 from echoless.stores import files
@@ -49,7 +50,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 _OPENING: Final = re.compile(rb"\{|\[\s*(?:[\[{\"\]]|$)")
 _HEAD: Final = 65_536
 """Bytes of a large file that tell whether it has lines."""
-_LAST_KEY: Final = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:\s*\[\Z')
+_LAST_KEY: Final = lazy_pattern(r'"((?:[^"\\]|\\.)*)"\s*:\s*\[\Z')
 _WITH_TEXT: Final = ".. | objects | select(.content // .text // .memory)"
 """What `jq` is asked for the memories of any JSON document."""
 _ENDED: Final = "jsonl_line_that_had_no_end"
@@ -255,6 +256,10 @@ class JsonlStore(StoreKind, HidesOnRequest):
         whole = scope == ALL
         ids = [*self._places] if whole else [h.id for h in scope.narrow(self._sound_heads())]
         yield from (self._memory(id_) for id_ in ids)
+
+    def sample(self) -> Iterator[Memory]:
+        """Yields the memories; the file was read already."""
+        return map(self._memory, self._places)
 
     def _sound_heads(self) -> Iterator[Head]:
         """Yields the fields of each memory that a scope needs, in the order of the lines.

@@ -134,6 +134,10 @@ class LiveStore(MovesHidden):
         )
         yield from scope.narrow(sorted(memories, key=lambda m: m.id))
 
+    def sample(self) -> Iterator[Memory]:
+        """Yields memories as the library gives them, page by page."""
+        return self._memories(None)
+
     def order(self, memory: Memory) -> tuple[int, str]:
         """Returns the key by which a scan sorts: the id alone."""
         return 0, memory.id
