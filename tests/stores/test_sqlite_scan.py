@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
 import tracemalloc
-from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -150,31 +147,6 @@ def test_vectors_lie_side_by_side_in_their_pages(tmp_path: Path) -> None:
     with SqliteStore.create(str(path)) as store, store.writing():
         store.put(_of_384(400))
     assert path.stat().st_size < 2 * 400 * 1536
-
-
-def test_a_file_whose_vectors_have_no_row_ids_is_read_and_written_like_any(tmp_path: Path) -> None:
-    path = tmp_path / "store.db"
-    memories = _of_384(5)
-    with SqliteStore.create(str(path)) as store, store.writing():
-        store.put(memories)
-    with closing(sqlite3.connect(path)) as db:
-        made = db.execute("SELECT sql FROM sqlite_master WHERE name LIKE 'vectors%'").fetchall()
-        db.execute("ALTER TABLE vectors RENAME TO newer")
-        db.execute(f"{made[0][0]} WITHOUT ROWID")
-        db.execute("INSERT INTO vectors SELECT * FROM newer")
-        db.execute("DROP TABLE newer")
-        for (trigger,) in made[1:]:
-            db.execute(trigger)
-        db.commit()
-    with SqliteStore.open(str(path)) as store:
-        assert list(store.scan()) == memories
-        with store.writing():
-            store.remove(["m-001"])
-            store.put([replace(memories[2], vectors=(Vector("n", b"1234"),))])
-        found = {memory.id: memory.vectors for memory in store.scan()}
-        assert store.integrity() == []
-    assert sorted(found) == ["m-000", "m-002", "m-003", "m-004"]
-    assert found["m-002"] == (Vector("n", b"1234"),)
 
 
 def test_equal_times_and_numbers_are_one_object_and_keep_their_type_and_sign(

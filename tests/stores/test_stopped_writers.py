@@ -152,9 +152,9 @@ def test_a_private_copy_has_at_most_so_many_bytes(
     store, file = sqlite_store(tmp_path / "store")
     size = sum(each.stat().st_size for each in file.parent.glob(f"{file.name}*"))
     monkeypatch.setattr("echoless.core.database_copies.MOST_COPIED", size)
-    assert call("audit", store, "--no-semantic").exit_code == 0
+    assert call("audit", store, "--set", "semantic=no").exit_code == 0
     monkeypatch.setattr("echoless.core.database_copies.MOST_COPIED", size - 1)
-    answer = call("audit", store, "--no-semantic", "--no-cache")
+    answer = call("audit", store, "--set", "semantic=no", "--set", "cache=no")
     assert answer.exit_code == 4, answer.output
     assert f"has {size:,} bytes and can only be read from a copy" in answer.output
 

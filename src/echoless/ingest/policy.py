@@ -163,7 +163,15 @@ def is_updated(each: Compared) -> bool:
         case Update(newer=side):
             return side == "a"
         case _:
-            return richer(each.verdict) == "a"
+            return richer(each.verdict) == "a" or _is_narrowed(each.verdict)
+
+
+def _is_narrowed(verdict: Verdict) -> bool:
+    """Returns whether the new text has a bound that the memory has not."""
+    differences = verdict.evidence.differences
+    return isinstance(verdict, Unsure) and any(
+        each.kind is DifferenceKind.BOUND and each.a for each in differences
+    )
 
 
 def _is_doubtful(verdict: Verdict) -> bool:
@@ -172,7 +180,7 @@ def _is_doubtful(verdict: Verdict) -> bool:
     brings = any(each.kind in VALUES and each.a for each in evidence.differences)
     return (
         isinstance(verdict, Unsure)
-        and not (evidence.veto or brings)
+        and not (evidence.veto or brings or _is_narrowed(verdict))
         and richer(verdict) != "a"  # it adds what the memory does not say
     )
 
