@@ -9,10 +9,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import socket
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -29,15 +32,19 @@ from lancedb.embeddings import EmbeddingFunctionConfig, TextEmbeddingFunction, g
 from lancedb.index import BTree
 
 from echoless.cli.main import main
-from echoless.core import database_copies
+from echoless.core import database_copies, sqlite
 from echoless.core.errors import ForeignStore, StoreError
 from echoless.core.optional import library_settings
+from echoless.execution import transfer
 from echoless.stores import open_store
 from echoless.stores.chroma.folder import open_client
+from echoless.stores.llm_memory.vectors import open_with_vectors
+from echoless.stores.registry import kinds
 from echoless.testing.stores import contents
 from tests.integrations import shodh_stores
 from tests.stores.chroma_folders import Row, make, opened
 
+ROOT = Path(__file__).parents[2]
 TEXTS = ("The staging server has 16 GB of memory.", "the staging server has 16 GB of memory")
 
 
@@ -358,3 +365,77 @@ def test_what_is_no_file_in_the_folder_of_a_library_is_neither_read_nor_written(
     with pytest.raises(ForeignStore, match="It was not followed"), open_store(url) as store:
         store.count()
     assert contents(tmp_path) == before
+
+
+# ------------------------------------------------------------------ what is said of it
+
+
+def test_each_kind_of_store_has_its_line() -> None:
+    rows = tomllib.loads((ROOT / "src/echoless/stores/libraries.toml").read_text("utf-8"))
+    named = Counter(
+        word for row in rows.values() for kind in row["kinds"] for word in kind.split(" ")
+    )
+    assert {kind: named[kind] for kind in kinds()} == {
+        kind: 2 if kind in {"qdrant", "mem0"} else 1 for kind in kinds()
+    }  # those two have a folder or a server
+    for row in rows.values():
+        assert {"kinds", "folder", "environment", "current_folder"} <= row.keys()
+
+
+def test_security_names_the_bounds_there_are() -> None:
+    page = " ".join((ROOT / "SECURITY.md").read_text("utf-8").split())
+    copied, size = database_copies.MOST_COPIED // 2**30, transfer.MOST_BYTES // 2**20
+    assert f"at most {copied} GiB" in page
+    assert f"at most {transfer.MOST_ROWS // 10**6} million rows and {size} MiB" in page
+
+
+DIALLING = (
+    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "AWS_ENDPOINT", "AWS_ENDPOINT_URL"),
+    *("CHROMA_OTEL_COLLECTION_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"),
+)
+"""Variables that name a server or a proxy."""
+
+
+@pytest.mark.parametrize("kind", FOLDERS)
+def test_no_variable_lets_a_library_dial(tmp_path: Path, kind: str) -> None:
+    url = FOLDERS[kind][0](tmp_path / "given")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.setblocking(False)
+        port = str(server.getsockname()[1])
+        done = subprocess.run(
+            [sys.executable, "-m", "echoless", "dedup", url, "--apply", "--action", "delete"],
+            capture_output=True,
+            check=False,
+            env={
+                **os.environ,
+                **dict.fromkeys(DIALLING, f"http://127.0.0.1:{port}"),
+                "CHROMA_API_IMPL": "chromadb.api.fastapi.FastAPI",
+                "CHROMA_SERVER_HOST": "127.0.0.1",
+                "CHROMA_SERVER_HTTP_PORT": port,
+            },
+        )
+        assert done.returncode == 0, done.stderr
+        with pytest.raises(BlockingIOError):
+            server.accept()
+
+
+def open_to_read(path: Path) -> sqlite.Database:
+    return sqlite.open_for_reading(path)
+
+
+def open_to_write(path: Path) -> sqlite.Database:
+    return sqlite.open_for_writing(path)
+
+
+@pytest.mark.parametrize("opener", [open_to_read, open_to_write, open_with_vectors])
+def test_nothing_in_a_database_can_load_an_extension(
+    tmp_path: Path, opener: Callable[[Path], sqlite.Database]
+) -> None:
+    """A view, a trigger or a default may call any function that a connection has."""
+    with contextlib.closing(sqlite3.connect(tmp_path / "a.db")) as db, db:
+        db.execute("CREATE TABLE notes (text)")
+        db.execute("INSERT INTO notes VALUES ('Tea is at four.')")
+        db.execute("CREATE VIEW more AS SELECT load_extension(text) FROM notes")
+    with contextlib.closing(opener(tmp_path / "a.db")) as database:
+        with pytest.raises(Exception, match=r"not authori[sz]ed|unsafe use|no such function"):
+            list(database.connection.execute("SELECT * FROM more"))
