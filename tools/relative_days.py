@@ -14,6 +14,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 from typing import Final
+from unicodedata import normalize
 
 from echoless.matching.languages import fold
 
@@ -41,7 +42,7 @@ MORE: Final = {
     ("week", "1"): {"下星期", "下个星期", "下礼拜", "下個星期", "下禮拜"},
 }
 """Phrases that CLDR has in one form only."""
-LEFT_OUT: Final = frozenset({"sutra", "lusa", "morgen"})
+LEFT_OUT: Final = frozenset({"sutra", "lusa", "morgen", "homme"})
 """Words that are ordinary ones in other languages: `morgen` is also the German morning."""
 
 
@@ -55,9 +56,14 @@ def words(folder: Path) -> dict[str, dict[str, list[str]]]:
             span = name if name in SPANS else "week" if name in WEEKDAYS else ""
             for kind, phrase in entries.items() if span else ():
                 offset = kind.removeprefix("relative-type-")
-                text = " ".join(fold(str(phrase), "en").replace("’", "'").split())
-                latin = text.isascii() or any(c.isascii() and c.isalpha() for c in text)
+                text = " ".join(str(phrase).casefold().replace("’", "'").split())
+                latin = any(sign.isascii() and sign.isalpha() for sign in text)
+                # a Latin word keeps its accents: without them the Afrikaans `môre` is English
+                text = normalize("NFC", text) if latin else fold(text, "en")
+                single = latin and " " not in text
                 if offset == kind or (latin and len(text) < LEAST) or text in LEFT_OUT:
+                    continue
+                if single and name in WEEKDAYS:  # a weekday alone is no relative day
                     continue
                 found.setdefault((span, offset), set()).add(text)
                 if " " in text and text.startswith("i "):  # Swedish and Danish also write `imorgon`

@@ -7,6 +7,7 @@ to some and of the next to others. Such a day equals only another that is open i
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -147,14 +148,18 @@ def days_elsewhere(body: str, day: date) -> list[tuple[str, Value]]:
     """
     pattern, meant = _elsewhere()
     named: list[tuple[str, Value]] = []
-    for match in pattern.finditer(fold(body, "en")):
-        span, shift = meant[match.group()]
+    small = unicodedata.normalize("NFC", body.casefold().replace("’", "'"))
+    phrases = dict.fromkeys(m.group() for m in pattern.finditer(small))
+    if not body.isascii():  # vowel signs may be left out
+        phrases |= dict.fromkeys(m.group() for m in pattern.finditer(fold(body, "en")))
+    for phrase in phrases:
+        span, shift = meant[phrase]
         then = _shifted(day, shift * (7 if span == "week" else 1))
         if span in {"month", "year"}:
-            named += [(match.group(), value) for value in _month_or_year(day, span, shift)]
+            named += [(phrase, value) for value in _month_or_year(day, span, shift)]
         elif then is not None:
             value = _week(then) if span == "week" else Day(then.month, then.day)
-            named.append((match.group(), value))
+            named.append((phrase, value))
     return named
 
 
