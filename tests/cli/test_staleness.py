@@ -59,6 +59,35 @@ def test_files_and_links_that_are_gone_and_past_deadlines_are_told(
     )
 
 
+@pytest.mark.parametrize("opened", [".", "notes/CLAUDE.md"])
+def test_links_from_the_root_of_the_project_are_there(
+    echoless: Call, place: Path, opened: str
+) -> None:
+    targets = ["docs/there.md", "/docs/there.md", "beside.md", "docs/gone.md", "/docs/gone.md"]
+    text = "".join(f"- See [page {n}]({target}).\n" for n, target in enumerate(targets))
+    for name in ("docs/there.md", "notes/beside.md", "notes/CLAUDE.md"):
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_text(text if name == "notes/CLAUDE.md" else "Ben pays on Fridays.\n")
+    if opened != ".":
+        (place / ".git").mkdir()
+    answer = echoless("audit", opened, "--no-semantic", "--json")
+    assert told(answer) == [("link", "docs/gone.md"), ("link", "/docs/gone.md")]
+
+
+def test_a_folder_tmp_is_short_lived_unless_the_project_lies_in_it(
+    echoless: Call, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, other = place / "tmp/project", place / "tmp/other"
+    for folder in (project / "src", project / "tmp", other):
+        folder.mkdir(parents=True)
+    named = [project / "src/gone.py", project / "tmp/gone.py", other / "gone.py"]
+    lines = (f"- The parser is `{path}`.\n" for path in (*named, "src/gone.py", "tmp/gone.py"))
+    (project / "CLAUDE.md").write_text("".join(lines))
+    monkeypatch.chdir(project)
+    answer = echoless("audit", "CLAUDE.md", "--no-semantic", "--json")
+    assert told(answer) == [("path", str(named[0])), ("path", "src/gone.py")]
+
+
 def test_the_first_screen_shows_five_and_counts_the_rest(echoless: Call, place: Path) -> None:
     lines = (f"- Report {n} is due on 2024-01-0{n}.\n" for n in range(1, 8))
     (place / "AGENTS.md").write_text("".join(lines))
@@ -95,7 +124,7 @@ def test_deadlines_are_read_in_several_forms(text: str) -> None:
         "The tool prints `due 2025-03-01`.",
         "Due 2025-02-31.",
         "Released on 2025-03-01.",
-        "Reports lie in `reports/YYYY-MM-DD.md`, logs in `/tmp/a/b.txt`.",
+        "Reports lie in `reports/YYYY-MM-DD.md`.",
         "`src/old.py` was renamed.",
         "- [ ] `src/new.py`",
     ],

@@ -23,6 +23,7 @@ from echoless.core.model import Json, Memory
 from echoless.core.own_folders import expanded
 from echoless.core.timestamps import day
 from echoless.stores.base import Store
+from echoless.stores.registry import locate
 
 KINDS: Final[Mapping[str, str]] = {
     "path": "names a file that is gone:",
@@ -36,7 +37,7 @@ UNREAD_DAYS: Final = 30
 """Days after which a memory that nothing reads is told: an agent had time to meet it."""
 
 _PATH: Final = lazy_pattern(
-    r"`((?![^`]*(?:YYYY|XXX|NNN|path/to|[._-]log\b|/tmp/))(?:~?/|\.{1,2}/)?"
+    r"`((?![^`]*(?:YYYY|XXX|NNN|path/to|[._-]log\b))(?:~?/|\.{1,2}/)?"
     r"(?:(?!(?:example|foo|bar)\b)[\w.@+-]+/)+[\w@+-][\w.@+-]*\.[A-Za-z]\w{0,5})[.,;:]?`"
 )
 """A path to a file with a suffix, and no placeholder; a name without a folder may lie anywhere."""
@@ -52,14 +53,15 @@ In 110 public repositories with notes of agents most false alarms stood in such 
 left out 14 of 16 paths, 2 of 2 links and 11 of 13 deadlines were rightly told. Relative days
 (`yesterday`) were no sign: 5 of 20 in notes without a time, as most are rules or templates."""
 _LINK: Final = lazy_pattern(
-    r"(?<!!)\[[^\]\n]*\]\(<?(?![A-Za-z][\w+.-]+:)([^)\s#?>]+\.(?:md|mdc|markdown))[#?)> ]"
+    r"(?<!!)\[[^\[\]\n]*\]\(<?(?![A-Za-z][\w+.-]+:)([^()\s#?>]+\.(?:md|mdc|markdown))[#?)> ]"
 )
-"""A link to a note, which is no address."""
+"""A link to a note, which is no address. Here and below, what has an end is not read past its next
+beginning: beginnings without an end made the search grow with the square of a text."""
 _MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec"
 _NAMED: Final = rf"(?:{_MONTHS.replace(' ', '|')})[a-z]*\.?"
 _SPACES: Final = str.maketrans(".,-", "   ")
 _DEADLINE: Final = lazy_pattern(
-    r"`[^`]*`|\"[^\"]*\"|“[^”]*”|„[^“]*“|<[^>]*>"  # what is quoted is no deadline
+    r"`[^`]*`|\"[^\"]*\"|“[^“”]*”|„[^„“]*“|<[^<>]*>"  # what is quoted is no deadline
     r"|\b(?:(?:is |are |be )?due(?: date)?(?: on| by|:)?|deadline(?: is| was|:| on)?"
     r"|expires?(?: on)?|no later than|must (?:[\w'-]+ ){1,8}?by|spätestens(?: am| bis(?: zum)?)?"
     r"|fällig(?: am)?|Frist(?: ist| endet|:)?(?: am)?|läuft (?:am )?)[ *_`]{1,3}"
@@ -123,13 +125,13 @@ def signs_of(memories: Iterable[Memory]) -> Iterator[Sign]:
 def _signs(text: str) -> Iterator[tuple[str, str]]:
     """Yields kind and words of what hangs on the day or on files."""
     for line in text.splitlines() if "`" in text and "/" in text else ():
-        for match in _PATH.finditer(line) if "`" in line else ():
-            if not _CHANGED.search(line):
-                yield "path", match[1]
+        paths = _PATH.findall(line) if "`" in line else ()
+        if paths and not _CHANGED.search(line):
+            yield from (("path", path) for path in paths)
     for match in _LINK.finditer(text) if "](" in text else ():
         yield "link", unquote(match[1])
-    for match in _DEADLINE.finditer(text) if "20" in text else ():
-        deadline = _date(match) if match.lastgroup and not _OVER.search(text) else None
+    named = [match for match in _DEADLINE.finditer(text) if match.lastgroup] if "20" in text else ()
+    for deadline in map(_date, named) if named and not _OVER.search(text) else ():
         if deadline:
             yield "deadline", deadline.isoformat()
 
@@ -203,6 +205,8 @@ class _Files:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        path = Path(locate(store.url)[1].partition("#")[0].partition("?")[0]).absolute()
+        self._opened = path if path.is_dir() else path.parent
         self.seen: dict[str, bool] = {}
 
     def is_gone(self, sign: Sign) -> bool:
@@ -211,16 +215,23 @@ class _Files:
         A file counts as gone only where the folder that it lay in is there: what is said of another
         machine or another project is not known here.
         """
-        if sign.what.startswith(("/", "~")):
-            return self._is_gone_from(expanded(sign.what))
         place = self._store.place(sign.id) if self._store.capabilities.sectioned else None
-        if place is None:
+        rooted = sign.what.startswith(("/", "~"))
+        if not (place or rooted):
             return False
-        folder = place[0].absolute().parent
-        paths = [base / sign.what for base in dict.fromkeys((folder, self._project(folder)))]
-        if any(map(self._exists, paths)):
+        folder = place[0].absolute().parent if place else self._opened
+        bases = dict.fromkeys((folder, self._opened, self._project(folder)))
+        whats = dict.fromkeys((expanded(sign.what), Path(sign.what.lstrip("/"))))
+        paths = [base / what for base in bases for what in whats]
+        if self._is_short_lived(paths[0]) or any(map(self._exists, paths)):
             return False
-        return sign.kind == "link" or any(map(self._is_gone_from, paths))
+        return (sign.kind == "link" and not rooted) or any(map(self._is_gone_from, paths))
+
+    def _is_short_lived(self, path: Path) -> bool:
+        """Returns whether a path lies below a folder `tmp` that is not around the project."""
+        project = self._project(self._opened)
+        inside = path.relative_to(project) if path.is_relative_to(project) else path
+        return "tmp" in inside.parts[:-1]
 
     def _is_gone_from(self, path: Path) -> bool:
         """Returns whether a path does not exist, and the folder that it lay in does."""
