@@ -70,7 +70,7 @@ def test_links_from_the_root_of_the_project_are_there(
         (place / name).write_text(text if name == "notes/CLAUDE.md" else "Ben pays on Fridays.\n")
     if opened != ".":
         (place / ".git").mkdir()
-    answer = echoless("audit", opened, "--no-semantic", "--json")
+    answer = echoless("audit", opened, "--set", "semantic=no", "--json")
     assert told(answer) == [("link", "docs/gone.md"), ("link", "/docs/gone.md")]
 
 
@@ -84,7 +84,7 @@ def test_a_folder_tmp_is_short_lived_unless_the_project_lies_in_it(
     lines = (f"- The parser is `{path}`.\n" for path in (*named, "src/gone.py", "tmp/gone.py"))
     (project / "CLAUDE.md").write_text("".join(lines))
     monkeypatch.chdir(project)
-    answer = echoless("audit", "CLAUDE.md", "--no-semantic", "--json")
+    answer = echoless("audit", "CLAUDE.md", "--set", "semantic=no", "--json")
     assert told(answer) == [("path", str(named[0])), ("path", "src/gone.py")]
 
 
