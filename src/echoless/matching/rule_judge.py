@@ -70,6 +70,8 @@ ALIKE: Final = 0.6
 """Share of letters in common from which another value is another value of one thing, inclusive."""
 TOPIC: Final = 0.5
 """Share of words in common (`rapidfuzz.fuzz.token_set_ratio`) from which two texts are related."""
+CLOSE: Final = 0.8
+"""Share of words in common from which two texts that bind otherwise are undecided, inclusive."""
 _SUBJECT: Final = 3
 """Words in common from which two texts have a subject beside a label and its value."""
 _LETTERS: Final = 6
@@ -182,9 +184,11 @@ def _bound(
         made = _apart(pair, comparison, (*first[1:], binding))
         if isinstance(made, Update | Contradiction):
             return made
-    if fuzz.token_set_ratio(*_sentences(pair), score_cutoff=100 * TOPIC):
+    words = fuzz.token_set_ratio(*_sentences(pair)) / 100
+    if words >= CLOSE:
         return Unsure(_evidence(pair, binding.rule.name, *differences))
-    return Distinct(_evidence(pair, "little-in-common", *differences))
+    kind, name = (Related, "same-topic") if words >= TOPIC else (Distinct, "little-in-common")
+    return kind(_evidence(pair, name, *differences))
 
 
 def _evidence(pair: Pair, rule: str, *differences: Difference, veto: bool = False) -> Evidence:
