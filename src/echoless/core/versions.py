@@ -32,10 +32,10 @@ class Stage(NamedTuple):
 
 
 STAGES: Final[dict[StageName, Stage]] = {
-    "matching": Stage(14),
+    "matching": Stage(15),
     "noise": Stage(4, ("matching",)),
     "blocking": Stage(4),
-    "audit": Stage(22, ("matching", "noise", "blocking")),
+    "audit": Stage(23, ("matching", "noise", "blocking")),
 }
 """Verdicts of the rules with the facts of a text (`matching`), junk of a text (`noise`), proposed
 pairs (`blocking`), and the report about a namespace (`audit`)."""
