@@ -144,8 +144,9 @@ def _cut(path: Path) -> None:
 
 
 def _flip(path: Path) -> None:
+    """Flips bytes of entries; before them lie their keys, without which one is only not found."""
     data = bytearray(path.read_bytes())
-    for at in range(len(data) // 2, len(data), max(1, len(data) // 400)):
+    for at in range(len(data) * 2 // 3, len(data), max(1, len(data) // 400)):
         data[at] ^= 0x5A
     path.write_bytes(data)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from echoless.matching.comparison import compare
 from echoless.matching.facts import anchored, extraction, facts_of
 from echoless.matching.languages import lexicon, units
-from echoless.matching.values import relative_dates
+from echoless.matching.values import quantities, relative_dates
 from echoless.matching.values.scanner import scan
 from echoless.matching.values.tokens import (
     ClockTime,
@@ -448,6 +448,21 @@ def test_an_absolute_text_is_not_anchored(text: str) -> None:
 def test_a_text_that_grows_beyond_the_limit_when_normalised_is_capped_too() -> None:
     assert facts_of("\ufdfa" * 2_000).capped  # 18 characters each
     assert not facts_of("\ufdfa" * 200).capped
+
+
+def test_a_word_of_many_apostrophes_is_read_as_words() -> None:
+    tokens = facts_of("The printer of a" + "'s" * 5_000 + " waits.").tokens
+    assert {"printer", "waits"} <= {token.text for token in tokens}
+
+
+@pytest.mark.parametrize(("times", "sums"), [(3, 1), (20, 1), (100, 5)])
+def test_half_days_are_added_up_to_a_bound(times: int, sums: int) -> None:
+    assert len(facts_of("半日 " * times).tokens) == sums
+
+
+def test_a_unit_is_read_at_the_end_of_a_long_number() -> None:
+    assert quantities.unit_of("9" * 400 + " min") == "min"
+    assert quantities.unit_of("1 square millimetres") == "square millimetres"
 
 
 TIMES = st.sampled_from(

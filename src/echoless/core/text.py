@@ -347,8 +347,12 @@ def _strip_frame(text: str) -> str:
         previous = text
         if len(text) > 2 and text[0] in "\"'" and text[0] == text[-1] and text[0] not in text[1:-1]:
             text = text[1:-1].strip()
-        if text.endswith((".", "。")) and not text.endswith(".."):
-            text = text[:-1].rstrip()
+        end = len(text)  # by place: to cut off one of many full stops copies the rest each time
+        while text.endswith((".", "。"), 0, end) and not text.endswith("..", 0, end):
+            end -= 1
+            while end and text[end - 1].isspace():
+                end -= 1
+        text = text[:end]
     return text
 
 

@@ -136,7 +136,7 @@ def _steps(before: list[_Word], after: list[_Word]) -> list[tuple[str, int, int,
 def _words(text: str) -> list[_Word]:
     """Returns words with whether white space stands before each, at most `LONGEST`."""
     words: list[_Word] = []
-    for match in _TOKEN.finditer(text):
+    for match in _TOKEN.finditer(text.rstrip()):
         if len(words) == LONGEST:
             words.append(_Word("…", True, 0, 0))
             break

@@ -77,6 +77,7 @@ _TAIL: Final = lazy_pattern(
     "\\s*(?:[(\\[](?P<word>[^\\W\\d_][\\w ]{1,12})[)\\]]|(?P<sign>[" + "".join(_MARKS) + "]))"
     "[\ufe0e\ufe0f]?[.]?$"
 )
+_LONGEST_TAIL: Final = 20
 _TAIL_ENDS: Final = frozenset(")]").union(_MARKS)
 """Signs of which one is among the last three of a text that ends with a mark."""
 _COLONS: Final = frozenset(":\uff1a")
@@ -160,7 +161,7 @@ def fields_of(text: str) -> Fields:
     sentence = _MARKUP.sub("", rest) if "`" in rest or "**" in rest or "__" in rest else rest
     sentence = (sentence if sentence.isascii() else sentence.translate(_SIGNS)).strip()
     ends = not _TAIL_ENDS.isdisjoint(sentence[-3:])
-    if ends and (match := _TAIL.search(sentence)):
+    if ends and (match := _TAIL.search(sentence, max(0, len(sentence) - _LONGEST_TAIL))):
         word = (match["word"] or "").casefold()
         if match["sign"] or word in _WORDS:
             tail_status = _MARKS[match["sign"]] if match["sign"] else _WORDS[word]

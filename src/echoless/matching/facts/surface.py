@@ -15,7 +15,7 @@ from echoless.matching.languages import WORDS, Lexicon
 from echoless.matching.values.tokens import Kind
 
 _PARTING: Final = lazy_pattern(
-    r"[.,;:!…]+(?=\s|$)|(?<!\d)[\"'“”„«»‘’「」『』]|[。、，；：！・–—]|(?<=\w)[’'](?=\w)"
+    r"(?<![.,;:!…])[.,;:!…]+(?=\s|$)|(?<!\d)[\"'“”„«»‘’「」『』]|[。、，；：！・–—]|(?<=\w)[’'](?=\w)"
 )
 """Signs that only part sentences and phrases, or quote them."""
 _PLAIN: Final = lazy_pattern(r"[\w\s]+")

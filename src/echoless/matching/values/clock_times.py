@@ -14,14 +14,7 @@ def _hour(c: Cursor, at: int) -> tuple[int, int] | None:
         return None
     taken, value = number
     # "ten past five people" does not tell the time.
-    return (
-        None
-        if c.unit(at + taken) and not c.has(at + taken, "oclock")
-        else (
-            taken,
-            int(value),
-        )
-    )
+    return None if c.unit(at + taken) and not c.has(at + taken, "oclock") else (taken, int(value))
 
 
 def _clock_time(c: Cursor, at: int, taken: int, hour: int, minute: int) -> Spelled | None:

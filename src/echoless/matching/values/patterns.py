@@ -60,9 +60,10 @@ _MERIDIEM_DE: Final = (
 
 _PLAIN_WORD: Final = "(?:[A-ZÄÖÜ]?[a-zäöüß]+|[A-Z]+)"
 PLAIN_WORDS: Final = re.compile(
-    rf"(?<![^\s(\[\"'])({_PLAIN_WORD}(?: +{_PLAIN_WORD})*)(?=[ ,;!?)]|[.:](?= |$)|$)"
+    rf"(?<![^\s(\[\"'])({_PLAIN_WORD}(?: +{_PLAIN_WORD}){{0,31}})(?=[ ,;!?)]|[.:](?= |$)|$)"
 )
-"""Plain words between spaces, which need no look at the table."""
+"""At most 32 plain words between spaces, which need no look at the table. What stands behind the
+first of them that needs one is read again."""
 
 PLAIN_NUMBER: Final = re.compile(
     r"(?<!\S)([0-9]{1,9})"
@@ -176,20 +177,9 @@ _LETTER_FIRST: Final = frozenset(
 )
 _DIGIT_FIRST: Final = frozenset(
     {
-        *(
-            "mail",
-            "phrase.digit",
-            "uuid",
-            "iso",
-            "dmy",
-            "slashes",
-            "jdate",
-            "dm",
-            "time.colon",
-            "time.point",
-        ),
-        *("time.named", "time.hour", "compact", "range", "fraction", "jfrac", "path", "version"),
-        *("jnum", "number", "identifier.digits", "identifier.call", "dotted", "digits"),
+        *("mail", "phrase.digit", "uuid", "iso", "dmy", "slashes", "jdate", "dm", "time.colon"),
+        *("time.point", "time.named", "time.hour", "compact", "range", "fraction", "jfrac", "path"),
+        *("version", "jnum", "number", "identifier.digits", "identifier.call", "dotted", "digits"),
     }
 )
 _SIGN_FIRST: Final = frozenset(
@@ -363,7 +353,7 @@ def _dates(lexicon: Lexicon) -> _Bodies:
     month = f"(?i:{month}){may}"
     german = lexicon.language == "de"
     days = (
-        rf"{_DAYS_DE}\.?(?:\s?(?:[-–/&+,]|bis|und)\s?{_DAYS_DE}(?![{_W}])\.?)+"
+        rf"{_DAYS_DE}\.?(?:\s?(?:[-–/&+,]|bis|und)\s?{_DAYS_DE}(?![{_W}])\.?){{1,13}}"
         rf"|{_DAYS_DE}(?![{_W}])\.?(?=,?\s\d{{1,2}}(?:[.:]\d\d)?\s?(?:[-–.]|Uhr|bis))"
     )
     return {
@@ -378,7 +368,7 @@ def _dates(lexicon: Lexicon) -> _Bodies:
         ),
         "days": rf"(?<![{_W}])(?:{days if german else '(?!)'})",
         "jdays": (
-            rf"(?:毎週)?{_DAYS_JA}(?:[〜~・、/-]{_DAYS_JA})+(?:曜日?)?|土日(?!本)|(?<=\(){_DAYS_JA}(?=\))"
+            rf"(?:毎週)?{_DAYS_JA}(?:[〜~・、/-]{_DAYS_JA}){{1,13}}(?:曜日?)?|土日(?!本)|(?<=\(){_DAYS_JA}(?=\))"
         ),
         **_times(german=german),
     }
@@ -477,15 +467,15 @@ def _written(lexicon: Lexicon) -> _Bodies:
 
 def _numbers(lexicon: Lexicon) -> _Bodies:
     unit, long, east = _units(lexicon.language)
-    kanji = "[〇一二三四五六七八九十百千]+"
+    kanji, digits = "[〇一二三四五六七八九十百千]+", r"\d[\d,.]{0,30}"
     big = _any(w for w in lexicon.multipliers if len(w) > 2 and w.isascii())
     per = rf"(?:\s?/\s?(?P<{{0}}>(?i:{long}))(?![{_W}]))?"
     ordinal = rf"st|nd|rd|th{'|[.](?=[ ][a-zäöü])' if lexicon.language == 'de' else ''}"
     return {
         "jnum": (
-            rf"(?!十分(?![間前後ご以待ほ程かおず]))(?P<jn>\d[\d,.]*(?:[百千万億]+\d*)+"
-            rf"|{kanji}(?:[万億](?:{kanji})?)*|\d[\d,.]*)(?P<ju>{east})(?P<jh>半(?![分額数]))?"
-            rf"|半(?P<hu>時間|日|年|月)(?!間)|\d[\d,.]*[万億]|[一二三四五六七八九十百千]+[万億]"
+            rf"(?!十分(?![間前後ご以待ほ程かおず]))(?P<jn>{digits}(?:[百千万億]\d{{0,30}}){{1,30}}"
+            rf"|{kanji}(?:[万億](?:{kanji})?)*|{digits})(?P<ju>{east})(?P<jh>半(?![分額数]))?"
+            rf"|半(?P<hu>時間|日|年|月)(?!間)|{digits}[万億]|[一二三四五六七八九十百千]+[万億]"
         ),
         "money": (
             rf"(?P<cur>[$€£¥])\s?(?P<cn>{_DIGITS})(?P<ck>[kKmM](?![{_W}])|\s(?:{big})\b)?(?![{_W}])"
@@ -501,18 +491,18 @@ def _numbers(lexicon: Lexicon) -> _Bodies:
 
 
 def _plain(lexicon: Lexicon) -> _Bodies:
-    tail = r"(?=-[A-ZÄÖÜ][a-zäöüß]{2,}(?![\w-]*\d))" if lexicon.language == "de" else "(?!)"
+    tail = r"(?=-[A-ZÄÖÜ][a-zäöüß]{2,}+(?![\w-]*\d))" if lexicon.language == "de" else "(?!)"
     return {
-        "compound": rf"(?<![{_W}-])(?:[A-Z]{{1,4}}\d{{1,3}}(?=-[a-z]{{3,}}(?![\w-]*\d))"
+        "compound": rf"(?<![{_W}-])(?:[A-Z]{{1,4}}\d{{1,3}}(?=-[a-z]{{3,}}+(?![\w-]*\d))"
         rf"|[A-Za-z]+\d[A-Za-z0-9]*{tail})",
         "identifier.digits": (
             r"#?(?=[A-Za-z0-9_-]{0,80}\d)(?=[0-9_-]{0,80}[A-Za-z])"
-            r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9_]+)*(?:[.:][A-Za-z0-9]+)*"
+            r"[A-Za-z0-9]+(?:[_-][A-Za-z0-9_]+){0,60}(?:[.:][A-Za-z0-9]+){0,60}"
         ),
         "identifier.colon": rf"[A-Za-z][{_W}-]{{0,120}}(?::[A-Za-z0-9][{_W}-]*)+",
         "identifier.hash": rf"#{LETTER}[{_W}-]*",
         "identifier.line": (rf"{LETTER}*_[{_W}]+|{LETTER}+_"),
-        "identifier.east": f"[{HAN}{KATA}]+(?:_[A-Za-z0-9{HAN}{KATA}]+)+",
+        "identifier.east": f"[{HAN}{KATA}]{{1,120}}(?:_[A-Za-z0-9{HAN}{KATA}]+)+",
         "identifier.camel": rf"[a-z]+[A-Z][{_W}]*|[A-Z][a-z]+[A-Z][{_W}]*",
         "identifier.call": rf"[{_W}]+(?=\(\))",
         "dotted": (
@@ -521,7 +511,7 @@ def _plain(lexicon: Lexicon) -> _Bodies:
         ),
         "digits": r"\d+(?:[.,:/-]\d+)*",
         "word.up": rf"{LETTER}+-(?:up|in|on|off|out|down|over)(?![{_W}])",
-        "word": rf"{LETTER}+{_MARKED}(?:'{LETTER}+)*",
+        "word": rf"{LETTER}+{_MARKED}(?:'{LETTER}+){{0,8}}",
         "han": f"[{HAN}]+",
         "kata": f"[{KATA}]+",
         "hira": r"[\u3041-\u309f]+",

@@ -166,9 +166,13 @@ _ELSEWHERE: Final = {"mon": "monat", "in": "inch", "t": "tonne"}
 """Spellings that mean a unit only after digits; elsewhere they are words."""
 
 
+_LONGEST_UNIT: Final = 20
+"""Characters in which a unit and the sign before it stand; the longest known has 18."""
+
+
 def unit_of(text: str) -> str | None:
     """Returns the unit at the end of a quantity as written (`90 min`, `65 €`, 三つ), or None."""
-    text = text.casefold()
+    text = text[-_LONGEST_UNIT:].casefold()
     for at in range(len(text)):
         if text[at:] in units() and not (text[at].isascii() and text[at - 1 : at].isalpha()):
             return text[at:]

@@ -69,9 +69,7 @@ def _words(language: str) -> _Words:
         later=frozenset(raw["later_span"]),
         before=frozenset(raw["before_span"]),
         within=frozenset(raw["until_span"]),
-        leads=frozenset(
-            {*raw["relative_days"], *raw["relative_refs"], *raw["relative_spans"]},
-        ),
+        leads=frozenset({*raw["relative_days"], *raw["relative_refs"], *raw["relative_spans"]}),
     )
 
 

@@ -222,6 +222,10 @@ def _still_afternoon(out: Sequence[Raw], raw: Raw) -> Raw:
     return Raw(raw.kind, raw.text, ((Kind.DATE, later),))
 
 
+_LONGEST_SUM: Final = 60
+"""Characters of a quantity that another is added to: four units written out."""
+
+
 def _added(out: list[Raw], raw: Raw, sets: Mapping[str, frozenset[str]]) -> bool:
     """Reads `4 h 30 min`: the second quantity is a part of the first one's unit."""
     part = raw.values[0][1]
@@ -231,7 +235,7 @@ def _added(out: list[Raw], raw: Raw, sets: Mapping[str, frozenset[str]]) -> bool
     first = out[-back]
     whole = first.values[0][1] if len(first.values) == 1 else None
     unit = quantities.unit_of(first.text) if isinstance(whole, Quantity) else None
-    if unit is None or not isinstance(whole, Quantity):
+    if len(first.text) > _LONGEST_SUM or unit is None or not isinstance(whole, Quantity):
         return False
     total = quantities.add_up(whole, part, unit)
     if total is None or not quantities.unit_of(raw.text):

@@ -9,7 +9,6 @@ words avoid both problems and leave 97 of 100 memories of the development store 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from math import ceil
 from typing import Final
@@ -25,7 +24,8 @@ _UNSPACED_WEIGHT: Final = 0.5
 
 _CHARACTERS_A_WORD: Final = 10
 _SENTENCE: Final = lazy_pattern(
-    r"\S.*?(?:[.!?…]+[\"'”’)\]]*(?=\s)|[。！？]+[」』）]*|(?=\n)|\Z)", re.DOTALL
+    r"\S(?:[^.!?…。！？\n]++|[.!?…]++[\"'”’)\]]*+(?!\s))*"
+    r"(?:[.!?…]++[\"'”’)\]]*+|[。！？]++[」』）]*+)?"
 )
 _TOKEN: Final = lazy_pattern(r"\S+")
 _ASCII_WORD: Final = lazy_pattern(r"\w+")

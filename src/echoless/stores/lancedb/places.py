@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -28,7 +27,7 @@ OTHERS: Final = "others"
 """Field of the place that takes all keys of `extra` without a column."""
 
 
-_PRIVATE: Final = re.compile(r"(.*) \(private to (.*)\)", re.DOTALL)
+_PRIVATE: Final = " (private to "
 
 
 class Misfit(ValueError):
@@ -174,11 +173,12 @@ def shared_or_private(field: str, home: str, owner: str, private: str) -> Field:
 
     def read(cells: Sequence[Cell]) -> Value:
         where = str(cells[0] or "")
-        return f"{where} (private to {cells[1] or ''})" if cells[2] else where
+        return f"{where}{_PRIVATE}{cells[1] or ''})" if cells[2] else where
 
     def write(value: Value) -> Sequence[Cell]:
-        parts = _PRIVATE.fullmatch(str(value))
-        return [str(value), "", False] if parts is None else [parts[1], parts[2], True]
+        where, private, owner = str(value)[:-1].rpartition(_PRIVATE)
+        whole = private and str(value).endswith(")")
+        return [where, owner, True] if whole else [str(value), "", False]
 
     return Field(field, (home, owner, private), read, write, "")
 

@@ -31,7 +31,7 @@ INDEX_BYTES: Final = 25_000
 """What Claude Code loads of the index (code.claude.com/docs/en/memory)."""
 
 _TIMES: Final = ("created_at", "created", "date")
-_LINK: Final = re.compile(r"\]\(<?(?:\./)?([^)<>#]+?\.md)>?(?:#[^)]*)?\)")
+_LINK: Final = re.compile(r"\]\(<?(?:\./)?([^()<>#\n]+?\.md)>?(?:#[^()\n]*)?\)")
 _WIKI: Final = re.compile(r"\[\[([^\[\]|#^\n]{1,200})[^\[\]\n]{0,200}\]\]")
 _NAME: Final = re.compile(r"^name:[ \t]*[\"']?([^\r\n\"']+)", re.MULTILINE)
 _HEAD: Final = 2_000

@@ -37,8 +37,8 @@ from echoless.stores.markdown.presets import Preset, ScopeBy, date_of, is_markdo
 _CATEGORY: Final = re.compile(r"\[([^\[\]()\n]{2,40})\](?!\()\s+")
 """One sign in the brackets is the state of a task."""
 _TAG: Final = re.compile(r"(?:(?<=\s)|^)#([\w/-]*[^\W\d][\w/-]*)")
-_TAGS_AT_END: Final = re.compile(r"((?:\s+#[\w/-]*[^\W\d][\w/-]*)+)(\s+\([^()\n]*\))?\s*$")
-_CONTEXT: Final = re.compile(r"\s+\([^()\n]*\)\s*$")
+_WORD: Final = re.compile(r"\S+")
+_CONTEXT: Final = re.compile(r"(?<!\s)\s+\([^()\n]*\)\s*$")
 _RELATION: Final = re.compile(r"[\w -]{0,40}\s*\[\[[^\]\n]+\]\](?:\s*\([^()\n]*\))?")
 
 
@@ -68,7 +68,11 @@ def statement(content: str) -> str:
     matched = _CATEGORY.match(content)
     text = content[matched.end() :] if matched else content
     first, newline, rest = text.partition("\n")
-    return _TAGS_AT_END.sub(lambda m: m.group(2) or "", first).strip() + newline + rest
+    context = _CONTEXT.search(first)
+    head = first[: context.start()] if context else first
+    ends = (w.end() for w in _WORD.finditer(head) if not (w.start() and _TAG.fullmatch(w[0])))
+    said = head[: max(ends, default=0)] + (context[0] if context else "")
+    return said.strip() + newline + rest
 
 
 def with_tags(line: str, new: Sequence[str]) -> str:

@@ -49,7 +49,7 @@ else:
     np = lazy_module("numpy")
     judging = lazy_module("echoless.workflows.dedupe.judging")
 
-_REASONS: Final = lazy_pattern(r"\n\s*\*\*(?:Why|How to apply)\b.*", re.DOTALL)
+_REASONS: Final = lazy_pattern(r"(?<!\s)(?=\s*\n)\s++\*\*(?:Why|How to apply)\b.*", re.DOTALL)
 """What stands below a rule in a note of Claude Code: why, and how to apply it, which the same rule
 in CLAUDE.md does not say (code.claude.com/docs/en/memory)."""
 
@@ -378,10 +378,7 @@ def _proposed(
 
 
 def _groups(
-    union: _Union,
-    copies: Mapping[str, Sequence[str]],
-    judged: Sequence[Judged],
-    settings: Settings,
+    union: _Union, copies: Mapping[str, Sequence[str]], judged: Sequence[Judged], settings: Settings
 ) -> list[SharedGroup]:
     """Returns groups with more than one side, one family at a time, largest first.
 
@@ -422,10 +419,7 @@ def _bonds(judged: Iterable[Judged]) -> Mapping[str, AbstractSet[str]]:
 
 
 def _with_nobodys(
-    union: _Union,
-    copies: Iterable[str],
-    family: str,
-    near: Mapping[str, AbstractSet[str]],
+    union: _Union, copies: Iterable[str], family: str, near: Mapping[str, AbstractSet[str]]
 ) -> set[str]:
     """Returns the representatives of a family, and those of nobody within two bonds of them."""
     own = {rep for rep in copies if union.memories[rep].namespace == family}

@@ -15,15 +15,7 @@ from echoless.stores.files import read_bytes
 from echoless.workflows.audit.namespace_report import Share
 from echoless.workflows.audit.report import FORMAT
 
-COUNTS: Final = (
-    "total",
-    "groups",
-    "redundant",
-    "updates",
-    "contradictions",
-    "siblings",
-    "unsure",
-)
+COUNTS: Final = ("total", "groups", "redundant", "updates", "contradictions", "siblings", "unsure")
 """Totals that an answer must have."""
 
 _Part = TypeVar("_Part")

@@ -84,12 +84,7 @@ def first_screen(
 
 
 def _part(
-    title: str,
-    noun: str,
-    items: Sequence[_Item],
-    whole: int,
-    *,
-    more: str = "",
+    title: str, noun: str, items: Sequence[_Item], whole: int, *, more: str = ""
 ) -> Iterator[Block]:
     """Yields some of the items of one kind under a title that counts all; nothing for none."""
     if not whole:

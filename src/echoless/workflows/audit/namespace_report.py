@@ -6,17 +6,19 @@ earlier runs decided about that.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from hashlib import blake2b
 from heapq import nsmallest
 from typing import Final, TypeVar
 
 from echoless.core.groups import Group, Membership
 from echoless.core.model import Judged, Memory, Related, Sibling, Update, flipped, verdict_name
 from echoless.core.overlaps import Overlap
-from echoless.core.text import token_estimate
+from echoless.core.text import is_blank, token_estimate
 from echoless.core.timestamps import spelled
 from echoless.core.verdict_sentences import sentence
 from echoless.workflows.audit.staleness import Sign, signs_of
@@ -29,6 +31,9 @@ NEAR: Final = 0.62
 """Similarity, inclusive, from which a pair about one topic is told though nothing need be done.
 
 Of 12 such pairs of 67 notes ten were what a person wanted to see."""
+
+DIGEST: Final = 8
+"""Characters of the digest of a text, six bits each: a million texts seldom have two in common."""
 
 MOST_NEAR: Final = 100
 """Such pairs of a namespace that are listed, the closest. Of 10,000 sentences on few topics there
@@ -153,6 +158,7 @@ class Page:
         near: Pairs of one topic with other facts, from `NEAR` on, the closest first; none is held.
         near_left_out: How many more of them there are.
         signs: What in its memories may be stale, whatever the day; see `staleness.stale`.
+        digests: Of the text of each memory that a plan leaves visible, `DIGEST` characters each.
     """
 
     namespace: str
@@ -175,6 +181,7 @@ class Page:
     near: tuple[ReportedPair, ...] = ()
     near_left_out: int = 0
     signs: tuple[Sign, ...] = ()
+    digests: str = ""
 
     @property
     def share(self) -> Share:
@@ -227,7 +234,15 @@ def pages_of(findings: Findings) -> Iterator[Page]:
             near=tuple(map(reported_pair, closest)),
             near_left_out=len(near) - len(closest),
             signs=tuple(signs_of(visible)),
+            digests=_digests(findings.as_read(m.id).content for m in visible if m.id not in copies),
         )
+
+
+def _digests(texts: Iterable[str]) -> str:
+    """Returns the digests of texts that say something, in the order of the digests."""
+    raw = (text.encode("utf-8", "surrogatepass") for text in texts if not is_blank(text))
+    each = (blake2b(text, digest_size=DIGEST * 6 // 8).digest() for text in raw)
+    return b64encode(b"".join(sorted(each))).decode()
 
 
 def _is_near(judged: Judged, hidden: AbstractSet[str]) -> bool:

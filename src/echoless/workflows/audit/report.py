@@ -24,6 +24,7 @@ from echoless.core.timestamps import today
 from echoless.core.versions import __version__
 from echoless.core.wording import count, percent
 from echoless.workflows.audit.namespace_report import (
+    DIGEST,
     HELD_KINDS,
     Page,
     ReportedGroup,
@@ -53,6 +54,8 @@ MOST: Final = 0.5
 """Share of what there is up to which it may be left unread."""
 BLANK: Final = ("empty", "nothing but dressing")
 """Reasons by which a memory without text is skipped."""
+
+_APART: Final = "equal texts stay where owner, heading or day differs, or somebody kept both"
 
 FORMAT: Final = 1
 """Of the answer of `audit --json`; raised when an older echoless would misread it."""
@@ -213,6 +216,13 @@ class Report:
         """Returns the report as a notebook shows it, without texts; secrets are masked."""
         return self.html({})
 
+    @cached_property
+    def equal_apart(self) -> int:
+        """Returns how many memories equal another one to the byte, and no plan hides them."""
+        every = "".join(page.digests for page in self.pages)
+        digests = [every[at : at + DIGEST] for at in range(0, len(every), DIGEST)]
+        return len(digests) - len({*digests})
+
     @property
     def unasked(self) -> str:
         """Returns the sentence on pairs that the pair model was not asked about; empty for none."""
@@ -254,14 +264,18 @@ class Report:
     @property
     def answer(self) -> str:
         """Returns what was not read, or how much is repetition and how much is out of date."""
-        copies, visible = self.counts["redundant"], self.counts["total"] - self.marked
+        hidden, visible = self.counts["redundant"], self.counts["total"] - self.marked
+        copies = hidden + self.equal_apart
         whole = count(visible, "memory", "memories")
         if self.unread and not (copies or self.outdated):
             return self.unread
         if not visible:
             return "There are no memories here."
         repeat = "repeats" if copies == 1 else "repeat"
-        said = f"{copies:,} of {whole} {repeat} another one ({percent(self.ratio)})."
+        said = f"{copies:,} of {whole} {repeat} another one ({percent(copies / visible)})"
+        if self.equal_apart:
+            said += f"; of these a plan may hide {f'{hidden:,}' if hidden else 'none'}: {_APART}"
+        said += "."
         if not copies:
             said = f"None of {whole} repeats another one."
         if self.outdated:
@@ -459,6 +473,7 @@ def report_json(report: Report) -> dict[str, Json]:
         "series": [{"members": list(s.members), "newest": s.newest} for s in report.series],
         **(report.stale.to_json() if report.stale else {}),
         "counts": dict(report.counts),
+        "equal_apart": report.equal_apart,
         "unread": report.unread or None,
         **_skipped_json(report.tally),
         "opinions": report.opinions,
@@ -473,11 +488,7 @@ def report_json(report: Report) -> dict[str, Json]:
 
 def _share_json(share: Share) -> dict[str, Json]:
     """Returns a share as in `--json`."""
-    return {
-        "total": share.total,
-        "redundant": share.redundant,
-        "ratio": round(share.ratio, 6),
-    }
+    return {"total": share.total, "redundant": share.redundant, "ratio": round(share.ratio, 6)}
 
 
 def unjudged(report: Report, option: str = "--fail-over") -> str:

@@ -25,8 +25,8 @@ from echoless.matching.guards import negations, numbers
 from echoless.matching.languages import fold
 from echoless.matching.values.tokens import Kind, Token, Value
 
-FILE_NAME: Final = re.compile(r"[\w./-]+\.[A-Za-z][A-Za-z0-9]{0,5}")
-_PATH: Final = re.compile(r"(?<![\w/])/?(?:[\w.-]+/)+[\w.-]+")
+FILE_NAME: Final = re.compile(r"(?<![\w./-])[\w./-]+\.[A-Za-z][A-Za-z0-9]{0,5}")
+_PATH: Final = re.compile(r"(?<![\w./-])/{0,2}(?:[\w.-]+/)+[\w.-]+")
 _SENTENCE: Final = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*|\s*\n\s*")
 _STOP: Final = re.compile(r"[.!?…。！？;]")
 _END: Final = ".!?…。！？:;"
@@ -36,7 +36,9 @@ _VALUES: Final = frozenset({Kind.NUMBER, Kind.UNIT})
 _CAPITAL: Final = r"[A-ZÀ-ÖØ-Þ]\w+"
 _PERSONS: Final = (
     re.compile(rf"\b(?:Mr|Mrs|Ms|Dr|Prof|Herrn?|Frau)\.? ({_CAPITAL})"),
-    re.compile(r"([\u4e00-\u9fff々]{1,4}|[\u30a1-\u30fa・ー]{2,})(?:さん|様|氏|ちゃん|くん)"),
+    re.compile(
+        r"([\u4e00-\u9fff々]{1,4}|(?<![\u30a1-\u30fa・ー])[\u30a1-\u30fa・ー]{2,})(?:さん|様|氏|ちゃん|くん)"
+    ),
     re.compile(
         rf"(?:^|[.!?…]\s+)({_CAPITAL})(?=(?:'s|’s)? (?:is|was|has|had|will|can|must|likes|prefers"
         r"|wants|said|ist|war|hat|wird|kann|muss|mag|will|möchte|sagt)\b)"
@@ -170,7 +172,8 @@ class _Content:
         """Yields numbers, and values with a unit or in words, that are lost."""
         spelled = {t.value for t in self._facts.tokens if t.kind in _VALUES and t.text.isalpha()}
         in_words = {t.text for t in facts_of(source).tokens if t.value in spelled}
-        yield from (n for n in numbers(source) if n not in self._numbers | in_words)
+        said = self._numbers | in_words
+        yield from (n for n in numbers(source) if n not in said)
         yield from self.missing(source, _VALUES)
 
     def lost_names(self, source: str) -> Iterator[str]:
@@ -232,7 +235,7 @@ class _Content:
     def _has(self, words: str) -> bool:
         """Checks whether the text has these words; whole words where a script separates them."""
         flat = unicodedata.normalize("NFKC", words).casefold()
-        if not flat.isascii():
+        if flat not in self._flat or not flat.isascii():
             return flat in self._flat
         return re.search(rf"(?<![a-z0-9_]){re.escape(flat)}(?![a-z0-9_])", self._flat) is not None
 
