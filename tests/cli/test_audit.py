@@ -58,17 +58,17 @@ def test_equal_memories_of_several_owners_repeat_each_other_and_no_plan_hides_th
     said, other = "The build runs at noon.", "Anna is the contact of the printer shop."
     rows = [("m-1", said, "ann"), ("m-2", said, "ann"), ("m-3", said, "ben"), ("m-4", other, "ben")]
     name = write_store(*((*row, 0.5) for row in rows), ("m-5", " ", "ann", 0.5))
-    audit = ("audit", name, "--no-semantic")
+    audit = ("audit", name, "--set", "semantic=no")
     end = "equal texts stay where owner, heading or day differs, or somebody kept both."
     first = "2 of 5 memories repeat another one (40.0%); of these a plan may hide 1: "
     assert first + end in echoless(*audit).stdout
     answer = json.loads(echoless(*audit, "--json").stdout)
     assert (answer["counts"]["redundant"], answer["equal_apart"]) == (1, 1)
-    assert echoless("audit", name, "--no-semantic", "--html", "report.html").exit_code == 0
+    assert echoless("audit", name, "--set", "semantic=no", "--html", "report.html").exit_code == 0
     assert first.strip() in Path("report.html").read_text("utf-8")
     alone = write_store(("m-1", said, "ann", 0.5), ("m-2", said, "ben", 0.5))
     first = "1 of 2 memories repeats another one (50.0%); of these a plan may hide none: "
-    assert first + end in echoless("audit", alone, "--no-semantic").stdout
+    assert first + end in echoless("audit", alone, "--set", "semantic=no").stdout
 
 
 def test_equal_items_under_several_headings_are_counted_in_the_first_sentence(
@@ -76,7 +76,7 @@ def test_equal_items_under_several_headings_are_counted_in_the_first_sentence(
 ) -> None:
     parts = (f"## {name}\n\n- Ask before a release.\n\n" for name in ("Shop", "Blog", "Wiki"))
     (place / "CLAUDE.md").write_text("# Rules\n\n" + "".join(parts))
-    said = echoless("audit", "CLAUDE.md", "--no-semantic").stdout
+    said = echoless("audit", "CLAUDE.md", "--set", "semantic=no").stdout
     assert "2 of 3 memories repeat another one (66.7%); of these a plan may hide none: " in said
 
 
