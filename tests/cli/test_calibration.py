@@ -351,7 +351,7 @@ def test_without_a_terminal_it_says_what_to_give(calibrate: Call) -> None:
         ('{"a": "a-000", "b": "a-000", "same": true}', "twice"),
         ('{"a": "a-000", "b": "nobody", "same": true}', "'nobody'"),
         ("[]", "is no answer"),
-        pytest.param("[" * 100_000, "is no answer", id="nested without end"),
+        pytest.param("[" * 1_100, "is no answer", id="nested without end"),
         ("\udcff", "is no answer"),
     ],
 )

@@ -303,7 +303,7 @@ def test_what_is_trusted_is_readable_by_its_owner_only(place: Path) -> None:
     assert stat.S_IMODE(entry.parent.stat().st_mode) == 0o700
 
 
-@pytest.mark.parametrize("data", [b"", b"{}", b"[" * 100_000, b"\xff"])
+@pytest.mark.parametrize("data", [b"", b"{}", b"[" * 1_100, b"\xff"])
 def test_a_damaged_entry_trusts_nothing(place: Path, data: bytes) -> None:
     """F3: in doubt a file is not trusted."""
     file = write(place, 'encoder = "model2vec:./model"\n')
@@ -488,8 +488,8 @@ def test_a_plan_names_no_encoder_and_carrying_it_out_asks_nobody(
         ("limit = 0x" + "f" * 6_000, "too large"),
         ("threshold = [0x" + "f" * 6_000 + "]", "too large"),
         ("namespace = 0x" + "f" * 6_000, "wrong kind of value"),
-        ("threshold = " + "[" * 5_000 + "]" * 5_000, "not valid TOML"),
-        ("threshold = " + "{a=" * 5_000 + "1" + "}" * 5_000, "not valid TOML"),
+        ("threshold = " + "[" * 1_100 + "]" * 1_100, "not valid TOML"),
+        ("threshold = " + "{a=" * 1_100 + "1" + "}" * 1_100, "not valid TOML"),
         ("threshold = [[0.5]]", "or a list"),
         ("limit = 5\n#" + "x" * 70_000, "more than 65,536 bytes"),
         ("x" * 60_000 + " = 1", "unknown key"),

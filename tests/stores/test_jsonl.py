@@ -35,6 +35,7 @@ from echoless.core.errors import (
 from echoless.core.model import JsonObject, Memory
 from echoless.stores import jsonl_record
 from echoless.testing.stores import StoreConformance, contents, fill, plan_by_hand, simple
+from tests.nesting import CLOSED, OPENED
 
 MESSY = (
     b'\xef\xbb\xbf{"id":"m-1",  "content" : "one \\u00e9", "n": 1.00, "keep":{"b":1,"a":2}}\r\n'
@@ -124,7 +125,7 @@ def test_memories_of_a_document_are_named_by_line_and_kept_apart_by_user(tmp_pat
         ('[\n {"uuid": "u", "chat": ["one"]}\n]\n', "is one JSON array without memories.* `jq -c "),
         ('{"a": [{"text": "x"}],\n "b": [{"text": "y"}]}\n', "one JSON object with no list .*jq"),
         ('{"facts": ["one"], "facts": ["two"]}', "has the key 'facts' twice"),
-        ('[{"text": "x", "more": ' + "[" * 10_000 + "]" * 10_000 + "}]", "nested too deeply"),
+        ('[{"text": "x", "more": ' + OPENED + CLOSED + "}]", "nested too deeply"),
         ('{"facts": [{"text": "x"},\n {"te', "no valid JSON, perhaps cut off .*line 2, column 3"),
         ('[{"text": "x"}] more', "no valid JSON, perhaps cut off .*line 1, column 17"),
         ('{"facts": [{"text": "x"}, 3]}', "Line 1 of .* is not a JSON object"),
@@ -276,7 +277,7 @@ def test_marks_live_in_a_sidecar_made_by_the_first_write(messy: Path) -> None:
         ('{"id": "m-2"}', "Line 2 of .* has no text"),
         ('{"id": "", "content": "x"}', "Line 2 of .* has the unusable id ''"),
         ('{"id": true, "content": "x"}', "Line 2 of .* has the unusable id True"),
-        ("[" * 100_000, "Line 2 of .* (cannot be read|is not valid JSON)"),
+        ("[" * 1_100, "Line 2 of .* (cannot be read|is not valid JSON)"),
     ],
 )
 def test_a_broken_line_is_named_and_nothing_changes(tmp_path: Path, line: str, says: str) -> None:
