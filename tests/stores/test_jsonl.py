@@ -145,12 +145,15 @@ def test_a_file_of_another_form_is_refused_with_what_it_is(
     assert [*tmp_path.iterdir()] == [file]
 
 
-def test_a_document_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
+def test_a_document_that_is_too_large_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "export.json"
-    with file.open("wb") as written:
-        written.write(b'{"results": [{"id": "a", "memory": "x"},')
-        written.truncate(2 * 2**30)  # takes no room on the disk
-    with pytest.raises(BadRecord, match="larger than 256 MB"):
+    file.write_text('{"results": [{"id": "a", "memory": "x"}]}'.ljust(2**20 + 1))
+    monkeypatch.setattr("echoless.stores.jsonl.LARGEST", 2**20 + 1)
+    open_store(file).close()
+    monkeypatch.setattr("echoless.stores.jsonl.LARGEST", 2**20)
+    with pytest.raises(BadRecord, match="larger than 1 MB, too large for one JSON document"):
         open_store(file)
 
 
