@@ -33,9 +33,27 @@ STAMP: Final = 1_700_000_000
 """Time of change of all files of a case, in seconds."""
 
 MARKER: Final = "executed"
-"""A file whose name an input gives to whatever it hopes to run: `touch executed`."""
+"""A file that is there once something of an input was run."""
 
 RUNS: Final = f"touch {MARKER}"
+HERE: Final = "benchmarks.fuzz.canaries"
+"""Name of this module: an input asks for its function and its class, and for nothing else."""
+
+
+def ran(*_given: object) -> None:
+    """Leaves the marker: the only thing that an input asks to be called."""
+    Path(MARKER).touch()
+
+
+class Within:
+    """What an input asks to be made, or a name within it to be called."""
+
+    ran = staticmethod(ran)
+
+    def __setstate__(self, _state: object) -> None:
+        """Leaves the marker, as a reader of pickles would call it."""
+        ran()
+
 
 RELATIVE: Final = tuple(f"../{name}" for name in CANARIES)
 ABSOLUTE: Final = tuple(f"/proc/self/cwd/{name}" for name in CANARIES)

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from echoless.cli.main import main
+from tests.nesting import OPENED
 
 Call: TypeAlias = Callable[..., Result]
 
@@ -65,7 +66,7 @@ def test_what_is_piped_in_and_is_no_text_is_refused(place: Path, notes: str) -> 
     assert {path.name: path.read_bytes() for path in place.iterdir()} == before
 
 
-DEEP = "[" * 100_000
+DEEP = OPENED
 
 
 @pytest.mark.parametrize("text", [DEEP, f"[map]\nx = {DEEP}", f'{{"namespace": {DEEP}'])
@@ -93,7 +94,7 @@ def test_a_vector_of_other_letters_is_told_with_its_line(echoless: Call, place: 
 @pytest.mark.parametrize(
     ("edit", "part"),
     [
-        (lambda _plan: "[" * 100_000, "recursion"),
+        (lambda _plan: OPENED, "recursion"),
         (lambda plan: plan.replace('"gains": {', '"gains": 5, "was": {'), "'gains'"),
         (lambda plan: plan.replace('"actions": [', '"actions": "no", "was": ['), "'actions'"),
         (lambda plan: plan.replace('"members": [', '"members": [{}, '), "'id'"),

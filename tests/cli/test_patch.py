@@ -213,3 +213,16 @@ def test_an_existing_file_is_not_overwritten_and_a_limit_holds(place: Path, note
     made = dedup(notes, "--patch", "new.patch", "--most-hidden", "1%")
     assert made.exit_code == 5
     assert not (place / "new.patch").exists()
+
+
+def test_a_patch_is_made_on_a_copy_of_at_most_so_many_bytes(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = lines(*FACTS)
+    (place / "n.jsonl").write_bytes(data)
+    monkeypatch.setattr("echoless.core.database_copies.MOST_COPIED", len(data))
+    assert dedup("n.jsonl", "--patch", "one.patch").exit_code == 0
+    monkeypatch.setattr("echoless.core.database_copies.MOST_COPIED", len(data) - 1)
+    done = dedup("n.jsonl", "--patch", "other.patch")
+    assert (done.exit_code, f"has {len(data)} bytes" in done.stderr) == (4, True)
+    assert not (place / "other.patch").exists()

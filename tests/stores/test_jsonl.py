@@ -37,6 +37,7 @@ from echoless.core.model import JsonObject, Memory
 from echoless.core.profiles import ActionKind
 from echoless.stores import jsonl_record
 from echoless.testing.stores import StoreConformance, contents, fill, plan_by_hand, simple
+from tests.nesting import CLOSED, OPENED
 
 MESSY = (
     b'\xef\xbb\xbf{"id":"m-1",  "content" : "one \\u00e9", "n": 1.00, "keep":{"b":1,"a":2}}\r\n'
@@ -126,7 +127,7 @@ def test_memories_of_a_document_are_named_by_line_and_kept_apart_by_user(tmp_pat
         ('[\n {"uuid": "u", "chat": ["one"]}\n]\n', "is one JSON array without memories.* `jq -c "),
         ('{"a": [{"text": "x"}],\n "b": [{"text": "y"}]}\n', "one JSON object with no list .*jq"),
         ('{"facts": ["one"], "facts": ["two"]}', "has the key 'facts' twice"),
-        ('[{"text": "x", "more": ' + "[" * 10_000 + "]" * 10_000 + "}]", "nested too deeply"),
+        ('[{"text": "x", "more": ' + OPENED + CLOSED + "}]", "nested too deeply"),
         ('{"facts": [{"text": "x"},\n {"te', "no valid JSON, perhaps cut off .*line 2, column 3"),
         ('[{"text": "x"}] more', "no valid JSON, perhaps cut off .*line 1, column 17"),
         ('[{"conversations_memory": "**W**", "project_memories": {}}]', "Claude's export.*jq -r"),
@@ -145,12 +146,15 @@ def test_a_file_of_another_form_is_refused_with_what_it_is(
     assert [*tmp_path.iterdir()] == [file]
 
 
-def test_a_document_that_is_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
+def test_a_document_that_is_too_large_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "export.json"
-    with file.open("wb") as written:
-        written.write(b'{"results": [{"id": "a", "memory": "x"},')
-        written.truncate(2 * 2**30)  # takes no room on the disk
-    with pytest.raises(BadRecord, match="larger than 256 MB"):
+    file.write_text('{"results": [{"id": "a", "memory": "x"}]}'.ljust(2**20 + 1))
+    monkeypatch.setattr("echoless.stores.jsonl.LARGEST", 2**20 + 1)
+    open_store(file).close()
+    monkeypatch.setattr("echoless.stores.jsonl.LARGEST", 2**20)
+    with pytest.raises(BadRecord, match="larger than 1 MB, too large for one JSON document"):
         open_store(file)
 
 
@@ -276,7 +280,7 @@ def test_marks_live_in_a_sidecar_made_by_the_first_write(messy: Path) -> None:
         ('["a"]', "Line 2 of .* is not a JSON object"),
         ('{"id": "", "content": "x"}', "Line 2 of .* has the unusable id ''"),
         ('{"id": true, "content": "x"}', "Line 2 of .* has the unusable id True"),
-        ("[" * 100_000, "Line 2 of .* (cannot be read|is not valid JSON)"),
+        ("[" * 1_100, "Line 2 of .* (cannot be read|is not valid JSON)"),
     ],
 )
 def test_a_broken_line_is_named_and_nothing_changes(tmp_path: Path, line: str, says: str) -> None:

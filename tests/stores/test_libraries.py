@@ -439,3 +439,22 @@ def test_nothing_in_a_database_can_load_an_extension(
     with contextlib.closing(opener(tmp_path / "a.db")) as database:
         with pytest.raises(Exception, match=r"not authori[sz]ed|unsafe use|no such function"):
             list(database.connection.execute("SELECT * FROM more"))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE VIEW more AS SELECT asked() AS id",
+        "CREATE VIEW embedding_fulltext_more AS SELECT asked() AS id",
+        "CREATE TRIGGER more AFTER DELETE ON embeddings BEGIN DELETE FROM collections; END",
+        "CREATE VIRTUAL TABLE more USING fts5(text)",
+    ],
+)
+def test_a_database_of_chroma_with_anything_but_its_tables_is_refused(
+    tmp_path: Path, statement: str
+) -> None:
+    folder = chroma_folder(tmp_path / "chroma")
+    with contextlib.closing(sqlite3.connect(folder / "chroma.sqlite3")) as db, db:
+        db.execute(statement)
+    with pytest.raises(ForeignStore, match="which Chroma never makes"):
+        open_store(f"chroma:///{folder}#notes")

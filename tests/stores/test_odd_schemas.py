@@ -52,11 +52,9 @@ def lines(tmp_path: Path) -> Path:
     return file
 
 
-ENDLESS = (
-    "CREATE VIEW marks AS WITH RECURSIVE c(duplicate) AS"
-    " (SELECT 'a' UNION ALL SELECT duplicate || 'a' FROM c)"
-    " SELECT duplicate, '' AS survivor, '' AS run, '' AS verdict, 1.0 AS similarity,"
-    " '' AS evidence, '' AS texts FROM c"
+NEVER_ASKED = (  # whoever asks it is told that there is no such function
+    "CREATE VIEW marks AS SELECT asked() AS duplicate, '' AS survivor, '' AS run, '' AS verdict,"
+    " 1.0 AS similarity, '' AS evidence, '' AS texts"
 )
 DELETES = "CREATE TRIGGER gone AFTER INSERT ON marks BEGIN DELETE FROM memories; END"
 
@@ -65,8 +63,8 @@ DELETES = "CREATE TRIGGER gone AFTER INSERT ON marks BEGIN DELETE FROM memories;
 def test_a_view_in_place_of_a_table_is_refused_before_anything_asks_it(
     path: Path, command: str
 ) -> None:
-    """F10f: every command hung."""
-    change(path, "DROP TABLE marks", ENDLESS)
+    """F10f: a view may have rows without end, and every command hung."""
+    change(path, "DROP TABLE marks", NEVER_ASKED)
     before = contents(path.parent)
     more = {"search": ["tea"], "undo": ["last"]}.get(command, [])
     answer = call(command, str(path), *more)
@@ -77,7 +75,7 @@ def test_a_view_in_place_of_a_table_is_refused_before_anything_asks_it(
 
 def test_a_view_in_a_sidecar_is_told_by_every_command_and_by_check(lines: Path) -> None:
     """F10f."""
-    change(Path(f"{lines}.echoless"), "DROP TABLE marks", ENDLESS)
+    change(Path(f"{lines}.echoless"), "DROP TABLE marks", NEVER_ASKED)
     for words in (["search", str(lines), "fact"], ["history", str(lines)]):
         answer = call(*words)
         assert answer.exit_code == 3, answer.output
@@ -202,9 +200,8 @@ def test_a_view_in_another_programs_file_is_no_store_of_its(tmp_path: Path) -> N
     file = tmp_path / "llm.db"
     change(
         file,
-        "CREATE VIEW memories AS WITH RECURSIVE c(id) AS"
-        " (SELECT 1 UNION ALL SELECT id + 1 FROM c) SELECT id, '' AS content,"
-        " '' AS content_type, '' AS memory_tier FROM c",
+        "CREATE VIEW memories AS SELECT asked() AS id, '' AS content, '' AS content_type,"
+        " '' AS memory_tier",
     )
     with pytest.raises(ForeignStore):
         open_store(f"llm-memory:///{file}")

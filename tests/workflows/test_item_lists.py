@@ -260,7 +260,7 @@ def test_a_request_for_two_texts_is_answered_by_a_verdict() -> None:
     [
         (b"{", "The line is no request: it "),
         (b"\xff\xfe{}", "The line is no request: it "),
-        (b"[" * 100_000, "The line is no request: it "),
+        (b"[" * 1_100, "The line is no request: it "),
         ([], "The line is no request: it is not a JSON object. Expected"),
         ({"id": 4}, "There is no call None. Expected"),
         ({"id": 4, "call": ["judge"]}, "There is no call ['judge']"),

@@ -8,12 +8,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from echoless.core.errors import MissingExtra
-
-if TYPE_CHECKING:
-    import tomllib
 
 # From 1.29 on ONNX Runtime writes an id of the machine and tells its maker how it is used, unless
 # this is set before it is imported (Privacy.md in its package).
@@ -41,10 +38,6 @@ def lazy_module(name: str) -> ModuleType:
         name: Dotted name of the module.
     """
     return _LazyModule(name)
-
-
-if not TYPE_CHECKING:
-    tomllib = lazy_module("tomllib")
 
 
 def is_installed(module: str) -> bool:
@@ -75,9 +68,8 @@ def library_settings(library: str) -> dict[str, Any]:
     Args:
         library: Its import name, as in `stores/libraries.toml`.
     """
-    path = Path(__file__).parents[1] / "stores" / "libraries.toml"
-    settings: dict[str, Any] = tomllib.loads(path.read_text("utf-8"))[library]["settings"]
-    return settings
+    rows = Path(__file__).parents[1] / "stores" / "libraries.toml"
+    return dict(import_module("tomllib").loads(rows.read_text("utf-8"))[library]["settings"])
 
 
 def is_panic(problem: BaseException) -> bool:

@@ -15,7 +15,7 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import Final
 
-from echoless.core.database_copies import copied
+from echoless.core.database_copies import copied, refuse_large
 from echoless.core.errors import StoreError, UsageError
 from echoless.execution.executor import Run, apply
 from echoless.execution.plan import Plan
@@ -109,13 +109,15 @@ def _copy(store: TextFiles, place: Path) -> set[Path]:
         The paths of the text files, relative to the folder the store lies in.
     """
     root, names = store.root, set[Path]()
+    refuse_large(sum(path.lstat().st_size for path in store.text_files()), root)
     if root.is_dir():
         (place / root.name).mkdir()
     for path in store.text_files():
         name = path.relative_to(root.parent)
         with speaking_of(path):
             (place / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(path, place / name)  # a store may read the time of a file
+            # with its time, which a store may read
+            shutil.copy2(path, place / name, follow_symlinks=False)
         names.add(name)
     ledger = store.ledger_file
     if ledger is not None and ledger.exists():

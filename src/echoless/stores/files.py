@@ -156,16 +156,17 @@ def files_below(folder: Path) -> Iterator[Path]:
         ForeignStore: Something there is a link, a pipe or a device, which the library would follow.
         StoreError: The operating system cannot read it.
     """
-    with speaking_of(folder), os.scandir(folder) as entries:
-        listed = list(entries)
-    for each in listed:
-        path = Path(each.path)
-        if each.is_dir(follow_symlinks=False):
-            yield from files_below(path)
-        elif each.is_file(follow_symlinks=False):
-            yield path
-        elif kind_of(path):  # else it was removed meanwhile
-            raise misplaced(path, "file")
+    waiting = [folder]
+    while waiting:
+        with speaking_of(waiting[-1]), os.scandir(waiting.pop()) as entries:
+            for path in map(Path, entries):
+                match kind_of(path):
+                    case "folder":
+                        waiting.append(path)
+                    case "file":
+                        yield path
+                    case kind if kind:  # else it was removed meanwhile
+                        raise misplaced(path, "file")
 
 
 def refuse_leaving(path: Path, folder: Path) -> None:

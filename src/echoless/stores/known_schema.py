@@ -19,7 +19,6 @@ from echoless.core.errors import EcholessError, ForeignStore
 from echoless.core.sqlite import Database, Migrations, in_memory
 
 _OBJECTS: Final = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master"
-_FOREIGN: Final = "type IN ('view', 'trigger') OR sql LIKE 'create virtual%'"
 _SPACE: Final = re.compile(r"\s+")
 
 
@@ -136,14 +135,17 @@ def of_tables_alone(database: Database, program: str, virtual: str = "") -> Data
     Args:
         database: Just opened.
         program: Whose file it is, for the message.
-        virtual: Name of a virtual table that the program makes.
+        virtual: How the names of virtual tables begin that the program makes.
 
     Raises:
         ForeignStore: The message names the object.
     """
     with database.speaking():
-        query = f"SELECT name FROM sqlite_master WHERE ({_FOREIGN}) AND name != ?"
-        rows = database.connection.execute(query, (virtual,)).fetchall()
+        rows = database.connection.execute(
+            "SELECT name FROM sqlite_master WHERE type IN ('view', 'trigger')"
+            " OR sql LIKE 'create virtual%' AND (? = '' OR instr(name, ?) != 1)",
+            (virtual, virtual),
+        ).fetchall()
     if rows:
         database.close()
         says = (f"it holds {name!r}, which {program} never makes" for (name,) in rows)

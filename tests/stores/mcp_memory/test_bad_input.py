@@ -10,6 +10,7 @@ from echoless.core.errors import BadRecord, ForeignStore, LedgerDamaged, StoreEr
 from echoless.core.model import Memory
 from echoless.stores.registry import locate
 from echoless.testing.stores import contents, plan_by_hand
+from tests.nesting import CLOSED, OPENED
 
 ANN = (
     b'{"type":"entity","name":"Ann","entityType":"person","observations":["Likes tea","likes tea"]}'
@@ -82,7 +83,7 @@ def test_two_entities_of_one_name_get_back_what_was_hidden_of_each(tmp_path: Pat
         (ANN + b"\n" + KNOWS[:-9], BadRecord, "Line 2 of .* is not valid JSON .*every call of it"),
         (ANN + b"\n{", BadRecord, "Line 2 of "),
         (ANN.replace(b"Likes", b"\xff"), ForeignStore, "Line 1 of .* is not UTF-8"),
-        (ANN[:-1] + b',"x":' + b"[" * 100_000 + b"]" * 100_000 + b"}", BadRecord, "Line 1 of "),
+        (ANN[:-1] + f',"x":{OPENED}{CLOSED}}}'.encode(), BadRecord, "Line 1 of "),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_and_not_touched(

@@ -232,7 +232,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     path.write_bytes(b"\n")
     with pytest.raises(InputError, match="is empty"):
         read_earlier_answer(path)
-    for damaged in (b"{", b"\xff\xff\xff", b"[" * 100_000):
+    for damaged in (b"{", b"\xff\xff\xff", b"[" * 1_100):
         path.write_bytes(damaged)
         with pytest.raises(InputError, match="is not an answer"):
             read_earlier_answer(path)

@@ -46,7 +46,7 @@ def test_servers_of_a_user_of_a_project_and_of_a_folder_are_found(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    "text", ["{", "[1]", "nul", '{"env": 3}', '{"env": {"MEMORY_FILE_PATH": 3}}', "\0", "[" * 9999]
+    "text", ["{", "[1]", "nul", '{"env": 3}', '{"env": {"MEMORY_FILE_PATH": 3}}', "\0", "[" * 1_100]
 )
 def test_settings_in_another_form_name_nothing(tmp_path: Path, text: str) -> None:
     (tmp_path / ".claude.json").write_text(text, "utf-8")

@@ -59,8 +59,8 @@ else:  # optional, and three quarters of a second
 EXTRA: Final = "chroma"
 _UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 DATABASE: Final = "chroma.sqlite3"
-_TEXTS: Final = "embedding_fulltext_search"
-"""The one virtual table of the database."""
+_TEXTS: Final = "embedding_fulltext"
+"""How the names of the virtual tables of the database begin."""
 _ATTEMPTS: Final = 5
 _BATCH: Final = 1000
 
@@ -302,11 +302,11 @@ def open_client(folder: Path) -> Client:
     try:
         with _without_sources():
             connect, settings = chromadb.PersistentClient, chroma_config.Settings
-    except ImportError as problem:
+        with speaking(folder):
+            given = settings.model_construct(**library_settings("chromadb"))
+            return cast("Client", connect(path=str(folder), settings=given))
+    except ImportError as problem:  # an older one has no such implementation
         raise MissingExtra("A Chroma store", EXTRA) from problem
-    with speaking(folder):
-        given = settings.model_construct(**library_settings("chromadb"))
-        return cast("Client", connect(path=str(folder), settings=given))
 
 
 @contextmanager

@@ -315,9 +315,6 @@ _NEWEST: Final = 2**64 - 1
 """From which newer tables count down in the name of a manifest, so that the last comes first."""
 _BASES: Final = 18
 """Field `base_paths` of a manifest (lance, `table.proto`): other places of files, servers too."""
-_MARK: Final = b"LANC"
-_TAIL: Final = struct.Struct("<QHH4s")
-"""End of a manifest: where its message begins, two numbers of the format, a mark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,7 +412,7 @@ def refuse_elsewhere(folder: Path, version: int) -> None:
         given = [read_bytes(path, linked=False) for path in paths if path.exists()]
         if given and not any(_BASES in set(_fields(_message(each))) for each in given):
             return
-    except (ValueError, IndexError, struct.error):
+    except (ValueError, struct.error):
         pass
     raise ForeignStore(
         f"Version {version} of {folder} is no table of its own: its manifest names other places of "
@@ -426,10 +423,10 @@ def refuse_elsewhere(folder: Path, version: int) -> None:
 
 def _message(manifest: bytes) -> bytes:
     """Returns the message of a manifest, without its length; raises ValueError for no manifest."""
-    start, _, _, mark = _TAIL.unpack(manifest[-_TAIL.size :])
+    start, mark = struct.unpack("<Q4x4s", manifest[-16:])
     (size,) = struct.unpack_from("<I", manifest, start)
     message = manifest[start + 4 : start + 4 + size]
-    if mark != _MARK or len(message) != size:
+    if mark != b"LANC" or len(message) != size:
         raise ValueError("no manifest")
     return message
 
@@ -440,24 +437,24 @@ def _fields(message: bytes) -> Iterator[int]:
     while at < len(message):
         key, at = _varint(message, at)
         yield key >> 3
-        match key & 7:
-            case 0:
-                at = _varint(message, at)[1]
-            case 2:
-                size, at = _varint(message, at)
-                at += size
-            case 1 | 5 as kind:
-                at += 8 if kind == 1 else 4
-            case kind:
-                raise ValueError(f"wire type {kind}")
+        kind = key & 7
+        if kind in {1, 5}:
+            at += 8 if kind == 1 else 4
+        elif kind in {0, 2}:
+            number, at = _varint(message, at)
+            at += number if kind == 2 else 0
+        else:
+            raise ValueError("no field")
 
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:
     """Returns the number at a place of a message, and the place behind it."""
-    number = shift = 0
-    while message[at] > 127:
-        number, shift, at = number | (message[at] & 127) << shift, shift + 7, at + 1
-    return number | message[at] << shift, at + 1
+    number = 0
+    for place, byte in enumerate(message[at : at + 10]):  # one of 64 bits has ten bytes at most
+        number |= (byte & 127) << 7 * place
+        if byte < 128:
+            return number, at + place + 1
+    raise ValueError("no number")
 
 
 def existing(location: LanceUrl) -> LanceUrl:

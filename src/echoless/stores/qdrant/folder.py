@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from echoless.core.errors import EcholessError, ForeignStore, StoreError
+from echoless.core.failures import kind_of
 from echoless.core.model import Json
 from echoless.core.sqlite import Database, open_for_reading, open_for_writing
 from echoless.stores import files
@@ -39,7 +40,7 @@ _TABLE: Final = "CREATE TABLE IF NOT EXISTS points (id TEXT PRIMARY KEY, point B
 
 def collections_in(folder: Path) -> dict[str, Mapping[str, Json]] | None:
     """Returns the settings of all collections by name, aliases too; None for another folder."""
-    if not (folder / META).is_file():
+    if kind_of(folder / META) != "file":
         return None
     try:
         meta = json.loads((folder / META).read_bytes())
