@@ -39,7 +39,6 @@ from echoless.core.model import (
 )
 from echoless.core.text import loose
 from echoless.matching.base import Judge
-from echoless.matching.bindings import KINDS
 from echoless.matching.fields import is_statement, limits, stand_alike
 from echoless.matching.rule_judge import RuleJudge
 
@@ -83,8 +82,8 @@ class GuardJudge:
 
     The number guard holds a pair whose multisets of numeric tokens differ, the negation guard one
     in which the number of negation words is even on one side and odd on the other. What the judge
-    by rules calls an update, a contradiction or a sibling is held too, and what one text alone
-    binds (see `bindings`). Byte-identical texts pass all by nature.
+    by rules calls an update, a contradiction or a sibling is held too. Byte-identical texts pass
+    all three by nature.
     """
 
     def __init__(self, *, guards: bool = True) -> None:
@@ -104,8 +103,7 @@ class GuardJudge:
             if held is not None:
                 return held
             verdict = self._rules.judge(pair)
-            bound = any(each.kind in KINDS for each in verdict.evidence.differences)
-            if bound or isinstance(verdict, Update | Contradiction | Sibling):
+            if isinstance(verdict, Update | Contradiction | Sibling):
                 return verdict
         rule = "same-text" if pair.a.content == pair.b.content else "similar-enough"
         return Duplicate(Evidence(rule, how, similarity))
