@@ -7,6 +7,7 @@ READY := $(VENV)/.ready
 MEMORY_SERVER := $(VENV)/memory-server/installed.json
 AXE := $(VENV)/axe-core/installed.json
 WORKERS ?= auto
+PLUG_INS := tests/echoless_stores tests/echoless_programs
 TRAINING := .venv-training
 SITE := .venv-site
 WEIGHTS := src/echoless/matching/pair_model/weights
@@ -19,7 +20,7 @@ VERSIONS ?= 3.11 3.12 3.13
 # The tests start a thousand processes; each would compile two hundred modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo browser test tools versions coverage lint types layers budgets fuzz faults site hashes release-files release dist train check bench clean help
+.PHONY: demo browser test core tools versions coverage lint types layers budgets growth fuzz faults site hashes release-files release dist train check bench clean help
 
 help: ## List the targets.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -33,10 +34,14 @@ ROOM = { df -Pk /dev/shm; cat /proc/meminfo; } 2>/dev/null | awk '$$6 == "/dev/s
 	$$1 == "MemAvailable:" {free = $$2 > 12582912} END {exit !(shared && free)}'
 
 # Each worker begins with one half of the tests in their order, so that it starts a server or a browser once.
-test: tools ## Run the tests.
+test: tools ## Run the tests, those of the core first.
 	@if [ -z "$$TMPDIR" ] && $(ROOM); then \
 		TMPDIR=$$(mktemp -d /dev/shm/echoless-XXXXXX) && export TMPDIR && trap 'rm -rf "$$TMPDIR"' EXIT INT TERM; \
-	fi; $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+	fi; $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests $(PLUG_INS:%=--ignore=%) \
+	&& $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(PLUG_INS)
+
+core: tools ## Run the tests of the core alone.
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests $(PLUG_INS:%=--ignore=%)
 
 tools: $(READY) $(MEMORY_SERVER) $(AXE) browser ## What the tests start besides Python.
 
@@ -70,6 +75,9 @@ layers: $(READY) ## Top may import down, never up.
 budgets: $(READY) ## Counts of the source and of work that may only fall: benchmarks/budgets.toml, benchmarks/work.toml.
 	$(BIN)/python -m benchmarks.structure --check
 	$(BIN)/python -m benchmarks.work --check
+
+growth: $(READY) ## No reader's processor time grows with the square of a text; other texts for each commit, under a minute.
+	$(BIN)/python -m benchmarks.growth --check --seconds 0.2 --seed "$$(git rev-parse HEAD 2>/dev/null || date +%F)"
 
 fuzz: $(READY) ## 200 damaged files and messages, other ones for each commit.
 	$(BIN)/python -m benchmarks.fuzz --inputs 200 --jobs 2 --seed "$$(git rev-parse HEAD 2>/dev/null || date +%F)"
@@ -108,7 +116,7 @@ train: $(TRAINING)/.ready ## The pair model from data to weights, a day on two c
 		--close $(DATA)/close_pairs.jsonl.xz --weights $(WEIGHTS) \
 		--out src/echoless/matching/decision.json
 
-check: lint types layers budgets site test fuzz faults ## Everything that must hold.
+check: lint types layers budgets growth site test fuzz faults ## Everything that must hold.
 
 bench: $(READY) ## The benchmarks whose results lie in benchmarks/results.
 	$(BIN)/python -m benchmarks.speed road --sizes 1000,10000

@@ -101,8 +101,8 @@ def _plain(memory: Memory, number: int) -> Memory:
 
 def _table(url: str, records: Sequence[Memory]) -> None:
     """A table as another program makes it: its vectors lie in a column of vectors."""
-    import lancedb  # noqa: PLC0415 - only this kind needs it
-    import pyarrow as pa  # noqa: PLC0415
+    import lancedb
+    import pyarrow as pa
 
     rows = np.frombuffer(b"".join(m.vectors[0].data for m in records), dtype="<f4")
     columns = {

@@ -16,7 +16,8 @@ from typing import Final
 BUDGETS: Final = Path(__file__).with_name("budgets.toml")
 
 COUNTED: Final = {
-    "lines of code": "Delete what is not used, or say the same in fewer lines.",
+    "lines of code, echoless": "Delete what is not used, or say the same in fewer lines.",
+    "lines of code, all packages": "Delete what is not used, or say the same in fewer lines.",
     "files": "Put the new module into the one whose idea it shares, or remove another one.",
     "options of the largest command": "Make it a setting of the file, or remove an option.",
     "protocols in stores": "Give the store a method with a harmless default instead.",
@@ -27,6 +28,8 @@ COUNTED: Final = {
     "class names with two or more meanings": "Give the new class a name that no other class has.",
     "vague names": "Call the new variable, parameter or function by a noun for what it holds.",
     "functions over 60 lines": "Divide the function.",
+    "private helpers used once, in percent": "Put the helper where it is used, if it says no more.",
+    "imports in two forms": "Import it in the function that needs it.",
 }
 """What is counted, and what to do where it is too many."""
 

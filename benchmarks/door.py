@@ -208,7 +208,7 @@ def _processes(path: Path, stored: Sequence[str]) -> dict[str, float]:
 
 def _with_vectors(guard: Any, table: Table) -> None:
     """Give the guard vectors from the table, to find candidates by; the judge reads words only."""
-    from echoless.models.encoders.vectorizer import MemoryVectoriser  # noqa: PLC0415
+    from echoless.models.encoders.vectorizer import MemoryVectoriser
 
     vars(guard)["_vectoriser"] = MemoryVectoriser(table)
 

@@ -71,7 +71,7 @@ def fill_table(url: str, memories: Sequence[Memory]) -> None:
 
 def fill_pgvector(_url: str, memories: Sequence[Memory]) -> None:
     """Makes a table of PostgreSQL with vectors of pgvector."""
-    import psycopg  # noqa: PLC0415 - only this kind needs it
+    import psycopg
 
     with psycopg.connect("postgresql://" + os.environ[SERVER]) as connection:
         dimensions = len(memories[0].vectors[0].data) // 4
@@ -88,10 +88,10 @@ def fill_pgvector(_url: str, memories: Sequence[Memory]) -> None:
 
 def fill_qdrant(url: str, memories: Sequence[Memory]) -> None:
     """Makes a folder of Qdrant with points as mem0 writes them."""
-    from hashlib import md5  # noqa: PLC0415 - only this kind needs it
-    from uuid import UUID  # noqa: PLC0415 - likewise
+    from hashlib import md5
+    from uuid import UUID
 
-    from qdrant_client import QdrantClient, models  # noqa: PLC0415 - likewise
+    from qdrant_client import QdrantClient, models
 
     folder = re.split("[?#]", url.partition(":///")[2])[0]
     with closing(QdrantClient(path=folder)) as client:

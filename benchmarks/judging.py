@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -27,15 +26,13 @@ from benchmarks.measure import keep
 from benchmarks.speed import peer_truth
 from echoless.core.model import Memory, Pair
 from echoless.core.run_notes import Tally
-from echoless.matching.batch.verdict_cache import CachedVerdicts, VerdictCache
 from echoless.matching.facts import facts_of
 from echoless.matching.judge import LearnedJudge
 from echoless.matching.pair_model.network import open_network
 from echoless.matching.pair_model.scoring import PairScorer, Scores
 from echoless.matching.rule_judge import RuleJudge
 from echoless.models.encoders.registry import open_encoder
-from echoless.models.encoders.vector_cache import open_cache
-from echoless.models.encoders.vectorizer import TextVectors
+from echoless.models.encoders.vectorizer import TextVectors, open_cache
 
 Texts: TypeAlias = tuple[str, str]
 CANDIDATE: Final = 0.5
@@ -69,13 +66,13 @@ def main() -> None:
     rows = [_row(name, pairs) for name, pairs in some.items()]
     both = [_side_by_side(name, pairs[:ASKED]) for name, pairs in some.items()]
     body = f"""
-| pairs | number | judge, pairs/s | nothing known of the texts | remembered \
+| pairs | number | judge, pairs/s | nothing known of the texts \
 | token_set_ratio takes | difflib takes |
-|---|---|---|---|---|---|---|
+|---|---|---|---|---|---|
 {chr(10).join(rows)}
 
 Best of {ROUNDS} rounds, CPU time of the process. `Judge`: the texts are known, as where each stands
-in several pairs; `remembered`: verdicts taken over from an earlier run. The last two columns: time
+in several pairs. The last two columns: time
 of a pair as a multiple of the time the judge takes for it (2.0: twice as long).
 
 Rules and pair model side by side, of at most {ASKED:,} pairs each, nothing remembered (what is too
@@ -157,12 +154,11 @@ def _row(name: str, texts: Sequence[Texts]) -> str:
         judge.judge_all(pairs)
 
     first = _seconds(judge_afresh) / len(pairs)
-    known = _remembered(judge, pairs) / len(pairs)
     sets = _seconds(lambda: [fuzz.token_set_ratio(a, b) for a, b in texts]) / len(pairs)
     some = texts[:DIFFLIB]
     loop = _seconds(lambda: [SequenceMatcher(None, a, b).ratio() for a, b in some]) / len(some)
     return (
-        f"| {name} | {len(pairs):,} | {1 / judged:,.0f} | {1 / first:,.0f} | {1 / known:,.0f} "
+        f"| {name} | {len(pairs):,} | {1 / judged:,.0f} | {1 / first:,.0f}"
         f"| {sets / judged:.2f} | {loop / judged:.1f} |"
     )
 
@@ -225,14 +221,6 @@ def _first_look(sample: dict[str, list[str]]) -> float:
 
 def _forget() -> None:
     facts_of.forget()
-
-
-def _remembered(judge: RuleJudge, pairs: Sequence[Pair]) -> float:
-    """Seconds for taking over the verdicts of an earlier run."""
-    with tempfile.TemporaryDirectory() as folder:
-        cached = CachedVerdicts(judge, VerdictCache(Path(folder) / "verdicts.sqlite3"), Tally())
-        cached.keep(pairs, judge.judge_all(pairs))
-        return _seconds(lambda: cached.recall(pairs))
 
 
 def _seconds(work: Callable[[], object]) -> float:

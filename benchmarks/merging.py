@@ -24,9 +24,9 @@ from benchmarks.measure import keep, run
 from echoless import open_store
 from echoless.core.model import Link
 from echoless.execution.executor import apply
-from echoless.integrations.llm_memory.deduplicate import Arguments, carry_out, preview
-from echoless.integrations.llm_memory.tool_arguments import resolve
-from echoless.stores.llm_memory import LlmMemoryStore
+from echoless_programs.llm_memory.deduplicate import Arguments, carry_out, preview
+from echoless_programs.llm_memory.tool_arguments import resolve
+from echoless_programs.stores.llm_memory import LlmMemoryStore
 
 MOST: Final = 10_000
 """Memories that may take part in one call."""

@@ -21,8 +21,8 @@ from benchmarks.data import memories
 from benchmarks.measure import Cost, echoless, keep
 from echoless import open_store
 from echoless.core.text import loose
-from echoless.integrations.recall.search import search_text
-from echoless.stores.recall import RecallStore
+from echoless_programs.recall.search import search_text
+from echoless_programs.stores.recall import RecallStore
 
 DIMENSIONS = 64
 DEPTH = 100

@@ -26,14 +26,13 @@ from benchmarks.data import memories as generated
 from benchmarks.data import nouns
 from echoless import Memory, open_store
 from echoless.web.report import EXTENT, report_page
-from echoless.workflows.audit.namespace_report import (
-    Page,
+from echoless.workflows.audit.report import Report
+from echoless.workflows.audit.report_parts import (
     ReportedGroup,
     ReportedMember,
     ReportedPair,
     Share,
 )
-from echoless.workflows.audit.report import Report
 
 LOADS = 3
 """Times a page is loaded; the median counts."""
@@ -105,26 +104,28 @@ def made(groups: int) -> tuple[Sequence[Memory], Report]:
             evidence = "value differs; number: 8080 | 9090"
             pairs.append(ReportedPair(first.id, newer.id, "update", "number", 0.93, evidence))
     months = Counter((memory.created_at or "")[:7] for memory in memories)
-    page = Page(
-        namespace="project",
+    by_month = {month: Share(months[month], months[month] // 3) for month in sorted(months)}
+    redundant = sum(len(group.members) for group in reported)
+    counts = Counter(
         total=len(memories),
-        marked=0,
-        tokens=len(memories) * 30,
-        wasted_tokens=groups * 35,
-        months={month: Share(months[month], months[month] // 3) for month in sorted(months)},
-        groups=tuple(reported),
-        held=tuple(pairs),
-        series=(),
-        verdicts={"duplicate": groups, "update": len(pairs)},
-        left_out=0,
-        unasked=0,
-        spared=0,
-        skipped={},
-        notes=(),
-        general=(),
+        unique=len(memories) - redundant,
+        groups=groups,
+        redundant=redundant,
+        participants=redundant + groups,
+        candidates=groups + len(pairs),
+        held=len(pairs),
     )
     return memories, Report(
-        url="jsonl:///store.jsonl", profile="safe", action="mark", pages=(page,)
+        url="jsonl:///store.jsonl",
+        profile="safe",
+        groups=tuple(reported),
+        held=tuple(pairs),
+        counts=counts,
+        tokens=len(memories) * 30,
+        wasted_tokens=groups * 35,
+        by_namespace={"project": Share(len(memories), redundant)},
+        by_month=by_month,
+        verdicts={"duplicate": groups, "update": len(pairs)},
     )
 
 

@@ -1,6 +1,6 @@
 """How the source is built: packages, floors, circles, sizes of files and functions.
 
-`python -m benchmarks.structure [--source src/echoless] [--before FOLDER] [--keep]`
+`python -m benchmarks.structure [--source src] [--before FOLDER] [--keep]`
 `python -m benchmarks.structure --check` compares the counts with `benchmarks/budgets.toml` (exit
 code 1 where one is over); `--lower` writes the smaller ones.
 
@@ -28,7 +28,7 @@ from benchmarks.measure import keep
 from echoless.cli.main import main as echoless
 
 ROOT: Final = "echoless"
-SOURCE: Final = Path(__file__).parents[1] / "src" / ROOT
+SOURCE: Final = Path(__file__).parents[1] / "src"
 MOST_PARAMETERS: Final = 8
 """Parameters from which a function is counted as one with many."""
 
@@ -63,14 +63,10 @@ class Module:
 
 
 def modules_of(source: Path) -> dict[str, Module]:
-    """Returns the modules of a package by dotted name.
-
-    Args:
-        source: Folder of the root package.
-    """
+    """Returns the modules of all packages in a folder, by dotted name."""
     modules = {}
     for path in sorted(source.rglob("*.py")):
-        parts = (ROOT, *path.relative_to(source).with_suffix("").parts)
+        parts = path.relative_to(source).with_suffix("").parts
         name = ".".join(parts).removesuffix(".__init__")
         text = path.read_text("utf-8")
         modules[name] = Module(name, text, ast.parse(text))
@@ -185,15 +181,10 @@ def parameters(function: Function) -> int:
     return len([name for name in names if name not in {"self", "cls"}])
 
 
-def inner_imports(module: Module) -> int:
-    """Returns the import statements inside functions."""
-    imports = {
-        id(node)
-        for function in module.functions
-        for node in ast.walk(function)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-    }
-    return len(imports)
+def double_imports(module: Module) -> int:
+    """Returns the blocks that import one thing for type checkers and stand in for it else."""
+    blocks = (node for node in module.tree.body if isinstance(node, ast.If) and node.orelse)
+    return sum(ast.unparse(block.test) == "TYPE_CHECKING" for block in blocks)
 
 
 def helpers(modules: Mapping[str, Module]) -> tuple[int, list[int]]:
@@ -302,12 +293,16 @@ def most_options(group: click.Group) -> int:
 
 def counts(modules: Mapping[str, Module]) -> dict[str, int]:
     """Returns what has a budget, by name; options are those of the installed package."""
-    stores = [m for name, m in modules.items() if f"{name}.".startswith(f"{ROOT}.stores.")]
+    kinds = (f"{ROOT}.stores.", f"{ROOT}_stores.", f"{ROOT}_programs.stores.")
+    stores = [m for name, m in modules.items() if f"{name}.".startswith(kinds)]
+    core = [m for name, m in modules.items() if f"{name}.".startswith(f"{ROOT}.")]
     names = [name for module in stores for name in protocols(module)]
     base = modules.get(f"{ROOT}.stores.base")
     functions = [f for module in modules.values() for f in module.functions]
+    private, once = helpers(modules)
     return {
-        "lines of code": sum(map(code_lines, modules.values())),
+        "lines of code, echoless": sum(map(code_lines, core)),
+        "lines of code, all packages": sum(map(code_lines, modules.values())),
         "files": len(modules),
         "options of the largest command": most_options(echoless),
         "protocols in stores": len(names),
@@ -318,6 +313,8 @@ def counts(modules: Mapping[str, Module]) -> dict[str, int]:
         "class names with two or more meanings": len(double_names(modules)),
         "vague names": len(vague_names(modules)),
         "functions over 60 lines": sum(lines_of(function) > 60 for function in functions),
+        "private helpers used once, in percent": round(100 * len(once) / max(1, private)),
+        "imports in two forms": sum(map(double_imports, modules.values())),
     }
 
 
@@ -342,9 +339,8 @@ def figures(modules: Mapping[str, Module]) -> dict[str, str]:
         "circles inside matching": str(len(circles(inside))),
         "lines a file, 95th percentile, most": f"{percentile(sizes, 0.95)}, {max(sizes)}",
         "lines a function, 95th percentile, most": f"{percentile(lengths, 0.95)}, {max(lengths)}",
-        "private helpers, share used once": f"{private:,}, {len(once) / max(1, private):.0%}",
+        "private helpers": f"{private:,}",
         "private helpers of under five lines used once": str(sum(lines < 5 for lines in once)),
-        "imports inside functions": str(sum(map(inner_imports, modules.values()))),
         f"functions of {MOST_PARAMETERS} parameters or more": str(
             sum(parameters(function) >= MOST_PARAMETERS for function in functions)
         ),
@@ -375,7 +371,7 @@ def main() -> None:
     """Measures, prints, keeps the page, or compares with the budgets, as asked."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--source", type=Path, default=SOURCE)
-    parser.add_argument("--before", type=Path, help="the root package of another version")
+    parser.add_argument("--before", type=Path, help="the folder of packages of another version")
     parser.add_argument("--keep", action="store_true", help="write benchmarks/results/structure.md")
     parser.add_argument("--budgets", type=Path, default=BUDGETS, help="another file of budgets")
     parser.add_argument(

@@ -4,7 +4,7 @@
 
 Labelled memories stand among made-up ones of a small vocabulary. For each of them, and for some
 others, every text before it is scored; of the ten closest, how many does the join by rare words
-(`echoless.blocking.text_join.approximate_tfidf_join`) name? Texts of one label are told apart:
+(`echoless.blocking.text_join.tfidf_join`) name? Texts of one label are told apart:
 those are the pairs that count.
 """
 
@@ -25,8 +25,7 @@ from benchmarks.data import stream
 from benchmarks.measure import keep
 from echoless.blocking.detector import Gate
 from echoless.blocking.detectors.lexical import DEFAULT_THRESHOLD
-from echoless.blocking.text_join.approximate_tfidf_join import WordingJoin
-from echoless.blocking.text_join.tfidf_join import cosines_of_pairs
+from echoless.blocking.text_join.tfidf_join import WordingJoin, cosines_of_pairs
 from echoless.blocking.text_join.tfidf_rows import TermRows, rows_and_clues
 
 NEAREST: Final = 10

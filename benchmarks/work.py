@@ -1,11 +1,11 @@
-"""Counts the work of six commands, exactly: `python -m benchmarks.work [--check | --lower]`.
+"""Counts the work of five commands, exactly: `python -m benchmarks.work [--check | --lower]`.
 
 Seconds hang on the machine and on who else uses it; counts do not. Each command runs in a process
 of its own, on one thread. `work.toml` holds one number for each count,
 and a number may only fall (`benchmarks.budgets`). What counts:
 
 - memories made: records read, and copies of memories;
-- pairs judged: by the rules;
+- pairs ruled: judged by the rules, again in each round that proposes them;
 - questions asked: of the pair model, not those it answered in an earlier run;
 - modules: of echoless, imported;
 - patterns: regular expressions that echoless compiled;
@@ -38,15 +38,14 @@ SOURCE: Final = Path(__file__).parents[1] / "src"
 SAMPLE: Final = SOURCE / "echoless/data/sample.jsonl"
 
 SIZE: Final = 2_000
-"""Memories of the store that is audited three times: the fewest of which an answer is kept."""
+"""Memories of the store that is audited twice: the fewest of which an answer is kept."""
 
-CHANGED: Final = 20
 
 ADVICE: Final[Mapping[str, str]] = {
     "memories made": "Read a record once, and copy no memory that does not change.",
-    "pairs judged": "Take over verdicts that are known, and propose fewer pairs.",
+    "pairs ruled": "Propose fewer pairs.",
     "questions asked": "Ask the pair model only where its answer can change something.",
-    "modules": "Import a module where it is used, by `lazy_module`.",
+    "modules": "Import a module where it is used.",
     "patterns": "Declare the expression by `lazy_pattern`, or do without it.",
     "file bytes": "Read a file once, or only a part of it.",
 }
@@ -70,7 +69,7 @@ class _Counts:
         self._wrapped: dict[str, Callable[[ModuleType], None]] = {
             "echoless.core.model": lambda m: self._wrap(m.Memory, "__init__", "memories made"),
             "echoless.matching.rule_judge": lambda m: self._wrap(
-                m.RuleJudge, "judge_all", "pairs judged", lambda _judge, pairs: len(pairs)
+                m.RuleJudge, "judge_all", "pairs ruled", lambda _judge, pairs: len(pairs)
             ),
             "echoless.matching.pair_model.network": lambda m: self._wrap(
                 m.PairNetwork, "logits", "questions asked"
@@ -128,7 +127,7 @@ def _asked_by_echoless() -> int:
 def _count(folder: Path, words: Sequence[str]) -> None:
     """Runs a command in this process, and writes the counts into a file of the folder."""
     counting = _Counts(folder)
-    from echoless.cli.main import main  # noqa: PLC0415 - what it imports is counted
+    from echoless.cli.main import main
 
     main(list(words), standalone_mode=False)
     counts = counting.counts
@@ -136,7 +135,7 @@ def _count(folder: Path, words: Sequence[str]) -> None:
     (folder / "counts.json").write_text(json.dumps(counts), "utf-8")
 
 
-# ------------------------------------------------------------------ the six commands
+# ------------------------------------------------------------------ the five commands
 
 
 def counted() -> dict[str, int]:
@@ -159,23 +158,20 @@ def _commands(folder: Path) -> Iterator[tuple[str, Sequence[str]]]:
     audit = ("audit", str(store), "--encoder", "none", "--json")
     yield "first audit", audit
     yield "unchanged", audit
-    _write(store, changed=CHANGED)
-    yield "1 % changed", audit
     text = ("The boiler was repaired on 3 May.", "--encoder", "none", "--json")
     yield "remember, JSON Lines", ("remember", str(store), *text)
     _run(folder, ("import", str(sample), f"sqlite:///{folder}/agent.db"))
     yield "remember, SQLite", ("remember", str(folder / "agent.db"), *text)
 
 
-def _write(store: Path, changed: int = 0) -> None:
-    """Writes the sample again and again with other numbers, some of its texts with an addition."""
+def _write(store: Path) -> None:
+    """Writes the sample again and again with other numbers."""
     records = [json.loads(line) for line in SAMPLE.read_text("utf-8").splitlines()]
     lines = []
     for at in range(SIZE):
         record = dict(records[at % len(records)])
         record["id"] = f"m-{at:05}"
         record["content"] += f" (note {at // len(records)})" if at >= len(records) else ""
-        record["content"] += " Seen twice." if at % (SIZE // CHANGED) == 7 and changed else ""
         lines.append(json.dumps(record) + "\n")
     store.write_text("".join(lines), "utf-8")
 

@@ -1,4 +1,4 @@
-"""Write the tables of `programs.md` and `SECURITY.md`, and the files that action and hook look at.
+"""Write the tables of `discover.md` and `SECURITY.md`, and the files that action and hook look at.
 
 `python docs/generate_programs.py` writes them from `places.toml` and `libraries.toml` in
 `src/echoless/stores`; with `--check` it only says (exit code 1) that one is out of date.
@@ -17,7 +17,7 @@ from echoless.stores.markdown.presets import PRESETS, RULES, SUFFIXES
 from echoless.stores.places import PROJECT_PLACES, USER_PLACES, StorePlace
 
 DOCS: Final = Path(__file__).parent
-PAGE: Final = DOCS / "programs.md"
+PAGE: Final = DOCS / "discover.md"
 SECURITY: Final = DOCS.parent / "SECURITY.md"
 LIBRARIES: Final = DOCS.parent / "src" / "echoless" / "stores" / "libraries.toml"
 ACTION: Final = DOCS.parent / "action.yml"

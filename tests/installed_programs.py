@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 _FOLDER = tempfile.TemporaryDirectory(prefix="echoless-programs-")
-_SCRIPT = "#!{}\nfrom echoless.cli.main import run\n\nrun()\n"
+_SCRIPT = "#!{}\nfrom echoless.cli.main import run\n\nif __name__ == '__main__':\n    run()\n"
 
 
 @cache

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.engines.worlds import filled
 from tests.installed_programs import programs
+from tests.workflows.dedupe.namespaces import filled
 
 ROOT = Path(__file__).parents[1]
-NAMES = ("json", "logging", "click", "loky", "pip", "echoless", "pathlib", "signal")
+NAMES = ("json", "logging", "click", "multiprocessing", "pip", "echoless", "pathlib", "signal")
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def plugin_hook() -> str:
 
 
 def workers() -> str:
-    return "echoless jobs dedup ../many.db --engine local --processes 1 --encoder none --results j"
+    return "echoless dedup ../many.db --engine processes --encoder none"
 
 
 COMMANDS: dict[str, Callable[[], str]] = {
@@ -61,7 +61,7 @@ COMMANDS: dict[str, Callable[[], str]] = {
     "audit of the action": lambda: action_step("Audit"),
     "pre-commit": pre_commit,
     "hook of Claude Code": plugin_hook,
-    "workers of a job": workers,
+    "workers of a run": workers,
 }
 
 
@@ -98,7 +98,7 @@ def test_no_module_of_the_checkout_is_imported(checkout: Path, what: str) -> Non
     assert (done.returncode, imported(checkout)) == (0, set()), done.stderr
 
 
-@pytest.mark.parametrize("what", [name for name in COMMANDS if name != "workers of a job"])
+@pytest.mark.parametrize("what", [name for name in COMMANDS if name != "workers of a run"])
 def test_an_empty_part_of_pythonpath_does_not_let_them_in(checkout: Path, what: str) -> None:
     """It means the current folder; `PYTHONPATH=$PYTHONPATH:/more` has one where nothing was set."""
     done = run(checkout, COMMANDS[what](), PYTHONPATH=":/more")

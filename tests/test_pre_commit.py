@@ -107,7 +107,7 @@ def test_each_file_is_audited_and_one_with_repetition_fails(
 
 @pytest.mark.parametrize(
     ("page", "line"),
-    [("pre-commit.md", "rev: v{}\n"), ("github-action.md", "uses: OWNER/echoless@v{}\n")],
+    [("pre-commit.md", "rev: v{}\n"), ("pre-commit.md", "uses: OWNER/echoless@v{}\n")],
 )
 def test_the_pages_name_the_version_of_today(page: str, line: str) -> None:
     text = (MANIFEST.parent / "docs" / page).read_text("utf-8")

@@ -61,6 +61,13 @@ class Pinned:
         return f"{self.name}=={self.version}{where} \\\n{told}\n"
 
 
+_PYTHONS: Final = [
+    {"python_version": each, "python_full_version": f"{each}.0"} for each in ("3.11", "3.13")
+]
+"""The oldest and the newest Python that is supported."""
+_OTHER: Final = re.compile("extra|platform|system|os_name|implementation")
+
+
 def pins(path: Path = PINS) -> dict[str, tuple[str, str]]:
     """Name as written, and version, by normalised name."""
     pairs = (line.split("==") for line in path.read_text("utf-8").split() if "==" in line)
@@ -91,6 +98,8 @@ def needed() -> dict[str, str]:
 
 def _wanted(marker: Marker, extras: frozenset[str]) -> bool:
     """Whether a requirement stands without an extra, or for one of these, on any platform."""
+    if not any(map(marker.evaluate, _PYTHONS)) and not _OTHER.search(str(marker)):
+        return False
     named = set(re.findall(r"extra\s*==\s*['\"]([^'\"]+)['\"]", str(marker)))
     return not named or bool(named & extras)
 

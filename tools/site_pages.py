@@ -27,12 +27,6 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         if path.suffix in {".md", ".svg"}:
             name = f"results/{path.name}"
             files.append(File.generated(config, name, abs_src_path=str(path)))
-    decisions = sorted((ROOT / "docs" / "adr").glob("[0-9]*.md"))
-    lines = ["# Decisions", ""]
-    for path in decisions:
-        title = path.read_text("utf-8").partition("\n")[0].lstrip("# ")
-        lines.append(f"- [{title}]({path.name})")
-    files.append(File.generated(config, "adr/index.md", content="\n".join(lines) + "\n"))
     return files
 
 

@@ -241,7 +241,7 @@ class Stage:
 
 
 def _command(arguments: Sequence[str]) -> int:
-    from echoless.cli.main import main  # noqa: PLC0415 - in the child, where it is run
+    from echoless.cli.main import main
 
     try:
         main.main(args=list(arguments), prog_name="echoless")

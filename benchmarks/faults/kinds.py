@@ -1,6 +1,6 @@
 """Declares every kind of store that can be written to files: its URL and how a small one is made.
 
-Left out: PostgreSQL, whose server makes the file calls (`benchmarks.scale` kills its clients), and
+Left out: PostgreSQL, whose server makes the file calls, and
 stores over a live object of LangGraph or mem0, which have no URL (their files are here).
 """
 
@@ -171,7 +171,7 @@ def _table(url: str, held: Sequence[Memory]) -> None:
 
 
 def _langgraph(url: str, held: Sequence[Memory]) -> None:
-    from langgraph.store.sqlite import SqliteStore  # noqa: PLC0415 - only this kind needs it
+    from langgraph.store.sqlite import SqliteStore
 
     path = url.removeprefix("sql:///").partition("#")[0].partition("?")[0]
     with SqliteStore.from_conn_string(path) as store:
@@ -183,12 +183,15 @@ def _langgraph(url: str, held: Sequence[Memory]) -> None:
 # ------------------------------------------------------------------ all of them
 
 
-def _bullets(name: str, names: tuple[str, str], *, options: str = "", form: str = "- {}\n",
+def _bullets(name: str, names: tuple[str, str], *, form: str = "- {}\n",
              head: str = "", without: tuple[str, ...] = _OWN_WAY) -> Kind:  # fmt: skip
-    place = f"markdown:///{{}}/notes?preset={name}{options}"
-    label = f"markdown {name}" + (" comment" if "comment" in options else "")
+    place = f"markdown:///{{}}/notes?preset={name}"
     return Kind(
-        label, place, fill=partial(_markdown, names, form, head), exact=True, without=without
+        f"markdown {name}",
+        place,
+        fill=partial(_markdown, names, form, head),
+        exact=True,
+        without=without,
     )
 
 
@@ -258,7 +261,6 @@ KINDS: Final = {
             head="---\ntitle: {0}\ntype: note\npermalink: {0}\n---\n\n",
         ),
         _bullets("agent-rules", ("AGENTS.md", "CLAUDE.md")),
-        _bullets("agent-rules", ("AGENTS.md", "CLAUDE.md"), options="&hide=comment"),
         Kind(
             "markdown claude-memory",
             "markdown:///{}/notes?preset=claude-memory",

@@ -28,7 +28,7 @@ from benchmarks.fuzz.seeds import MEMORIES, line, run, used, write_notes
 from echoless.core.settings import Choices
 from echoless.execution.plan import plan_from_json
 from echoless.ingest import index_cache as keeping
-from echoless.workflows.audit import incremental as audited
+from echoless.workflows.audit import answer_cache as audited
 
 # ------------------------------------------------------------------ plans
 
@@ -163,7 +163,7 @@ def _mutate_config(rng: Random, files: dict[str, bytes]) -> None:
 _CONFIG_DOORS: Final = (
     Door("audit", ("audit", "{store}")),
     Door("search", ("search", "{store}", "port")),
-    Door("consolidate", ("consolidate", "{store}")),
+    Door("review", ("review", "{store}", "--list")),
     Door("explain", ("explain", "The demo is at 2 pm.", "The demo starts at 14:00.")),
     Door("remember", ("remember", "{store}", "A new fact about 7 cats."), "undone"),
     Door("hide", ("dedup", "{store}", "--apply"), "undone"),

@@ -48,7 +48,7 @@ def _settle(path: Path) -> None:
 
 
 def _make_recall(_place: Path) -> None:
-    from tests.integrations.recall_database import Recall  # noqa: PLC0415 - as its tests make it
+    from tests.echoless_programs.recall_database import Recall
 
     database = Recall(Path("recall.db"))
     for number, (_, text, _) in enumerate(MEMORIES):
@@ -59,7 +59,7 @@ def _make_recall(_place: Path) -> None:
 
 
 def _make_llm_memory(_place: Path) -> None:
-    from tests.integrations.llm_memory_files import File  # noqa: PLC0415
+    from tests.echoless_programs.llm_memory_files import File
 
     database = File(Path("llm.db"))
     for number, (id_, text, _) in enumerate(MEMORIES):
@@ -68,7 +68,7 @@ def _make_llm_memory(_place: Path) -> None:
 
 
 def _make_chroma(_place: Path) -> None:
-    from tests.stores.chroma_folders import Row, make  # noqa: PLC0415
+    from tests.echoless_stores.chroma_folders import Row, make
 
     rows = (
         Row(id_, text, _vector(n), {"ns": name, "n": n})
@@ -78,14 +78,14 @@ def _make_chroma(_place: Path) -> None:
 
 
 def _make_lancedb(_place: Path) -> None:
-    from tests.integrations.context_tables import build, entry  # noqa: PLC0415
+    from tests.echoless_programs.context_tables import build, entry
 
     rows = [entry(n, text, _vector(n)) for n, (_, text, _) in enumerate(MEMORIES)]
     build(Path("lance").absolute(), rows)
 
 
 def _make_shodh(_place: Path) -> None:
-    from tests.integrations.shodh_stores import build  # noqa: PLC0415
+    from tests.echoless_programs.shodh_stores import build
 
     build(Path("shodh").absolute(), [text for _, text, _ in MEMORIES[:4]])
 

@@ -18,7 +18,7 @@ _PLACE: Final = Path("m.jsonl")
 
 
 def _jsonl(data: bytes) -> None:
-    from echoless.stores import jsonl_record  # noqa: PLC0415 - after atheris has begun to watch
+    from echoless.stores import jsonl_record
 
     line = data.decode("utf-8", "surrogateescape")
     record = jsonl_record.parse(line, _PLACE, 1)
@@ -28,20 +28,20 @@ def _jsonl(data: bytes) -> None:
 
 
 def _plan(data: bytes) -> None:
-    from echoless.execution.plan import read_plan  # noqa: PLC0415
+    from echoless.execution.plan import read_plan
 
     read_plan(_file("plan.json", data))
 
 
 def _config(data: bytes) -> None:
-    from echoless.core.settings import Choices, layered, resolve  # noqa: PLC0415
+    from echoless.core.settings import Choices, layered, resolve
 
     choices = layered(Choices(), folder=_file("echoless.toml", data).parent, environment={})
     resolve(choices, proposed="safe")
 
 
 def _map(data: bytes) -> None:
-    from echoless.stores.field_map import read_file  # noqa: PLC0415
+    from echoless.stores.field_map import read_file
 
     read_file(_file("map.toml", data))
 

@@ -1,4 +1,4 @@
-"""Folders somebody else made: journals, sidecars, jobs, front matter, pickles, plans and archives.
+"""Folders somebody else made: journals, sidecars, front matter, pickles, plans and archives.
 
 Inputs begin from valid files and change fields, so that they come past the first look; they name
 the canaries, and ask for commands to be run. What they must never reach is in `canaries.py`.
@@ -19,15 +19,12 @@ from random import Random
 from typing import Final
 
 from benchmarks.fuzz.canaries import (
-    ABSOLUTE,
     CANARIES,
     FIFO,
     FOLDER,
     HERE,
     LINK,
-    NEW,
     PATHS,
-    RELATIVE,
     RUNS,
     STAMP,
 )
@@ -38,7 +35,7 @@ from benchmarks.fuzz.mutation import damaged_bytes, damaged_json, hostile_text, 
 from benchmarks.fuzz.seeds import MEMORIES, run
 from benchmarks.fuzz.stores import store_doors
 from echoless.core.model import Json
-from echoless.stores.markdown.state import digest_of, digests_of
+from echoless.stores.markdown.state import digest_of, digest_of_lines
 
 _FILE: Final = "clone/CLAUDE.md"
 _FOLDER: Final = "clone/memory"
@@ -205,15 +202,14 @@ def _hostile_state(rng: Random, state: dict[str, Json]) -> Json:
         path = some(rng, PATHS)
         text = CANARIES.get(path.removeprefix("../").removeprefix("/proc/self/cwd/"), "")
         if isinstance(known, dict):
-            known = {**known, "lines": digests_of(text.splitlines())}
+            known = {**known, "lines": digest_of_lines(text.splitlines())}
         held[path] = known
     moved = state.setdefault("moved", {})
     if isinstance(moved, dict) and rng.random() < 0.5:
         path = some(rng, PATHS)
         mark: Json = {"duplicate": path, "survivor": "CLAUDE.md", "run": "run-x", "texts": "",
                       "verdict": "duplicate", "similarity": 1.0, "evidence": "same"}  # fmt: skip
-        text = some(rng, list(CANARIES.values()))
-        moved[some(rng, PATHS)] = {"path": path, "digest": digest_of(text), "mark": mark}
+        moved[some(rng, PATHS)] = {"path": path, "mark": mark}
     return _renamed(rng, state, _NAMES) if rng.random() < 0.3 else state
 
 
@@ -349,51 +345,6 @@ def _mutate_file_plan(rng: Random, files: dict[str, bytes]) -> None:
         files[name] = sealed(data) if rng.random() < 0.8 else data
 
 
-# ------------------------------------------------------------------ jobs
-
-
-def _make_job(_place: Path) -> None:
-    Path("clone").mkdir()
-    lines = (json.dumps({"id": id_, "content": text}) + "\n" for id_, text, _ in MEMORIES)
-    Path("clone/m.jsonl").write_text("".join(lines), "utf-8")
-    run("remember", "clone/m.jsonl", "The staging server has 16 GB.", "--encoder", "none")
-    run("jobs", "dedup", "clone/m.jsonl", "--engine", "local", "--set", "semantic=no",
-        "--results", "clone/job", "--processes", "1")  # fmt: skip
-
-
-_ADDRESSES: Final = (
-    *(f"jsonl:///{path}" for path in (*RELATIVE, *ABSOLUTE, *NEW)), *RELATIVE, *ABSOLUTE,
-    "postgresql://u@127.0.0.1:1/x#notes", "postgresql://u:p@198.51.100.7/x#notes",
-    "qdrant://127.0.0.1:1#x", "sqlite:////proc/self/cwd/home/x.db", "markdown:///../victim", "",
-    "s3://bucket/x", "file:///proc/self/cwd/victim/notes.jsonl", "a\0b", "no-such:///x",
-)  # fmt: skip
-
-
-def _mutate_job(rng: Random, files: dict[str, bytes]) -> None:
-    names = sorted(name for name in files if name.startswith("clone/job/"))
-    job = json.loads(files["clone/job/job.json"])
-    if rng.random() < 0.6:
-        key = some(rng, [each for each, value in job.items() if isinstance(value, str)])
-        key = "store" if rng.random() < 0.6 else key
-        job[key] = some(rng, (*_ADDRESSES, *PATHS))
-    data = json.dumps(job).encode()
-    files["clone/job/job.json"] = _hostile_json(rng, data) if rng.random() < 0.4 else data
-    for name in rng.sample(names, min(len(names), rng.choice((0, 0, 1, 2)))):
-        files[name] = _hostile_json(rng, files[name])
-    if rng.random() < 0.1:
-        files[some(rng, names)] = some(rng, (FIFO, LINK + b"../../victim/known.txt", FOLDER))
-
-
-_JOB_DOORS: Final = (
-    Door("jobs show", ("jobs", "show", "clone/job")),
-    Door("jobs show as JSON", ("jobs", "show", "clone/job", "--json")),
-    Door("jobs apply", ("jobs", "apply", "clone/job"), "writes", partial=True),
-    Door("jobs apply to a store", ("jobs", "apply", "clone/job", "--store", "clone/m.jsonl"),
-         "writes", partial=True),
-    Door("jobs undo", ("jobs", "undo", "clone/job"), "writes", partial=True),
-)  # fmt: skip
-
-
 # ------------------------------------------------------------------ rows of Qdrant
 
 _ROWS: Final = "clone/qdrant/collection/mem0/storage.sqlite"
@@ -406,7 +357,7 @@ _GLOBALS: Final = (
 
 
 def _make_qdrant(_place: Path) -> None:
-    from qdrant_client import QdrantClient, models  # noqa: PLC0415 - as mem0 writes it
+    from qdrant_client import QdrantClient, models
 
     client = QdrantClient(path="clone/qdrant")
     size = models.VectorParams(size=3, distance=models.Distance.COSINE)
@@ -525,7 +476,6 @@ HOSTILE: Final = (
     _target("front matter", 8, _write_memory, _mutate_front, _FOLDER, _doors()),
     _target("archive", 8, _make_archive, _mutate_archive, _FOLDER, _doors()),
     _target("file plan", 5, _make_file_plan, _mutate_file_plan, _FILE, _PLANS),
-    _target("job", 5, _make_job, _mutate_job, "clone/m.jsonl", _JOB_DOORS),
     _target("qdrant", 5, _make_qdrant, _mutate_rows, "clone/qdrant", _qdrant_doors(),
             warm=("qdrant_client",)),
 )  # fmt: skip

@@ -29,7 +29,7 @@ def store_doors(*words: str) -> tuple[Door, ...]:
         Door("audit as Markdown", ("audit", "{store}", "--format", "markdown", *words)),
         Door("dedup without --apply", ("dedup", "{store}", *words)),
         Door("plan", ("dedup", "{store}", "--plan", "out.json", *words), makes=("out",)),
-        Door("consolidate", ("consolidate", "{store}", *words)),
+        Door("review", ("review", "{store}", "--list", *words)),
         Door("search", ("search", "{store}", "database port")),
         Door("search as JSON", ("search", "{store}", "tea", "--json", "--include-duplicates")),
         Door("similar", ("similar", "{store}", "Anna drinks tea", "--encoder", "none")),

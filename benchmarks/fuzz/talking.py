@@ -240,7 +240,8 @@ _ARGUMENTS: Final = (
     ("undo", "m.jsonl", "?"),
     ("purge", "m.jsonl", "--before", "?", "--yes"),
     ("apply", "m.jsonl", "?"),
-    ("consolidate", "m.jsonl", "--set", "semantic=no", "--window", "?"),
+    ("review", "m.jsonl", "--list", "--set", "semantic=no", "--window", "?"),
+    ("review", "m.jsonl", "--set", "semantic=no", "--decide", "?"),
     ("recall", "?", "?"),
     ("?",),
 )

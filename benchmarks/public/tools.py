@@ -39,7 +39,7 @@ from echoless.core.errors import EcholessError
 from echoless.core.model import Judged, later, older_and_newer
 from echoless.ingest.request import Details
 from echoless.models.encoders.base import Encoder
-from echoless.stores.memory_list import MemoryList
+from echoless.stores.live import MemoryList
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.updates import out_of_date
 

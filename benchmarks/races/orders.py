@@ -76,7 +76,7 @@ def seen(world: World, scene: Scene, folder: Path, work: Path) -> Seen:
     """What lies in a folder; it is checked and undone after that."""
 
     def looking() -> Seen:
-        import os  # noqa: PLC0415 - in the child only
+        import os
 
         os.chdir(folder)
         return look(world, scene)

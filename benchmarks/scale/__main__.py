@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-NAMES = ("partitions", "kills", "asked", "cost", "huge")
+NAMES = ("engines", "asked")
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ import sys
 from importlib import import_module
 
 NAMES = (
-    "join", "dense", "road", "incremental", "first_audit", "peers", "spilled",
+    "join", "dense", "road", "first_audit", "peers", "spilled",
     "against", "distinct",
 )  # fmt: skip
 

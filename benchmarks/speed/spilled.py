@@ -30,7 +30,7 @@ from benchmarks.speed.vectors import write
 from echoless import open_store
 from echoless.blocking.vector_join.self_join import similar_pairs
 from echoless.core.settings import Choices, resolve
-from echoless.workflows.audit.incremental import audit_store
+from echoless.workflows.audit.report import audit_store
 
 NAME: Final = "speed_spilled"
 AUDIT: Final = f"{NAME}_audit"

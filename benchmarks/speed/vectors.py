@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from echoless.core.run_notes import Tally
 from echoless.models.encoders.registry import open_encoder
-from echoless.models.encoders.vector_cache import open_cache
+from echoless.models.encoders.vectorizer import open_cache
 
 Rows = npt.NDArray[np.float32]
 

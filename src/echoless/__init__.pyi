@@ -1,6 +1,7 @@
 # The public names and where they live: type checkers and `__init__.py` read them here.
 
 from echoless.core.errors import EcholessError as EcholessError
+from echoless.core.groups import ClaimPair as ClaimPair
 from echoless.core.groups import Group as Group
 from echoless.core.groups import Membership as Membership
 from echoless.core.model import Contradiction as Contradiction
@@ -20,8 +21,6 @@ from echoless.core.model import Unsure as Unsure
 from echoless.core.model import Update as Update
 from echoless.core.model import Vector as Vector
 from echoless.core.model import Verdict as Verdict
-from echoless.core.overlaps import Overlap as Overlap
-from echoless.core.overlaps import SharedPassage as SharedPassage
 from echoless.core.settings import Choices as Choices
 from echoless.core.settings import Settings as Settings
 from echoless.core.settings import layered as layered
@@ -59,9 +58,9 @@ from echoless.stores import open_store as open_store
 from echoless.workflows.audit.between import Between as Between
 from echoless.workflows.audit.between import between_namespaces as between_namespaces
 from echoless.workflows.audit.between import between_stores as between_stores
-from echoless.workflows.audit.incremental import audit_store as audit_store
 from echoless.workflows.audit.report import Report as Report
 from echoless.workflows.audit.report import audit as audit
+from echoless.workflows.audit.report import audit_store as audit_store
 from echoless.workflows.consolidation.merge_pairs import Merged as Merged
 from echoless.workflows.consolidation.merge_pairs import merge_memories as merge_memories
 from echoless.workflows.consolidation.merge_pairs import plan_merge as plan_merge

@@ -26,7 +26,7 @@ def test_a_count_is_the_same_each_time_and_grows_with_the_work(tmp_path: Path) -
     assert first == again
     assert first.keys() == work.ADVICE.keys()
     assert first["modules"] > first["patterns"] > 0
-    for name in ("memories made", "pairs judged", "file bytes"):
+    for name in ("memories made", "pairs ruled", "file bytes"):
         assert 0 < first[name] < more[name], name
 
 
@@ -38,7 +38,7 @@ def test_a_command_that_fails_says_why(tmp_path: Path) -> None:
 def test_each_command_has_a_budget_for_each_count() -> None:
     budgets = read(work.BUDGETS.read_text("utf-8"))
     commands = {name.rpartition(": ")[0] for name in budgets}
-    assert len(commands) == 6
+    assert len(commands) == 5
     assert budgets.keys() == {f"{each}: {name}" for each in commands for name in work.ADVICE}
 
 

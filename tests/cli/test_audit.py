@@ -27,6 +27,19 @@ def files(place: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
+def test_the_first_screen_says_what_claude_code_does_not_load(echoless: Call, place: Path) -> None:
+    (place / "lost.md").write_text("Ben owns search.\n")
+    (place / "named.md").write_text("Ann owns billing.\n")
+    lines = [f"- Rule {n} is about the week {n}." for n in range(229)]
+    (place / "MEMORY.md").write_text("\n".join(["- [Ann](named.md)", *lines, ""]))
+    shown = echoless("audit", ".", "--set", "semantic=no").stdout.splitlines()
+    at = shown.index("Not loaded  2 lines")
+    assert shown[at + 1].startswith("   MEMORY.md has 230 of 200 lines, ")
+    assert shown[at + 1].endswith("; what follows is not loaded.")
+    assert shown[at + 2] == "   MEMORY.md does not name 1 file: lost.md."
+    assert sum("of 200 lines" in line for line in shown) == 1
+
+
 def test_each_of_several_stores_gets_its_own_report(echoless: Call) -> None:
     said = echoless("audit", "clean.jsonl", "twice.jsonl", "--set", "semantic=no")
     assert said.exit_code == 0

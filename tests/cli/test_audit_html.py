@@ -88,12 +88,3 @@ def test_namespaces_are_part_of_the_page(echoless: Call, notes: str, place: Path
     said = echoless("audit", notes, "--set", "semantic=no", "--across", "--html", "across.html")
     assert said.exit_code == 0, said.output
     assert "Said in several namespaces" in (place / "across.html").read_text("utf-8")
-
-
-def test_without_jinja_the_line_to_install_it_is_named(
-    echoless: Call, notes: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("echoless.core.optional.is_installed", lambda module: module != "jinja2")
-    said = echoless("audit", notes, "--html", "report.html")
-    assert said.exit_code == 7
-    assert "pip install 'echoless[review]'" in said.stderr

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from echoless.cli.main import main
-from echoless.integrations.agents.claude_events import (
+from echoless.integrations.claude_events import (
     memories_of_project,
     memory_of,
     read_event,
@@ -223,7 +223,7 @@ def test_little_repetition_gets_no_line(project: Path, copies: int) -> None:
 def test_of_a_large_memory_a_session_compares_words_alone_and_says_so(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("echoless.integrations.agents.claude_memory.BY_MEANING", 5)
+    monkeypatch.setattr("echoless.integrations.claude_memory.BY_MEANING", 5)
     reworded = [f"In the morning {a} green tea" for a in ("Anna drinks", "Anna has", "Anna takes")]
     write(project / "first.jsonl", *FIRST, *((f"d{n}", text) for n, text in enumerate(reworded)))
     done = hook(event(project, "SessionStart"), "--memory", "first.jsonl")
@@ -257,7 +257,7 @@ def test_a_memory_that_cannot_be_read_is_told_and_the_others_go_on(project: Path
 def test_a_large_memory_is_left_out_which_is_said(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("echoless.integrations.agents.claude_memory.MOST", 2)
+    monkeypatch.setattr("echoless.integrations.claude_memory.MOST", 2)
     for name in ("SessionStart", "PostToolUse"):
         written = wrote(project / "first.jsonl")
         done = hook(event(project, name, **written), "--memory", "first.jsonl")
@@ -271,7 +271,7 @@ def test_an_error_of_our_own_is_told_and_ends_with_0(
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr("echoless.integrations.agents.claude_memory.repeats", broken)
+    monkeypatch.setattr("echoless.integrations.claude_memory.repeats", broken)
     done = hook(
         event(project, "PostToolUse", **wrote(project / "first.jsonl")), "--memory", "first.jsonl"
     )

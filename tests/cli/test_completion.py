@@ -34,11 +34,10 @@ def told(*words: str, shell: str = "bash") -> list[str]:
     ("words", "answer"),
     [
         (("echoless", "disc"), ["plain,discover"]),
-        (("echoless", "jobs", "li"), ["plain,list"]),
         (("echoless", "ego-mcp", "keep"), ["plain,keep-both"]),
         (("echoless", "audit", "--fail-o"), ["plain,--fail-over"]),
         (("echoless", "dedup", "a.db", "--action", "m"), ["plain,mark", "plain,merge"]),
-        (("echoless", "schema", "jobs-l"), ["plain,jobs-list"]),
+        (("echoless", "schema", "recall-d"), ["plain,recall-dedup"]),
     ],
 )
 def test_commands_options_and_values_are_completed(
@@ -61,7 +60,6 @@ def test_commands_options_and_values_are_completed(
         ("apply", "agent.db"),
         ("backup", "agent.db"),
         ("explain", "m-1", "m-2", "--store"),
-        ("jobs", "undo", "job", "--store"),
     ],
 )
 def test_the_shell_completes_the_path_of_a_store_or_a_file(words: tuple[str, ...]) -> None:

@@ -124,7 +124,7 @@ def test_an_interruption_ends_the_demo_not_only_its_step(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("echoless.workflows.audit.incremental.audit_file", interrupted)
+    monkeypatch.setattr("echoless.workflows.audit.report.audit_store", interrupted)
     result = echoless("demo", "--no-semantic")
     assert result.exit_code == 130
     assert "$ echoless dedup" not in result.stdout

@@ -161,7 +161,7 @@ def test_a_kind_that_is_missing_is_no_failure(echoless: Call, home: Path) -> Non
     (home / ".claude-mem" / "claude-mem.db").write_bytes(b"SQLite format 3\0")
     result = echoless("audit", "--all", "--set", "semantic=no")
     assert result.exit_code == 0
-    assert "pip install 'echoless[sql]'" in result.stdout
+    assert "pip install --upgrade echoless" in result.stdout
 
 
 @pytest.mark.usefixtures("stores")

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from echoless.cli.jobs import jobs_command
 from echoless.cli.main import FAMILIES
 from echoless.core.errors import StoreReadOnly
-from echoless.workflows.audit import incremental as looking
+from echoless.workflows.audit import report as looking
 
 Call = Callable[..., Result]
 
@@ -29,8 +28,6 @@ WRONG = [
     (("audit", "{}", "--profile", "bold"), 2, "'bold' is not one of"),
     (("dedup", "{}", "--action", "burn"), 2, "'burn' is not one of"),
     (("dedup", "{}", "--apply", "--plan", "p"), 2, "Choose one"),
-    (("dedup", "{}", "--apply", "-i"), 2, "leave out --apply"),
-    (("dedup", "{}", "--json", "-i"), 2, "leave out --json"),
     (("dedup", "{}", "--plan", "{}"), 2, "exists"),
     (("apply", "{}", "no.json"), 5, "no plan file no.json"),
     (("apply", "{}", "{}"), 5, "is not a plan"),
@@ -180,14 +177,9 @@ def test_every_command_has_json_and_help(echoless: Call) -> None:
             said = echoless(name, "--help").stdout
             assert "--help" in said
             # commands of other programs have the flags of those programs; a server has no output,
-            # a review asks a person, and `jobs` is a group
-            without = title in {"Other programs' memories", "Serve"} or name in {"review", "jobs"}
+            # a review asks a person
+            without = title in {"Other programs' memories", "Serve"} or name == "review"
             assert "--json" in said or without, name
-
-
-def test_every_command_of_jobs_has_json(echoless: Call) -> None:
-    for name in jobs_command.commands:
-        assert "--json" in echoless("jobs", name, "--help").stdout, name
 
 
 def test_help_names_the_families_examples_and_exit_codes(echoless: Call) -> None:

@@ -9,10 +9,7 @@ import pytest
 from click.testing import Result
 
 from echoless.cli import render
-from echoless.core.model import Memory, Pair
-from echoless.core.run_notes import Tally
-from echoless.matching.batch.verdict_cache import CachedVerdicts, open_verdicts
-from echoless.matching.rule_judge import RuleJudge
+from echoless.core.cache import QUOTING
 from echoless.stores import open_store
 from echoless.stores.sqlite import SqliteStore
 from tests.cli.lineage import hidden
@@ -167,7 +164,7 @@ def test_a_proposal_to_delete_is_refused_before_the_store_is_read(
         raise AssertionError("the store was scanned")
 
     monkeypatch.setattr(SqliteStore, "scan", scanned)
-    for way in (("--apply",), ("--plan", "new.json"), ("--interactive",)):
+    for way in (("--apply",), ("--plan", "new.json")):
         refused = echoless("dedup", database, "--profile", "sliding-context", *way)
         assert refused.exit_code == 2
         assert refused.stderr == (
@@ -331,22 +328,17 @@ def test_purge_deletes_the_caches_that_quote_texts_and_no_other_file(
     echoless: Call, database: str, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ECHOLESS_CACHE_DIR", str(place / "own"))
-    pair = Pair(
-        Memory(id="a", content="The code is 1204"),
-        Memory(id="b", content="The code is 7"),
-        {"lexical": 0.9},
-    )
-    cache = open_verdicts()
-    assert cache is not None
-    judge = RuleJudge()
-    CachedVerdicts(judge, cache, Tally()).keep([pair], [judge.judge(pair)])
-    foreign = place / "own" / "pages.sqlite3"
-    foreign.write_bytes(b"another program's")
+    monkeypatch.setattr("echoless.workflows.audit.answer_cache.KEPT_FROM", 1)
+    answers = place / "own" / QUOTING
+    echoless("audit", database, "--set", "semantic=no")
+    assert answers.exists()
     echoless("dedup", database, "--set", "semantic=no", "--apply", "--action", "merge")
-    assert cache.path.exists()
     assert echoless("purge", database, "--before", "2999-01-01", "--yes").exit_code == 0
-    assert not cache.path.exists()
-    assert foreign.read_bytes() == b"another program's"
+    assert not answers.exists()
+    answers.write_bytes(b"another program's")
+    echoless("dedup", database, "--set", "semantic=no", "--apply", "--action", "merge")
+    echoless("purge", database, "--before", "2999-01-01", "--yes")
+    assert answers.read_bytes() == b"another program's"
 
 
 def test_purge_of_runs_that_only_hid_has_nothing_to_destroy(echoless: Call, database: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 from click.testing import Result
 
 from echoless.testing.stores import contents
-from tests.stores.chroma_folders import Row, held, make
+from tests.echoless_stores.chroma_folders import Row, held, make
 
 Call = Callable[..., Result]
 

@@ -34,7 +34,7 @@ COMMANDS = {
     "show": ("show", "{}", ROWS[0]["id"]),
     "show what is not there": ("show", "{}", f"m-9\n{FORGED}"),
     "history": ("history", "{}"),
-    "consolidate": ("consolidate", "{}"),
+    "review": ("review", "{}", "--list"),
     "check": ("check", "{}"),
     "undo": ("undo", "{}", "last"),
     "undo what is not there": ("undo", "{}", f"run-9\n{FORGED}"),

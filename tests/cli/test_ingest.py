@@ -71,6 +71,31 @@ def test_a_person_reads_what_was_done_and_how_to_have_it_otherwise(echoless: Ech
     assert "stands for others" in refused.stderr
 
 
+def test_a_search_for_the_older_value_gives_the_newer_one_and_until_when_the_older_one_held(
+    echoless: Echoless,
+    told: Callable[..., dict],  # type: ignore[type-arg]
+) -> None:
+    told("The standup is on Tuesdays.", "--create", "--id", "old")
+    told("The standup is on Wednesdays.", "--id", "new")
+    shown = echoless("search", "agent.db", "tuesdays", "--mode", "text").stdout
+    newer, older = r"The standup is on Wednesdays\.", r"The standup is on Tuesdays\.  \(old\)"
+    assert re.search(rf"1\. new .*\n   {newer}\n   until (\d+-\d+-\d+): {older}\n1 hit", shown)
+    (hit,) = json.loads(echoless("search", "agent.db", "tuesdays", "--json").stdout)["hits"]
+    text = "The standup is on Tuesdays."
+    assert hit["older"] == [{"id": "old", "content": text, "until": hit["created_at"]}]
+
+
+def test_a_secret_in_an_older_value_is_masked(
+    echoless: Echoless,
+    told: Callable[..., dict],  # type: ignore[type-arg]
+) -> None:
+    secret = "ghp_" + "x4Tz9Qw2Lm7Rk1Vb8Nc3Pd6Sf0Gh5Jy2Ua7"
+    told(f"The token of the staging bot is {secret}.", "--create", "--id", "old")
+    told(f"The token of the staging bot is {secret[:-6]}Zz81Qk.", "--id", "new")
+    for form in ((), ("--json",)):
+        assert secret[8:-8] not in echoless("search", "agent.db", "token staging", *form).stdout
+
+
 def test_undo_takes_out_what_was_remembered(echoless: Echoless) -> None:
     done = echoless("remember", "agent.db", STAGING, "--create", "--encoder", "none", "--json")
     run = json.loads(done.stdout)["run"]

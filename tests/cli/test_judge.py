@@ -51,13 +51,6 @@ def test_each_pair_gets_one_json_line_in_order(echoless: Call, pairs: str) -> No
     assert apart["evidence"] == "same text; not merged: another namespace"
 
 
-def test_every_key_is_documented(echoless: Call, pairs: str) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
-    section = page.partition("### `judge --json`")[2].partition("\n### ")[0]
-    for key in answers(echoless("judge", pairs, "--json", "--encoder", "none"))[0]:
-        assert f"| `{key}` |" in section
-
-
 def test_standard_input_is_read_like_a_file(echoless: Call, pairs: str, place: Path) -> None:
     options = ("--json", "--encoder", "none")
     piped = echoless("judge", "-", *options, stdin=(place / pairs).read_text("utf-8"))

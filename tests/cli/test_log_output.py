@@ -11,8 +11,7 @@ import pytest
 from click.testing import Result
 
 from echoless.cli import progress
-from echoless.cli.log_output import logging_to_stderr, set_log_level
-from echoless.cli.progress import Bar, StageLines
+from echoless.cli.progress import Bar, StageLines, logging_to_stderr, set_log_level
 
 Echoless = Callable[..., Result]
 LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ (\w+): (.*)")

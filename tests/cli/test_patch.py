@@ -199,7 +199,7 @@ def test_a_store_without_text_files_is_refused(place: Path, echoless: Call) -> N
     assert not (place / "tidy.patch").exists()
 
 
-@pytest.mark.parametrize("other", [["--apply"], ["--plan", "p.json"], ["--interactive"]])
+@pytest.mark.parametrize("other", [["--apply"], ["--plan", "p.json"]])
 def test_a_patch_is_asked_for_by_itself(place: Path, notes: str, other: list[str]) -> None:
     made = dedup(notes, "--patch", "tidy.patch", *other)
     assert made.exit_code == 2

@@ -67,7 +67,7 @@ def test_help_imports_only_what_every_call_needs(words: list[str], heavy: list[s
     [
         (["mcp"], "mcp", ["anyio", "httpx", "mcp", "mcp_types", "pydantic", "starlette"]),
         (["review"], "review", ["jinja2", "starlette", "uvicorn"]),
-        (["jobs", "dedup"], "scale", ["duckdb", "pyarrow"]),
+        (["dedup", "--engine", "ray"], "ray", ["ray"]),
     ],
 )
 def test_a_command_without_its_extra_names_it(

@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from echoless import Memory, open_store
-
 Call = Callable[..., Result]
 
 
@@ -55,27 +53,6 @@ def test_audit_names_figures_groups_differences_conflicts_and_what_was_skipped(
     assert re.search(r"^home +4 +1 +25.0%$", said, re.MULTILINE)
     assert "2026-01" not in said  # one month says no more than the sum
     assert "empty: 1 (m-8)" in said
-
-
-def test_audit_says_what_it_takes_over_from_the_last_one(
-    echoless: Call, notes: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("ECHOLESS_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr("echoless.workflows.audit.incremental.KEPT_FROM", 1)
-    store = f"sqlite:///{tmp_path}/agent.db"
-    made = echoless("import", notes, store, "--skip-invalid")
-    assert made.exit_code == 0, made.stderr
-    words = ("audit", store, "--set", "semantic=no", "--explain")
-    first = echoless(*words).stdout
-    assert echoless(*words).stdout == first == echoless(*words, "--set", "cache=no").stdout
-    with open_store(store) as opened, opened.writing():
-        opened.put([Memory(id="m-9", content="The roof was mended.", namespace="home")])
-    again, anew = (echoless(*words, *more).stdout for more in ((), ("--set", "cache=no")))
-    told = "since an earlier audit, which is taken over.\n"
-    assert [line for line in again.splitlines(keepends=True) if line.endswith(told)] == [
-        f"Nothing changed in 1 of 2 namespaces {told}"
-    ]
-    assert "".join(x for x in again.splitlines(keepends=True) if not x.endswith(told)) == anew
 
 
 def test_audit_shows_as_many_groups_as_asked_for(echoless: Call, notes: str) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from echoless.clustering.folding import PRIOR_SURVIVOR
 from echoless.core.errors import UsageError
+from echoless.core.groups import PRIOR_SURVIVOR
 from echoless.core.settings import Choices, resolve
 from echoless.stores import open_store
 from echoless.workflows.dedupe.findings import Findings

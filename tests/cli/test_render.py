@@ -161,7 +161,6 @@ def test_a_table_too_wide_for_its_words_is_a_list(
 @pytest.mark.parametrize(
     ("typed", "words", "line"),
     [
-        (("dedup", "a b.db", "-i"), ("--apply",), "echoless dedup 'a b.db' --apply"),
         (("dedup", "a.db", "--top", "3"), ("--top", "9"), "echoless dedup a.db --top 9"),
         (("dedup", "a.db", "--top=3"), ("--top", "9"), "echoless dedup a.db --top 9"),
         (("search", "a.db", "--", "--json"), ("--all",), "echoless search a.db --all -- --json"),

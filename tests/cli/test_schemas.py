@@ -1,7 +1,7 @@
 """Every answer in JSON has a schema, and is as the schema says.
 
-Beside the cases here each `--json` answer that a test of `tests/cli` or `tests/integrations` brings
-about is held to its schema (`tests/answers.py`).
+Beside the cases here each `--json` answer that a test of `tests/cli` or
+`tests/echoless_programs` brings about is held to its schema (`tests/answers.py`).
 """
 
 from __future__ import annotations
@@ -91,10 +91,10 @@ def test_closed_lists_of_words_are_those_of_the_code() -> None:
         ("dedup", ("dedup", "{}", "--with-updates", "--plan", "plan.json", *NONE)),
         ("dedup", ("dedup", "{}", "--patch", "a.patch", "--action", "delete", *NONE)),
         ("dedup", ("dedup", "{}", "--apply", *NONE)),
-        ("consolidate", ("consolidate", "{}", *NONE)),
-        ("consolidate", ("consolidate", "{}", "--apply", *NONE)),
-        ("consolidate", ("consolidate", "{}", "--merge", "m-5", "m-6", *NONE)),
-        ("consolidate", ("consolidate", "{}", "--keep-both", "m-5", "m-6", "--json")),
+        ("review", ("review", "{}", "--list", *NONE)),
+        ("review", ("review", "{}", "--apply", *NONE)),
+        ("review", ("review", "{}", "--merge", "m-5", "m-6", *NONE)),
+        ("review", ("review", "{}", "--decide", "m-5,m-6=different", "--json")),
         ("search", ("search", "{}", "database", "--include-duplicates", *NONE)),
         ("similar", ("similar", "{}", "green tea", *NONE)),
         ("show", ("show", "{}", "m-1", "m-2", "--json")),
@@ -104,7 +104,6 @@ def test_closed_lists_of_words_are_those_of_the_code() -> None:
         ("remember", ("remember", "{}", "The database listens on port 5434.", *NONE)),
         ("tend", ("tend", "{}", "gone.jsonl", *NONE)),
         ("tend", ("tend", "{}", "--schedule", "cron", "--json")),
-        ("decisions", ("decisions", "{}", "--json")),
         ("history", ("history", "{}", "--json")),
         ("check", ("check", "{}", "--json")),
         ("purge", ("purge", "{}", "--before", "2020-01-01", "--json")),
@@ -118,7 +117,7 @@ def test_closed_lists_of_words_are_those_of_the_code() -> None:
         ("profiles", ("profiles", "--json")),
         ("schema", ("schema", "--json")),
         ("completion", ("completion", "zsh", "--json")),
-        ("jobs-list", ("jobs", "list", "--json")),
+        ("dedup", ("dedup", "{}", "--engine", "processes", *NONE)),
     ],
 )
 def test_a_real_answer_is_as_its_schema_says(
@@ -138,8 +137,8 @@ def test_decisions_and_runs_that_are_there_and_taken_back_are_as_their_schemas_s
         ("history", ("history", notes, "--json")),
         ("history", ("history", notes, applied, "--json")),
         ("show", ("show", notes, "m-2", "--json")),
-        ("decisions", ("decisions", notes, "--json")),
-        ("decisions", ("decisions", notes, "--withdraw", "m-1", "m-2", "--json")),
+        ("review", ("review", notes, *NONE)),
+        ("review", ("review", notes, "--decide", "all=open", "--json")),
     )
     for name, words in told:
         check(name, json.loads(echoless(*words).stdout))
@@ -182,7 +181,9 @@ def test_the_command_lists_all_names_and_prints_a_schema_for_each(echoless: Call
     assert [each["name"] for each in listed] == answer_names()
     text = echoless("schema").stdout
     assert all(f"\n{name} " in text for name in answer_names())
-    assert json.loads(echoless("schema", "jobs", "list").stdout) == answer_schema("jobs-list")
+    assert json.loads(echoless("schema", "ego-mcp", "merge").stdout) == answer_schema(
+        "ego-mcp-merge"
+    )
     assert json.loads(echoless("schema", "memory_audit").stdout) == answer_schema("memory_audit")
 
 
@@ -190,7 +191,7 @@ def test_the_command_lists_all_names_and_prints_a_schema_for_each(echoless: Call
     ("words", "says"),
     [
         (("audits",), "There is no schema 'audits'. Did you mean audit?"),
-        (("jobs", "lists"), "Did you mean jobs-list"),
+        (("ego-mcp", "merges"), "Did you mean ego-mcp-merge"),
         (("shared",), "There is no schema 'shared'."),
         (("../model",), "There is no schema '../model'."),
         (("qqqq",), "There is no schema 'qqqq'. `echoless schema` lists all."),

@@ -91,7 +91,7 @@ def test_a_setting_that_is_not_known_or_is_no_number_is_refused(given: str) -> N
 
 
 def test_help_shows_what_most_people_need_and_help_all_the_rest() -> None:
-    for name in ("audit", "dedup", "review", "consolidate"):
+    for name in ("audit", "dedup", "review"):
         short, whole = (
             CliRunner().invoke(main, [name, option]).stdout for option in ("--help", "--help-all")
         )

@@ -31,7 +31,8 @@ def review(echoless: Call, notes: str, monkeypatch: pytest.MonkeyPatch) -> Typed
 
     def typed(*lines: str, options: tuple[str, ...] = (), store: str = notes) -> Result:
         text = "".join(f"{line}\n" for line in lines)
-        return echoless("dedup", store, "--set", "semantic=no", "-i", *options, stdin=text)
+        words = ("review", store, "--set", "semantic=no", "--terminal")
+        return echoless(*words, *options, stdin=text)
 
     return typed
 
@@ -41,7 +42,7 @@ def start(place: Path, notes: str) -> Start:
     """Starts a review in a real pseudo-terminal."""
 
     def started(*words: str, **variables: str) -> PseudoTerminal:
-        command = words or ("dedup", notes, "--set", "semantic=no", "--interactive")
+        command = words or ("review", notes, "--set", "semantic=no", "--terminal")
         return PseudoTerminal.start(*command, folder=place, **variables)
 
     return started
@@ -79,7 +80,7 @@ def test_ctrl_c_a_closed_window_and_a_kill_lose_no_answer(start: Start, notes: s
     terminal.press("s", "\x03")
     assert terminal.end() == 130
     assert "Interrupted; no memory was changed, and every answer is stored." in terminal.output
-    assert "echoless dedup notes.jsonl --interactive" in terminal.output
+    assert "echoless review notes.jsonl --terminal" in terminal.output
     terminal = start()
     assert "1 answered before, 1 of them skipped" in terminal.press()
     terminal.press("a")
@@ -126,21 +127,11 @@ def test_a_second_review_is_told_where_the_first_one_is(
     terminal = start()
     terminal.press()
     monkeypatch.setattr(render, "is_interactive", lambda: True)
-    for words in (("dedup", notes, "-i"), ("consolidate", notes, "-i")):
-        result = echoless(*words, "--set", "semantic=no", stdin="a\n")
-        assert result.exit_code == 4
-        assert f"is being reviewed in a terminal (process {terminal.pid}" in result.stderr
+    result = echoless("review", notes, "--terminal", "--set", "semantic=no", stdin="a\n")
+    assert result.exit_code == 4
+    assert f"is being reviewed in a terminal (process {terminal.pid}" in result.stderr
     terminal.press("q")
     assert terminal.end() == 0
-
-
-def test_review_in_the_terminal_is_the_same_review(start: Start, notes: str) -> None:
-    terminal = start("review", notes, "--set", "semantic=no", "--terminal")
-    assert "To review: 1 newer value, 2 groups, about 1 minute." in terminal.press("a", "q")
-    terminal.press("n\n")
-    assert terminal.end() == 0
-    assert "echoless review notes.jsonl --terminal" in terminal.output
-    assert answers(notes) == ["accept"]
 
 
 def test_an_editor_that_fails_ends_nothing(start: Start, notes: str) -> None:
@@ -187,9 +178,9 @@ def test_without_a_clear_yes_nothing_is_applied_and_the_answers_stay(
     assert lines[-5:] == [
         "Apply 2 groups? [y/N] Nothing was applied.",
         "3 answers stored. Go on, with the same options, by:",
-        "   echoless dedup notes.jsonl --interactive",
+        "   echoless review notes.jsonl --terminal",
         "See the answers, or take some back, by:",
-        "   echoless decisions notes.jsonl",
+        "   echoless review notes.jsonl --list",
     ]
     assert hidden(notes) == {}
     assert "3 answered before, 1 of them skipped" in review("y").stdout
@@ -239,7 +230,9 @@ def test_both_are_true_at_different_times(review: Typed, notes: str, echoless: C
     result = review("b", "q", "n")
     assert "Both stay, true at different times: m-1, m-4. Not proposed again." in result.stdout
     assert kept_apart(notes) == {("m-1", "m-4")}
-    assert "both are true, at different times" in echoless("decisions", notes).stdout
+    assert "both are true, at different times" in (
+        echoless("review", notes, "--set", "semantic=no", "--list").stdout
+    )
     assert "To review: 2 groups, about 1 minute." in review("q").stdout
 
 
@@ -362,14 +355,6 @@ def test_nothing_to_review_asks_nothing(review: Typed, write_store: Callable[...
     result = review(store=store)
     assert result.exit_code == 0
     assert "nothing to review" in result.stdout
-
-
-def test_without_a_terminal_it_is_a_dry_run_and_says_so(echoless: Call, notes: str) -> None:
-    result = echoless("dedup", notes, "--set", "semantic=no", "--interactive", stdin="a\na\ny\n")
-    assert result.exit_code == 0
-    assert "There is no terminal to ask on" in result.stderr
-    assert "2 groups: 3 memories would be hidden." in result.stdout
-    assert hidden(notes) == {}
 
 
 def test_secrets_of_a_memory_are_masked_on_the_card(

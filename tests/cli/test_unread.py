@@ -88,21 +88,6 @@ def test_every_door_says_it_first_and_a_limit_refuses(
         assert "So --fail-over cannot tell" in refused.stderr
 
 
-def test_nothing_got_better_in_a_store_that_was_not_read(
-    echoless: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    words = ("audit", long_file(tmp_path), "--set", "semantic=no")
-    (tmp_path / "old.json").write_text(echoless(*words, "--json").stdout)
-    compared = (*words, "--compare", "old.json")
-    assert echoless(*compared).exit_code == 0
-    for form in ((), ("--json",)):
-        refused = echoless(*compared, "--fail-worse", *form)
-        assert refused.exit_code == 3
-        assert "So --fail-worse cannot tell" in refused.stderr
-    assert "So --fail-over cannot tell" in echoless(*words, "--fail-over", "5%").stderr
-
-
 def test_an_empty_store_is_said_to_be_empty_and_passes_a_limit(
     echoless: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless.clustering.noise_score import cleanliness, peeled, sentences
-from echoless.core.noise_policy import Junk, JunkPolicy
+from echoless.core.profiles import Junk, JunkPolicy
 from echoless.matching.languages import language_of
 
 JUNK = [

@@ -11,7 +11,7 @@ from echoless.clustering.grouping import Bonds, gather
 from echoless.core.model import Duplicate, Evidence, Judged
 from echoless.core.settings import Choices, resolve
 from echoless.stores.jsonl import JsonlStore
-from echoless.stores.memory_list import MemoryList
+from echoless.stores.live import MemoryList
 from echoless.testing.stores import fill, simple
 from echoless.workflows.dedupe.pipeline import find
 

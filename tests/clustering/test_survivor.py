@@ -27,7 +27,7 @@ from echoless.core.model import (
     Unsure,
     Verdict,
 )
-from echoless.core.noise_policy import Junk, JunkPolicy
+from echoless.core.profiles import Junk, JunkPolicy
 from echoless.core.verdict_sentences import sentence
 from tests.clustering.noisy_groups import ADDED, DE, DE2, EN, EN2, JA, JA2, MORE, WORN
 

@@ -6,7 +6,7 @@ import itertools
 from typing import NamedTuple
 
 from echoless import Memory
-from echoless.core.connected_pairs import connected, oldest_first
+from echoless.core.groups import connected, oldest_first
 
 
 class Update(NamedTuple):

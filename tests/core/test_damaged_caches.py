@@ -24,7 +24,9 @@ from click.testing import CliRunner
 from numpy.typing import NDArray
 
 from echoless.cli.main import main
+from echoless.core.cache import CacheFile
 from echoless.core.own_folders import CACHE, NOWHERE, cache_folder, user_folder
+from echoless.core.run_notes import Tally
 from echoless.models.encoders.universal_sentence_encoder import UniversalSentenceEncoder
 
 ROOMS = ("cellar", "attic", "kitchen", "library")
@@ -42,13 +44,8 @@ REMEMBER = ("remember", "agent.db", "The door of the attic is painted green", "-
 UNCACHED = {"audit": ("--set", "cache=no"), "remember": ("--no-cache",)}
 FILES = {
     "vectors": ("vectors.sqlite3", AUDIT),
-    "looks": ("looks.sqlite3", AUDIT),
-    "verdicts": ("verdicts.sqlite3", AUDIT),
-    "readings": ("readings.sqlite3", AUDIT),
-    "pages": ("pages.sqlite3", AUDIT),
-    "door": ("door/*/current", REMEMBER),
-    "door's folder": ("door/*", REMEMBER),
-    "door's arrays": ("door/*/*/arrays.bin", REMEMBER),
+    "answers": ("answers.sqlite3", AUDIT),
+    "door": ("door/*.index", REMEMBER),
 }
 """Each kind of cache: where its file is, and a command that reads it."""
 
@@ -65,13 +62,7 @@ def _letters(_encoder: object, texts: Sequence[str]) -> NDArray[np.float32]:
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with a store that no test changes, in which everything is worth keeping."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in (
-            "blocking.candidate_cache",
-            "core.text_facts_cache",
-            "matching.runner",
-            "workflows.audit.incremental",
-        ):
-            patch.setattr(f"echoless.{name}.KEPT_FROM", 1)
+        patch.setattr("echoless.workflows.audit.answer_cache.KEPT_FROM", 1)
         patch.setattr("echoless.ingest.index_cache.WORTH_KEEPING", 1)
         patch.setattr(UniversalSentenceEncoder, "encode", _letters)
         patch.chdir(tmp_path_factory.mktemp("work"))
@@ -232,16 +223,14 @@ def test_a_damaged_cache_file_changes_no_answer_and_is_good_again_after_one_run(
     plain, code = kept[command].answer, kept[command].exit_code
     shutil.copytree(kept[command].folder, cache)
     path = _one(cache, pattern)
-    if path.is_dir():
-        shutil.rmtree(path)
-        _foreign(path)
     DAMAGES[damage](path)
     _leave_only(path)
 
     answer, ended, told = run(*command)
     assert (answer, ended) == (plain, code)
     name = "kept index" if command is REMEMBER else FILES[kind][0]
-    as_new = (damage, kind) == ("a folder", "door's folder")  # no index lies in it
+    # the folder of caches is in the name of an answer, and this one is a copy
+    as_new = (damage, kind) == ("wrong rows", "answers")
     as_new |= damage == "empty" and command is AUDIT  # to SQLite an empty file is a new one
     assert bool(told) is not as_new
     assert all(name in each for each in told)
@@ -437,19 +426,7 @@ def test_folders_follow_the_variables_and_are_looked_up_once_for_each_value(
     assert asked == [homes[0]] * 2 + [homes[1]] * 2
 
 
-def test_a_cache_of_an_earlier_version_is_begun_anew_and_not_set_aside(cache: Path) -> None:
-    """It is echoless's own, so it can go; nobody is left with a gigabyte under another name."""
-    cache.mkdir(mode=0o700)
-    with closing(sqlite3.connect(cache / "vectors.sqlite3")) as connection, connection:
-        connection.execute("CREATE TABLE vectors (model TEXT, key TEXT, data BLOB)")
-        connection.execute("PRAGMA user_version = 1")
-    _, _, told = run(*AUDIT)
-    assert sum("begun anew" in each for each in told) == 1
-    assert list(cache.glob("*.set-aside-*")) == []
-    assert run(*AUDIT)[2] == []
-
-
-@pytest.mark.parametrize("kind", ["verdicts", "pages"])
+@pytest.mark.parametrize("kind", ["answers", "vectors"])
 def test_a_cache_of_an_earlier_form_is_not_used(cache: Path, kind: str) -> None:
     """Its entries cannot be read: the file is begun anew, and no run ends because of it."""
     plain, code, _ = run(*AUDIT, *UNCACHED["audit"])
@@ -464,3 +441,17 @@ def test_a_cache_of_an_earlier_form_is_not_used(cache: Path, kind: str) -> None:
     assert ["of version 2" in each and "begun anew" in each for each in told] == [True]
     assert list(cache.glob("*.set-aside-*")) == []
     assert run(*AUDIT) == (plain, code, [])
+
+
+class SmallCache(CacheFile):
+    table, most = "entries", 1
+    name, instead = "small cache", "entries were made anew"
+
+
+def test_a_full_cache_is_begun_anew(cache: Path) -> None:
+    small, tally = SmallCache(cache / "small.sqlite3"), Tally()
+    for entry in (b"first", b"second"):
+        small.put({entry: entry}, tally)
+    assert small.get([b"first", b"second"], tally) == {b"second": b"second"}
+    (note,) = tally.notes
+    assert "was full and was begun anew" in note

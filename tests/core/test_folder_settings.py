@@ -79,7 +79,7 @@ def run(*words: str) -> Result:
         ("search", "Jupiter"),
         ("remember", "Anna drinks tea."),
         ("mcp",),
-        ("consolidate",),
+        ("review", "--list"),
     ],
 )
 def test_a_stranger_s_file_sends_nothing_and_the_refusal_says_where_the_setting_may_stand(

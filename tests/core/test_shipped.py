@@ -20,13 +20,12 @@ from echoless.models.encoders.universal_sentence_encoder import UniversalSentenc
 def installed(tmp_path: Path) -> Path:
     """echoless as pip would have installed it from a wheel: with the digest of every file."""
     folder = tmp_path / "site"
-    home = folder / "echoless"
-    shutil.copytree(Path(echoless.__file__).parent, home, ignore=lambda *_: ["__pycache__"])
+    shutil.copytree(Path(echoless.__file__).parents[1], folder, ignore=lambda *_: ["__pycache__"])
     about = folder / "echoless-0.2.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: echoless\nVersion: 0.2.0\n")
     lines = []
-    for path in sorted(each for each in home.rglob("*") if each.is_file()):
+    for path in sorted(each for each in folder.glob("echoless*/**/*") if each.is_file()):
         digest = base64.urlsafe_b64encode(hashlib.sha256(path.read_bytes()).digest())
         name = path.relative_to(folder).as_posix()
         lines.append(f"{name},sha256={digest.decode().rstrip('=')},{path.stat().st_size}")

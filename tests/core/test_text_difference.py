@@ -1,5 +1,4 @@
-import time
-
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,12 +33,14 @@ def test_a_text_too_long_to_compare_says_so() -> None:
     assert all(end <= len(long) for _, end in changed.old)
 
 
-def test_texts_of_one_word_again_and_again_are_compared_in_a_moment() -> None:
+def test_texts_of_one_word_again_and_again_are_not_compared_by_difflib(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its time grows with the pairs of equal words: ten seconds for these."""
+    monkeypatch.setattr("difflib.SequenceMatcher", None)
     old = " ".join(f"a{at} same" for at in range(700)) + " tail"
     new = " ".join(f"b{at} same" for at in range(700)) + " tail"
-    start = time.process_time()
     changed = changed_ranges(old, new)
-    assert time.process_time() - start < 1  # ten seconds with difflib
     assert len(changed.old) == len(changed.new) == 700
     assert [old[a:b] for a, b in changed.old[:2]] == ["a0", "a1"]
     assert [new[a:b] for a, b in changed.new[:2]] == ["b0", "b1"]

@@ -66,6 +66,7 @@ _CHANGING = (
     (re.compile(r"\bm-[0-9a-f]{16}\b"), "m-ID"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z"), "TIME"),
     (re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d\b"), "DATE"),
+    (re.compile(r"(?<=\buntil )\d{4}-\d\d-\d\d(?=: )"), "DAY"),
     (_ADDRESS, "localhost:11434"),
     (re.compile(r"(?<=/(?:de|en|ja)@)[0-9a-f]{8}"), "DIGEST"),
 )
@@ -400,11 +401,14 @@ def links() -> Iterator[tuple[Path, str]]:
 
 
 def test_every_page_is_on_the_map() -> None:
-    """The map is the navigation of the site; decisions have a page made of their titles."""
+    """The map is the navigation of the site; decisions have a table of their own."""
     navigation = (ROOT / "mkdocs.yml").read_text("utf-8").partition("\nnav:")[2]
+    decisions = (DOCS / "adr" / "index.md").read_text("utf-8")
     for page in ALL_PAGES[1:]:
         place = page.relative_to(DOCS).as_posix()
-        if not place.startswith("adr/"):
+        if place.startswith("adr/0"):
+            assert f"]({place.removeprefix('adr/')}) |" in decisions, place
+        else:
             assert re.search(rf"[ :]{re.escape(place)}$", navigation, re.MULTILINE), place
 
 
@@ -413,7 +417,7 @@ def test_each_page_is_short() -> None:
         page.relative_to(DOCS).as_posix(): len(page.read_text("utf-8").splitlines())
         for page in ALL_PAGES[1:]
     }
-    assert {page: each for page, each in lines.items() if each > 150 and page not in LONG} == {}
+    assert {page: each for page, each in lines.items() if each > 220 and page not in LONG} == {}
 
 
 @pytest.mark.parametrize("page", sorted((DOCS / "concepts").glob("*.md")), ids=named)
@@ -428,7 +432,7 @@ def test_a_concept_has_one_picture_that_says_what_it_shows(page: Path) -> None:
 def test_every_law_names_a_test_file_that_exists() -> None:
     text = (ROOT / "docs" / "safety.md").read_text("utf-8")
     laws = re.findall(r"^(\d+)\. (.+(?:\n {3,}.+)*)", text, re.MULTILINE)
-    assert [int(number) for number, _ in laws] == [*range(1, 16), 17, 19]
+    assert [int(number) for number, _ in laws] == [*range(1, 16), 17, 18, 19]
     for number, law in laws:
         files = re.findall(r"`(tests/laws/[\w/]+\.py)`", law)
         assert files, f"law {number} names no test"

@@ -17,7 +17,7 @@ from tests.docs.test_docs import ROOT, blocks
 from tests.mcp.clients import DESTRUCTIVE, READING, TOOLS
 
 PAGE = ROOT / "docs" / "mcp.md"
-CLIENTS = [ROOT / "docs" / name for name in ("claude-code.md", "mcp-clients.md")]
+CLIENTS = [ROOT / "docs" / name for name in ("claude-code.md", "mcp.md")]
 SHOWN = "".join(page.read_text("utf-8") for page in CLIENTS)
 
 

@@ -14,8 +14,8 @@ import click
 import pytest
 
 from echoless.cli.main import main
-from tests.integrations.context_tables import build
-from tests.stores.chroma_folders import make
+from tests.echoless_programs.context_tables import build
+from tests.echoless_stores.chroma_folders import make
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "contributing" / "cases.md").read_text("utf-8")
@@ -29,7 +29,7 @@ WRITTEN = {"ego-mcp": 12, "sliding-context": 15}
 
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 NAMED = re.compile(r"`(?:(tests/[\w/]+\.py)::)?(test_\w+)`")
-"""A test on the page, with its file where it lies outside of `tests/integrations`."""
+"""A test on the page, with its file where it lies outside of `tests/echoless_programs`."""
 
 
 def functions_of(path: Path) -> set[str]:
@@ -38,7 +38,7 @@ def functions_of(path: Path) -> set[str]:
 
 SYSTEMS = frozenset(
     name
-    for path in (ROOT / "tests" / "integrations").rglob("test_*.py")
+    for path in (ROOT / "tests" / "echoless_programs").rglob("test_*.py")
     for name in functions_of(path)
 )
 
@@ -63,7 +63,7 @@ def test_every_row_names_a_test() -> None:
 def test_a_test_that_a_row_names_says_which_case_it_is() -> None:
     """For the write sides, where a docstring begins with the case."""
     for system, file in WRITE_SIDES.items():
-        text = (ROOT / "tests" / "integrations" / file).read_text("utf-8")
+        text = (ROOT / "tests" / "echoless_programs" / file).read_text("utf-8")
         said = dict(re.findall(r"def (test_\w+)\([^\"]*?\"\"\"([\w-]+ \d+)\.", text))
         for name, number, told in rows():
             for test in re.findall(r"`(test_\w+)`", told) if name == system else ():
@@ -73,7 +73,7 @@ def test_a_test_that_a_row_names_says_which_case_it_is() -> None:
 
 
 def test_every_test_that_is_named_lies_where_the_page_says() -> None:
-    """Failure 6: two lay elsewhere than in `tests/integrations`."""
+    """Failure 6: two lay elsewhere than in `tests/echoless_programs`."""
     named = set(NAMED.findall(PAGE))
     assert len(named) > 100
     here = {name for file, name in named if not file}

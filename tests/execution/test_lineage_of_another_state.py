@@ -13,7 +13,7 @@ import lancedb
 import pytest
 
 from echoless import apply, check, find, open_store, plan, undo
-from echoless.core.errors import UndoConflict
+from echoless.core.errors import LedgerDamaged, UndoConflict
 from echoless.testing.stores import contents
 from tests.laws.worlds import safe
 
@@ -219,3 +219,16 @@ def test_a_lineage_of_an_earlier_version_is_undone_as_before(tmp_path: Path) -> 
         db.execute("DELETE FROM facts WHERE key = 'seen'")
     with open_store(url) as store:
         assert undo(store, run).exact
+
+
+@pytest.mark.parametrize("value", ["[1, 2]", "[[", "7"])
+def test_a_damaged_list_of_memories_seen_is_a_damaged_ledger(tmp_path: Path, value: str) -> None:
+    (tmp_path / "m.jsonl").write_text(
+        '{"id": "a", "content": "Tea is at four."}\n{"id": "b", "content": "tea is at four"}\n'
+    )
+    with open_store(tmp_path / "m.jsonl") as store:
+        run = apply(store, plan(find(store, encoder="none")))
+        with store.writing(), store.ledger.transaction():
+            store.ledger.set_fact("seen", value)
+        with pytest.raises(LedgerDamaged, match="no list of memories"):
+            undo(store, run.id)

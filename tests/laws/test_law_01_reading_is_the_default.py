@@ -24,7 +24,7 @@ from echoless import (
     write_plan,
 )
 from echoless.stores import Scope
-from echoless.workflows.audit import incremental as audited
+from echoless.workflows.audit import answer_cache as audited
 from tests.conformance.strategies import worlds
 from tests.laws.worlds import KINDS, everything, folder, quick, safe, world
 

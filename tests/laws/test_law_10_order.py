@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 from echoless import Memory, audit_store, find, plan
 from echoless.core.own_folders import CACHE
 from echoless.core.settings import Choices, resolve
-from echoless.matching import runner
-from echoless.workflows.audit import incremental
+from echoless.workflows.audit import answer_cache
 from echoless.workflows.audit.report import findings_json, report_json
-from echoless.workflows.dedupe import judging, passages
+from echoless.workflows.dedupe import judging
 from tests.conformance.strategies import worlds
 from tests.laws.worlds import KINDS, folder, quick, safe, world
 
@@ -106,9 +105,7 @@ def test_what_earlier_runs_left_in_a_cache_changes_nothing(
     told = [Memory(id=f"m-{n:02}", content=text) for n, text in enumerate(texts)]
     monkeypatch.setattr(judging, "MOST_PAIRS", most)
     monkeypatch.setattr(judging, "MOST_FAR", most)
-    monkeypatch.setattr(passages, "MOST_PAIRS", most)
-    monkeypatch.setattr(runner, "KEPT_FROM", 1)
-    monkeypatch.setattr(incremental, "KEPT_FROM", 1)
+    monkeypatch.setattr(answer_cache, "KEPT_FROM", 1)
     chosen = resolve(Choices())
     with folder() as cache, world("sqlite", told) as store:
         monkeypatch.setenv(CACHE, str(cache))
@@ -119,7 +116,7 @@ def test_what_earlier_runs_left_in_a_cache_changes_nothing(
         without = audited(cache=False)
         assert [audited(), audited()] == [without, without]
         audited(thorough=True)  # its scores are kept, and change nothing
-        for file in Path(cache).glob("pages*"):
+        for file in Path(cache).glob("answers*"):
             file.unlink()
         assert audited() == without
         first = plan(find(store, chosen)).to_json()["actions"]

@@ -13,7 +13,7 @@ from echoless.core.model import IN_FORCE, JsonObject, Promise
 from echoless.core.settings import Choices, resolve
 from echoless.ingest.outcomes import Admitted, AlreadyKnown
 from echoless.stores import Store
-from echoless.stores.memory_list import MemoryList
+from echoless.stores.live import MemoryList
 from tests.laws.worlds import KINDS, picture, quick, safe, world
 
 TEXTS = (

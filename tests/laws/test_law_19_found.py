@@ -22,12 +22,12 @@ from echoless import Memory, apply, find, open_store, plan, remember, undo
 from echoless.core.model import IN_FORCE, Promise, Vector
 from echoless.core.settings import Choices, resolve
 from echoless.ingest.outcomes import AlreadyKnown
-from echoless.stores.live.langgraph import LangGraphStore
-from echoless.stores.memory_list import MemoryList
+from echoless.stores.live import MemoryList
 from echoless.testing.stores import state
+from echoless_stores.live.langgraph import LangGraphStore
+from tests.echoless_stores.chroma_folders import Row, make, opened
+from tests.echoless_stores.sql.worlds import conninfo
 from tests.laws.worlds import quick, safe
-from tests.stores.chroma_folders import Row, make, opened
-from tests.stores.sql.worlds import conninfo
 
 FACT, OTHER = "The lift is being repaired.", "Invoices go out on Mondays."
 MEANT = [1.0, 0.0]

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from echoless.matching.comparison import alignment, compare
-from echoless.matching.comparison.alignment import Forms
+from echoless.matching import comparison
+from echoless.matching.comparison import Forms, compare
 from echoless.matching.facts import Facts, facts_of
 from echoless.matching.languages import Lexicon, lexicon
 
@@ -48,25 +48,25 @@ def unsorted_forms(facts: Facts, _lexicon: Lexicon) -> Forms:
 def test_tokens_match_as_if_each_were_compared_with_each(monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = [(facts_of(a), facts_of(b)) for a, b in texts()]
     looked_up = [compare(a, b) for a, b in pairs]
-    monkeypatch.setattr(alignment, "forms_of", unsorted_forms)
+    monkeypatch.setattr(comparison, "forms_of", unsorted_forms)
     assert looked_up == [compare(a, b) for a, b in pairs]
 
 
 def test_of_unlike_texts_few_tokens_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     compared = 0
-    plain = alignment._same_form
+    plain = comparison._same_form
 
     def counted(*tokens: object) -> bool:
         nonlocal compared
         compared += 1
         return plain(*tokens)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(alignment, "_same_form", counted)
+    monkeypatch.setattr(comparison, "_same_form", counted)
     pairs = [(facts_of(a), facts_of(b)) for a, b in texts()]
     for a, b in pairs:
         compare(a, b)
     looked_up, compared = compared, 0
-    monkeypatch.setattr(alignment, "forms_of", unsorted_forms)
+    monkeypatch.setattr(comparison, "forms_of", unsorted_forms)
     for a, b in pairs:
         compare(a, b)
     assert looked_up * 10 < compared

@@ -39,6 +39,7 @@ EXAMPLES = {
     "modality-differs": ("You may leave early", "You must leave early"),
     "scope-differs": ("Mail is captured in staging", "Mail is captured in production"),
     "name-differs": ("We asked Marlon about nuts", "We asked Martin about nuts"),
+    "zone-differs": ("The standup is at 10:00 utc", "The standup is at 10:00 cet"),
     "near-words": ("Use prisma for the service", "Use prism for the service"),
     "near-forms": ("We pin panda in the lock file", "We pin pandas in the lock file"),
     "words-differ": ("The cat sleeps", "The cat eats"),
@@ -61,6 +62,11 @@ EXAMPLES = {
 
 def found(a: str, b: str) -> list[Finding]:
     return findings(compared(Memory(id="a", content=a), Memory(id="b", content=b)))
+
+
+def test_capitals_of_a_title_tell_nothing() -> None:
+    assert not found("Systems Thinking", "Systems thinking")
+    assert found("The key TLS holds", "The key tls holds")
 
 
 def test_every_rule_has_a_name_of_its_own_and_an_example() -> None:
@@ -104,6 +110,25 @@ def test_another_name_forbids_it_in_nearly_one_wording(b: str, *, forbids: bool)
     told = evidence(DifferenceKind.NAME, "Salma", b)
     assert forbidden(told, ONE_WORDING) == forbids
     assert not forbidden(told, ONE_WORDING - 0.01)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "forbids"),
+    [
+        ("Standup at 10:00 utc", "Standup at 10:00 cet", True),
+        ("The standup of the team is at 10:00 UTC", "10:00 CET: standup", True),
+        ("Standup at 10:00 utc", "Standup at 10:00 gmt", False),
+        ("Standup at 10:00 utc", "Standup at 10:00", False),
+        ("The door is on the west side", "The door is on the est side", False),
+    ],
+)
+def test_another_time_zone_behind_a_clock_time_forbids_a_merge_in_any_wording(
+    a: str, b: str, *, forbids: bool
+) -> None:
+    named = [each for each in found(a, b) if each.rule.name == "zone-differs"]
+    assert bool(named) == forbids
+    differences = tuple(each.difference for each in named)
+    assert forbidden(Evidence("name-differs", "lexical", 0.5, differences), 0.1) == forbids
 
 
 def test_another_word_forbids_nothing() -> None:

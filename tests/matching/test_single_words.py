@@ -3,7 +3,7 @@
 import pytest
 
 from echoless import Memory
-from echoless.workflows.pairs.judge_pairs import Question, judge_pairs
+from echoless.workflows.pairs import Question, judge_pairs
 
 
 def _merged(a: str, b: str) -> bool:

@@ -3,7 +3,7 @@
 import pytest
 
 from echoless import Memory, Subsumes
-from echoless.workflows.pairs.judge_pairs import Question, Ruling, judge_pairs
+from echoless.workflows.pairs import Question, Ruling, judge_pairs
 
 
 def _ruled(a: str, b: str, at: tuple[str | None, str | None] = (None, None)) -> Ruling:

@@ -1,12 +1,12 @@
-"""Two notes of one passage each are judged once by rules."""
+"""Two notes of one claim each are judged once by rules."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from echoless.core.claims import is_long
 from echoless.core.model import Memory, Pair, Verdict
-from echoless.core.passages import is_long
-from echoless.matching.passages import by_passages
+from echoless.matching.claims import by_claims
 from echoless.matching.rule_judge import RuleJudge
 
 LONG = " ".join(
@@ -25,7 +25,7 @@ class CountingJudge(RuleJudge):
         return super().judge_all(pairs)
 
 
-def test_notes_of_one_passage_are_judged_once_and_the_verdict_stays() -> None:
+def test_notes_of_one_claim_are_judged_once_and_the_verdict_stays() -> None:
     texts = [
         LONG,
         LONG.replace("week", "month"),
@@ -37,9 +37,9 @@ def test_notes_of_one_passage_are_judged_once_and_the_verdict_stays() -> None:
     pairs = [Pair(a, b, {"lexical": 0.9}) for a in notes for b in notes if a.id != b.id]
     judge = CountingJudge()
     wholes = judge.judge_all(pairs)
-    settled = by_passages(judge, pairs, wholes)
+    settled = by_claims(judge, pairs, wholes)
     assert judge.asked == len(pairs)
-    assert settled == by_passages(_Asked(), pairs, wholes)
+    assert settled == by_claims(_Asked(), pairs, wholes)
 
 
 class _Asked:

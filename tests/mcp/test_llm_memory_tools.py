@@ -8,8 +8,8 @@ import anyio
 import pytest
 
 from echoless import check, open_store
-from echoless.integrations.llm_memory import memory_deduplicate, memory_similar
-from tests.integrations.llm_memory_files import C80, C95, C95_TOO, C96, A, File
+from echoless_programs.llm_memory import memory_deduplicate, memory_similar
+from tests.echoless_programs.llm_memory_files import C80, C95, C95_TOO, C96, A, File
 from tests.mcp.clients import Agent, talk
 
 

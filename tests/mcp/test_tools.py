@@ -81,7 +81,6 @@ def test_a_server_that_sends_texts_elsewhere_says_so(notes: Path) -> None:
     [
         ("memory_audit", {}, ["audit", "{}"]),
         ("memory_search", {"query": "database port"}, ["search", "{}", "database port"]),
-        ("memory_consolidate", {}, ["consolidate", "{}"]),
         (
             "memory_explain",
             {"a": "m-1", "b": "m-4"},
@@ -364,6 +363,22 @@ def test_an_update_is_stored_beside_the_older_value_or_in_its_place(notes: Path)
         assert done["hidden"]
         hits = (await agent.call("memory_search", query="staging server memory"))["hits"]
         assert answer["id"] not in [hit["id"] for hit in hits]
+        assert [old["id"] for old in hits[0]["older"]] == [answer["id"]]
+
+    talk(notes, story)
+
+
+def test_a_search_gives_the_newer_value_and_the_older_one_beside_it_is_no_news(notes: Path) -> None:
+    old, new = "The kettle stands on shelf 3.", "The kettle stands on shelf 4."
+
+    async def story(agent: Agent) -> None:
+        for text in (old, new):
+            await agent.call("memory_remember", text=text, namespace="home")
+        (hit,) = (await agent.call("memory_search", query="shelf 3"))["hits"]
+        assert (hit["content"], [each["content"] for each in hit["older"]]) == (new, [old])
+        answer = await agent.call("memory_remember", text=old, namespace="home")
+        assert (answer["answer"], answer["source"]) == ("already_known", "recalled")
+        assert "out of date" in answer["notes"][0]
 
     talk(notes, story)
 

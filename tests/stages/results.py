@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import json
 import sys
-import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -27,20 +27,18 @@ import numpy as np
 
 from echoless import Choices, Memory, audit, find, open_store, resolve
 from echoless.blocking.candidates import candidates
-from echoless.clustering.noise_score import carried
+from echoless.clustering.noise_score import cleanliness
 from echoless.core.json_codec import memory_from_json
 from echoless.core.model import Json, Pair, Vector, canonical
-from echoless.core.noise_policy import JunkPolicy
+from echoless.core.profiles import JunkPolicy
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Settings
-from echoless.core.text_facts_cache import open_readings
 from echoless.core.versions import STAGES, StageName
-from echoless.matching.batch import serialisation
 from echoless.matching.facts import facts_of
 from echoless.matching.rule_judge import RuleJudge
 from echoless.models.encoders.vectorizer import MemoryVectoriser
 from echoless.testing.stores import fill
-from echoless.workflows.audit import incremental
+from echoless.workflows.audit.report import kept_report
 
 RECORD: Final = Path(__file__).with_name("versions.json")
 
@@ -116,10 +114,10 @@ def settings() -> Settings:
 
 
 def _matching() -> Json:
-    """Verdicts as they are cached, days told from the day of writing, and the word lists."""
+    """Verdicts, days told from the day of writing, and the word lists."""
     ordered = sorted(memories(), key=lambda memory: (memory.namespace, memory.content, memory.id))
     asked = [*pairs(), *(Pair(a, b, {"lexical": 0.9}) for a, b in pairwise(ordered))]
-    verdicts = [serialisation.packed(each).decode() for each in RuleJudge().judge_all(asked)]
+    verdicts = [repr(each) for each in RuleJudge().judge_all(asked)]
     relative = [bool(facts_of(memory.content).relative) for memory in memories()]
     lists = (files("echoless") / "matching" / "lexicon").iterdir()
     words = {
@@ -132,9 +130,9 @@ def _matching() -> Json:
 
 def _noise() -> Json:
     """The junk that each text carries."""
-    readings = open_readings(Tally(), enabled=False)
-    junk = carried((memory.content for memory in memories()), JunkPolicy(), readings)
-    return [[int(j.grade), [str(kind) for kind in j.kinds], j.length] for j in junk.values()]
+    texts = dict.fromkeys(memory.content for memory in memories())
+    junk = (cleanliness(text, JunkPolicy()) for text in texts)
+    return [[int(j.grade), [str(kind) for kind in j.kinds], j.length] for j in junk]
 
 
 def _blocking() -> Json:
@@ -151,19 +149,18 @@ def _blocking() -> Json:
     )
     signals = found.signals
     measured = [[*pair, _rounded(dict(signals[pair]))] for pair in sorted(signals)]
-    notes: Json = {name: list(sentences) for name, sentences in found.notes.items()}
     skipped: Json = {reason: sorted(ids) for reason, ids in tally.skipped.items()}
-    return [measured, dict(found.left_out), notes, skipped]
+    return [measured, found.left_out, skipped]
 
 
 def _audit() -> Json:
-    """The pages of an audit as they are cached."""
+    """The report of an audit as it is cached."""
     with TemporaryDirectory() as folder:
         url = f"sqlite:///{folder}/sample.db"
         fill(url, memories())
         with open_store(url) as store:
-            pages = audit(find(store, settings())).pages
-    return [_rounded(json.loads(zlib.decompress(incremental.packed(p)))) for p in pages]
+            report = replace(audit(find(store, settings())), url="", release="", settings={})
+    return _rounded(json.loads(kept_report(report)))
 
 
 RESULTS: Final[dict[StageName, Callable[[], Json]]] = {

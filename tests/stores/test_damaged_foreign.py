@@ -9,11 +9,11 @@ import pytest
 
 from echoless import EcholessError, open_store
 from echoless.core.errors import BadRecord, ForeignStore, StoreError
-from echoless.stores.lancedb import layout
-from echoless.stores.llm_memory.vectors import ShadowReader
-from tests.integrations.context_tables import EAST, build, entry
-from tests.integrations.llm_memory_files import File
-from tests.stores.chroma_folders import Row, make
+from echoless_stores.lancedb import layout
+from echoless_stores.shadow_vectors import ShadowReader
+from tests.echoless_programs.context_tables import EAST, build, entry
+from tests.echoless_programs.llm_memory_files import File
+from tests.echoless_stores.chroma_folders import Row, make
 
 VIEW = "CREATE VIEW {} AS SELECT asked() AS "
 
@@ -48,7 +48,7 @@ def test_damaged_vectors_of_llm_memory_are_named(tmp_path: Path, damage: str) ->
         db.execute("PRAGMA ignore_check_constraints = ON")
         db.executescript(damage.replace("UPDATE", "UPDATE OR IGNORE"))
         with pytest.raises(BadRecord, match=r"vectors of .*llm\.db are damaged"):
-            ShadowReader(db, str(file.path)).read()
+            ShadowReader(db, str(file.path), table="embeddings").read()
 
 
 class PanicException(BaseException):

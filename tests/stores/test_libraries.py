@@ -37,12 +37,12 @@ from echoless.core.errors import ForeignStore, StoreError
 from echoless.core.optional import library_settings
 from echoless.execution import transfer
 from echoless.stores import open_store
-from echoless.stores.chroma.folder import open_client
-from echoless.stores.llm_memory.vectors import open_with_vectors
 from echoless.stores.registry import kinds
 from echoless.testing.stores import contents
-from tests.integrations import shodh_stores
-from tests.stores.chroma_folders import Row, make, opened
+from echoless_programs.stores.llm_memory.store import open_with_vectors
+from echoless_stores.chroma.folder import open_client
+from tests.echoless_programs import shodh_stores
+from tests.echoless_stores.chroma_folders import Row, make, opened
 
 ROOT = Path(__file__).parents[2]
 TEXTS = ("The staging server has 16 GB of memory.", "the staging server has 16 GB of memory")
@@ -308,7 +308,7 @@ def test_without_a_runtime_of_its_own_shodh_is_not_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("ORT_DYLIB_PATH", raising=False)
-    monkeypatch.setattr("echoless.stores.shodh.library.find_spec", lambda _: None)
+    monkeypatch.setattr("echoless_programs.stores.shodh.library.find_spec", lambda _: None)
     with pytest.raises(StoreError, match="Name the file of another one in ORT_DYLIB_PATH"):
         open_store(f"shodh:///{tmp_path}/notes", create=True)
 

@@ -14,7 +14,7 @@ from echoless import apply, check, find, open_store, plan
 from echoless.cli.main import main
 from echoless.core.errors import ForeignStore, PlanRefused
 from echoless.testing.stores import contents, fill, simple
-from tests.integrations.recall_database import L1, Recall
+from tests.echoless_programs.recall_database import L1, Recall
 from tests.laws.worlds import safe
 
 

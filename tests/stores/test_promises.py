@@ -22,7 +22,7 @@ from echoless import apply, check, find, open_store, plan, remember, undo
 from echoless.core.model import Memory
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.ingest.outcomes import Admitted, AlreadyKnown
-from tests.stores.sql import worlds
+from tests.echoless_stores.sql import worlds
 
 TEXT = "Anna is allergic to penicillin"
 SAME = "Anna is allergic to penicillin."

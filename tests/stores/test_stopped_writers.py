@@ -15,9 +15,9 @@ from echoless import open_store
 from echoless.cli.main import main
 from echoless.core.errors import StoreFull
 from echoless.testing.stores import contents, fill, simple
-from tests.integrations.llm_memory_files import File
-from tests.integrations.recall_database import Recall
-from tests.stores.chroma_folders import Row, make
+from tests.echoless_programs.llm_memory_files import File
+from tests.echoless_programs.recall_database import Recall
+from tests.echoless_stores.chroma_folders import Row, make
 from tests.stores.stopped_writers import stop_in_the_middle
 
 TEXTS = ["The database listens on port 5432."] * 2 + ["Anna drinks green tea."]

@@ -15,8 +15,8 @@ import pytest
 
 from echoless import Choices, audit, find, open_store, resolve
 from echoless.web.report import report_page
-from echoless.workflows.audit.namespace_report import ReportedGroup, ReportedMember
 from echoless.workflows.audit.report import Report
+from echoless.workflows.audit.report_parts import ReportedGroup, ReportedMember
 from tests.web.browser_fixture import browser, running_browser
 
 __all__ = ["browser", "running_browser"]
@@ -131,9 +131,8 @@ def hostile_report(hostile: Path) -> tuple[Report, str]:
     with open_store(str(hostile)) as store:
         report = audit(find(store, resolve(Choices(encoder="none"), proposed=store.profile)))
         by_hand = (_group("m-7", "m-8"), _group("m-9", "m-10"), _group("m-1\u202e", "gone"))
-        first, *others = report.pages
-        first = replace(first, groups=(*first.groups, *by_hand), notes=(f"A note of {SECRET}.",))
-        report = replace(report, pages=(first, *others))
+        notes = (f"A note of {SECRET}.",)
+        report = replace(report, groups=(*report.groups, *by_hand), notes=notes)
         return report, report_page(store, report)
 
 

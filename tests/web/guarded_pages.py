@@ -16,8 +16,7 @@ from starlette.routing import Route
 
 from echoless.core.address import Address
 from echoless.core.errors import UsageError
-from echoless.web.access import AccessTokens
-from echoless.web.security import PageLimits
+from echoless.web.security import AccessTokens, PageLimits
 from echoless.web.server import make_server, taken_place
 from echoless.web.store_queue import Busy, Ended, Work
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from echoless import Memory, open_store
-from echoless.blocking.candidates import MAX_LENGTH
+from echoless.core.eligibility import MAX_LENGTH
 from echoless.web.store_queue import StoreQueue
 
 T = TypeVar("T")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from echoless.web.report import report_page
-from echoless.workflows.audit.namespace_report import Page, Share
 from echoless.workflows.audit.report import Report
+from echoless.workflows.audit.report_parts import Share
 from tests.laws.worlds import world
 from tests.web.conftest import PageReader
 
@@ -17,28 +18,17 @@ METER = re.compile(
 
 def report_of(months: dict[str, Share], *namespaces: str) -> Report:
     """A report with nothing but these months, in each of some namespaces."""
-    pages = tuple(
-        Page(
-            namespace=name,
-            total=10,
-            marked=0,
-            tokens=0,
-            wasted_tokens=0,
-            months=months,
-            groups=(),
-            held=(),
-            series=(),
-            verdicts={},
-            left_out=0,
-            unasked=0,
-            spared=0,
-            skipped={},
-            notes=(),
-            general=(),
-        )
-        for name in namespaces
+    total, redundant = (
+        sum(getattr(share, part) for share in months.values()) for part in ("total", "redundant")
     )
-    return Report(url="x", profile="safe", action="mark", pages=pages)
+    counts = Counter(total=10, unique=10)
+    return Report(
+        url="x",
+        profile="safe",
+        counts=counts,
+        by_namespace={name: Share(total, redundant) for name in namespaces},
+        by_month=months,
+    )
 
 
 def page_of(report: Report) -> str:

@@ -16,12 +16,12 @@ from playwright.sync_api import Browser
 
 from echoless import Choices, audit, find, open_store, resolve
 from echoless.core.masking import OUTPUT
-from echoless.web.report import EXTENT, Additions, report_page
+from echoless.web.report import EXTENT, report_page
 from echoless.workflows.audit.between import between_namespaces
-from echoless.workflows.audit.namespace_report import ReportedPair
 from echoless.workflows.audit.report import Report, report_json
+from echoless.workflows.audit.report_parts import ReportedPair
 from tests.web.conftest import EVIL_ID, LONG, SECRET, PageReader
-from tests.workflows.dedupe.test_passages import NOTE, changed
+from tests.workflows.dedupe.test_claims import NOTE, changed
 
 Hostile = tuple[Report, str]
 
@@ -147,7 +147,7 @@ def test_of_many_groups_the_largest_are_written_and_the_others_counted(sample: H
     assert len(re.findall(r"<p><bdi>\d+\. <strong>keep", page)) == 3
     assert f"{len(report.groups) - 3} more: --top {len(report.groups)}" in text
     assert "more: --members" in text
-    for kind in report.held_by_kind.values():
+    for kind in report.by_kind.values():
         assert len(kind) < 2 or f"more: --pairs {len(kind)}" in text
 
 
@@ -176,7 +176,7 @@ def test_what_several_namespaces_say_is_reported_where_it_was_asked_for(tmp_path
         settings = resolve(Choices(encoder="none"), proposed=store.profile)
         report = audit(find(store, settings))
         between = between_namespaces(store, settings)
-        page = report_page(store, report, additions=Additions(between=between, name="my store"))
+        page = report_page(store, report, between=between, name="my store")
     reader = PageReader(page)
     assert reader.foreign == []
     assert "Said in several namespaces" in reader.text
@@ -186,7 +186,7 @@ def test_what_several_namespaces_say_is_reported_where_it_was_asked_for(tmp_path
     assert "echoless audit 'my store' --json" in reader.text
 
 
-def test_series_and_long_notes_with_much_in_common_are_shown(tmp_path: Path) -> None:
+def test_series_and_claims_of_long_notes_are_shown(tmp_path: Path) -> None:
     rows = [
         {"id": "a", "content": NOTE},
         {"id": "b", "content": changed("14 days", "30 days")},
@@ -206,7 +206,7 @@ def test_series_and_long_notes_with_much_in_common_are_shown(tmp_path: Path) -> 
         page = report_page(store, report)
     reader = PageReader(page)
     assert reader.foreign == []
-    assert "86.7% of a is in b" in reader.text
+    assert "a line 7 | b line 7" in reader.text
     assert re.search(r"<mark><span[^<]*</span>14<", page)
     assert report.series
     assert f"{len(report.series[0].members)} memories" in reader.text.replace("\xa0", " ")
@@ -217,10 +217,7 @@ def test_series_and_long_notes_with_much_in_common_are_shown(tmp_path: Path) -> 
 def test_the_same_report_gives_the_same_page(hostile: Path, hostile_report: Hostile) -> None:
     report = replace(hostile_report[0])
     with open_store(str(hostile)) as store:
-        one, other = (
-            report_page(store, report, additions=Additions(made="2026-01-01T00:00:00Z"))
-            for _ in range(2)
-        )
+        one, other = (report_page(store, report, made="2026-01-01T00:00:00Z") for _ in range(2))
     assert one == other
     assert '<time datetime="2026-01-01T00:00:00Z">1\xa0Jan\xa02026</time>' in one
 
@@ -260,6 +257,5 @@ def test_a_reason_that_quotes_a_word_of_a_secret_is_masked_wherever_it_stands(
     holding = ReportedPair("b", "c", "unsure", None, 0.5, "name: Ben | Anna")
     with open_store(str(path)) as store:
         report = audit(find(store, resolve(Choices(encoder="none"), proposed=store.profile)))
-        (page,) = report.pages
-        report = replace(report, pages=(replace(page, held=(quoting, holding)),))
+        report = replace(report, held=(quoting, holding))
         assert "hunter9" not in report_page(store, report)

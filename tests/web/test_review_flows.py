@@ -199,7 +199,9 @@ def test_of_an_unsure_pair_a_person_chooses_the_one_that_stays(
     page.open("unsure", words="water attic")
     key = page.key
     page.page.keyboard.press("a")
-    expect(page.card(key).get_by_role("alert")).to_contain_text("Press 1 or 2")
+    expect(page.card(key).get_by_role("alert")).to_contain_text(
+        "Choose the memory to keep (1 or 2)"
+    )
     page.answer("2")
     answer = stored(store, key)
     assert (answer.survivor, answer.hidden) == ("water-attic-2", ("water-attic-1",))

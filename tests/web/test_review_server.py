@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from echoless import open_store
-from echoless.cli.review_page import review_command
+from echoless.cli.review import review_command
 from echoless.core import optional
 from echoless.core.errors import MissingExtra, StoreLocked, UsageError
 from echoless.web import server
@@ -138,14 +138,14 @@ def test_a_second_ctrl_c_interrupts_and_says_how_to_mend(notes: Path, tmp_path: 
 
 
 def test_a_host_that_others_reach_is_warned_of(notes: Path) -> None:
-    with small_review(notes, "--host", "0.0.0.0") as review:
+    with small_review(notes, "--listen", "0.0.0.0:0") as review:
         link = review.link
         assert "Other machines can reach this page, and what it sends is not encrypted" in (
             review.output
         )
         assert link.startswith(f"http://{socket.gethostname()}:")
         port = link.partition("/?")[0].rpartition(":")[2]
-        with entered(link.replace(socket.gethostname(), "127.0.0.1")) as person:
+        with entered(link.replace(f"//{socket.gethostname()}:", "//127.0.0.1:")) as person:
             assert person.get("/").text == "open"
             assert person.get("/", headers={"Host": f"evil.example:{port}"}).status_code == 421
         assert review.stop() == 0
@@ -155,7 +155,7 @@ def test_a_port_that_is_taken_is_said_at_once(notes: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
         with pytest.raises(UsageError, match=f"Nothing can listen on 127.0.0.1:{port} .another"):
-            review_command([str(notes), "--port", port], standalone_mode=False)
+            review_command([str(notes), "--listen", port], standalone_mode=False)
 
 
 @pytest.mark.parametrize("library", ["starlette", "uvicorn", "jinja2"])

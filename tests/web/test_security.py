@@ -10,8 +10,7 @@ import httpx
 import pytest
 
 from echoless.core.address import Address
-from echoless.web.access import AccessTokens, comes_from_itself, host_check
-from echoless.web.security import security_headers
+from echoless.web.security import AccessTokens, comes_from_itself, host_check, security_headers
 from tests.web.guarded_pages import SECRET_TEXT, Pages, pages
 
 

@@ -7,9 +7,8 @@ import re
 import jinja2
 import pytest
 
-from echoless.core.errors import MissingExtra
 from echoless.web import templating
-from echoless.web.templating import environment, render, style_hash, stylesheet
+from echoless.web.templating import environment, style_hash, stylesheet
 from tests.web.conftest import SECRET, PageReader
 
 
@@ -66,13 +65,6 @@ def test_a_page_without_a_server_carries_its_style_and_another_one_refers_to_it(
     assert '<link rel="stylesheet" href="/static/style.css">' in served
     assert "<style" not in served
     assert "Content-Security-Policy" not in served
-
-
-def test_without_jinja_the_line_to_install_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    environment.cache_clear()
-    monkeypatch.setattr("echoless.core.optional.is_installed", lambda module: module != "jinja2")
-    with pytest.raises(MissingExtra, match=r"pip install 'echoless\[review\]'"):
-        render("report.html")
 
 
 def test_templates_trust_no_text_and_have_no_script_and_no_style_attribute() -> None:

@@ -28,7 +28,7 @@ from echoless import (
 from echoless.core.errors import InputError, StoreError, UsageError
 from echoless.matching.pair_model.network import open_network
 from echoless.models.tokenizer import Tokenizer
-from echoless.stores.memory_list import MemoryList
+from echoless.stores.live import MemoryList
 from echoless.workflows.item_lists import answer
 from tests.laws.worlds import quick
 

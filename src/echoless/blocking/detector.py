@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from echoless.blocking.known_pairs import KnownPairs
     from echoless.blocking.top_k import Pairs
 
 
@@ -70,39 +68,6 @@ def no_pulse() -> None:
     """Does nothing; the default where a caller wants no sign of progress."""
 
 
-class WordingRows(Protocol):
-    """Texts as rows of a join that is not done in memory."""
-
-    @property
-    def filled(self) -> NDArray[np.bool_]:
-        """Returns which texts have n-grams, shape (texts,); the others are no rows."""
-        ...
-
-    def pairs(self, gate: Gate, most: int) -> Iterator[Pairs]:
-        """Yields the pairs of `approximate_tfidf_join.WordingJoin`, in blocks.
-
-        Args:
-            gate: Which similarities pass.
-            most: Partners wanted for each row among those before it.
-        """
-        ...
-
-
-class Joins(Protocol):
-    """A join for partitions that do not fit in memory, with the pairs of that in memory."""
-
-    @property
-    def least(self) -> int:
-        """Returns the rows of a partition from which they are used."""
-        ...
-
-    def wording(
-        self, texts: Iterable[str], n: int, count: int
-    ) -> AbstractContextManager[WordingRows]:
-        """Provides the join of `count` texts by the rarest words they share."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class DetectorOptions:
     """Options that a detector is made with.
@@ -114,7 +79,6 @@ class DetectorOptions:
         vectoriser: Gives vectors for memories; None when the run has no encoder.
         pulse: Called now and then by a detector that may work for long. An exception it raises ends
             the work: that is how a run is given a time limit.
-        joins: For large partitions; None does all in memory.
     """
 
     threshold: float | None = None
@@ -122,7 +86,6 @@ class DetectorOptions:
     settings: JsonObject = field(default_factory=dict)
     vectoriser: Vectoriser | None = None
     pulse: Callable[[], None] = field(default=no_pulse, compare=False)
-    joins: Joins | None = field(default=None, compare=False)
 
 
 def check_threshold(name: str, options: DetectorOptions) -> None:
@@ -333,40 +296,3 @@ class Bulk(ABC):
             columns = (block.one.tolist(), block.other.tolist(), block.similarity.tolist())
             for i, j, similarity in zip(*columns, strict=True):
                 yield candidate(ordered[i].id, ordered[j].id, self.name, similarity)
-
-
-@runtime_checkable
-class Steady(Protocol):
-    """A detector that says whether its proposals can be cached: an optional capability.
-
-    The proposals of a steady detector depend on the contents and stored vectors of the memories in
-    their order, on its options, and on the vectoriser's model and rules; on nothing else. So they
-    are kept from one run to the next.
-    """
-
-    @property
-    def steady(self) -> bool:
-        """Returns whether equal input always gives equal proposals."""
-        ...
-
-
-@runtime_checkable
-class Pairwise(Protocol):
-    """A bulk detector whose similarities depend on two memories alone: an optional capability.
-
-    So pairs of memories that did not change hold in the next run (`blocking/known_pairs.py`).
-    """
-
-    def propose_beside(
-        self, memories: Sequence[Memory], tally: Tally, most: int | None, known: KnownPairs | None
-    ) -> Iterator[Proposed]:
-        """Yields the pairs of `BulkDetector.propose`, the known ones among them.
-
-        Args:
-            memories: As there.
-            tally: As there.
-            most: As there.
-            known: Pairs that hold, which it may take over; it fills in `measured_with`. None:
-                nothing is known, and nothing is wanted for the next run.
-        """
-        ...

@@ -10,13 +10,10 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from echoless.core.model import Memory
-from echoless.core.optional import lazy_module
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-else:
-    np = lazy_module("numpy")
 
 Key = TypeVar("Key", bound=Hashable)
 Member = TypeVar("Member")
@@ -51,6 +48,8 @@ def stars(classes: Iterable[Sequence[int]], most: int | None) -> Iterator[Places
     """
     one: list[int] = []
     other: list[int] = []
+    import numpy as np
+
     for members in classes:
         if len(members) > _SMALL:
             large = np.array(members, dtype=np.int64)

@@ -7,19 +7,17 @@ never more than that many times the memories. Other ways of grouping need the cl
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from echoless.blocking.candidate_cache import ProposalCache, Proposals
-from echoless.blocking.detectors import BulkDetector, Detector, Pairwise, Proposed, Steady
-from echoless.blocking.known_pairs import PRINT, KnownPairs, Look, nothing_known
+from echoless.blocking.detectors import BulkDetector, Detector, Proposed
 from echoless.blocking.pair_scores import (
+    DENSE,
     Closest,
     DenseMemories,
     Floats,
@@ -28,10 +26,10 @@ from echoless.blocking.pair_scores import (
     PairSignals,
     gathered,
 )
-from echoless.blocking.similarities import DENSE
+from echoless.core.batches import batched
 from echoless.core.garbage_collection import give_back
 from echoless.core.model import Candidate, Memory
-from echoless.core.profiles import DetectorUse, Profile
+from echoless.core.profiles import Profile
 from echoless.core.run_notes import Tally
 
 Order: TypeAlias = Callable[[Sequence[Memory]], Sequence[Memory]]
@@ -76,71 +74,30 @@ class _Part:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """A detector that is asked for the closest partners of each memory of a partition.
+class Proposals:
+    """Pairs of one partition that one detector proposed.
 
     Attributes:
-        use: How it was made.
-        detector: Opened for this run.
-        cache: Where earlier looks are; None where nothing is kept.
+        keys: `low * size + high` for each pair of positions in the partition by id, int64.
+        similarity: 0 to 1, float64, of the same length.
+        left_out: Pairs that were proposed beyond the budget.
+        crowds: Where partners were chosen for each memory: by rank, which memories have several
+            near partners, and which have more than were wanted; None where all pairs were taken.
+        tally: Skipped memories and notes of the detector.
     """
 
-    use: DetectorUse
-    detector: BulkDetector
-    cache: ProposalCache | None
-
-    def known(self, part: _Part, ranked: _Part) -> KnownPairs | None:
-        """Returns what an earlier look tells; None where the detector has to look at all."""
-        if self.cache is None or not isinstance(self.detector, Pairwise):
-            return None
-        look = self.cache.look(self.cache.look_named(self.use, self.detector, part.memories))
-        if look is None:
-            return nothing_known(len(ranked.memories))
-        return look.known_among(self._prints(part, ranked))
-
-    def propose(
-        self, memories: Sequence[Memory], tally: Tally, known: KnownPairs | None
-    ) -> Iterator[Proposed]:
-        """Yields pairs as `BulkDetector.propose`; `memories` are best survivor first."""
-        if known is not None and isinstance(self.detector, Pairwise):
-            return self.detector.propose_beside(memories, tally, PAIRS_PER_MEMORY, known)
-        return self.detector.propose(memories, tally, PAIRS_PER_MEMORY)
-
-    def keep(self, known: KnownPairs, part: _Part, ranked: _Part, made: Proposals) -> None:
-        """Keeps what was proposed for the next look, if that can build on it."""
-        if self.cache is None or known.measured_with is None or made.crowds is None:
-            return
-        size = len(part.memories)
-        rank = np.empty(size, dtype=np.int64)
-        rank[ranked.at] = np.arange(size)
-        one, other = rank[made.keys // size], rank[made.keys % size]
-        look = Look(
-            known.measured_with,
-            self._prints(part, ranked),
-            np.minimum(one, other),
-            np.maximum(one, other),
-            made.similarity,
-            made.crowds[1],
-        )
-        self.cache.keep_look(self.cache.look_named(self.use, self.detector, part.memories), look)
-
-    def _prints(self, part: _Part, ranked: _Part) -> list[bytes]:
-        """Returns the digests of the memories, best survivor first."""
-        assert self.cache is not None
-        prints = self.cache.prints(part.memories)
-        starts = (PRINT * ranked.at).tolist()
-        return [prints[start : start + PRINT] for start in starts]
+    keys: Ints
+    similarity: Floats
+    left_out: int = 0
+    crowds: tuple[NDArray[np.bool_], NDArray[np.bool_]] | None = None
+    tally: Tally = field(default_factory=Tally)
 
 
 class Search:
     """Collects the pairs of all detectors of one run.
 
     Attributes:
-        left_out: Pairs beyond the budget, by namespace of the partition.
-        notes: Sentences of the detectors that every run over the same partition would repeat, by
-            its namespace.
-        taken_over: Looks that were known from an earlier run.
-        renewed: Looks that were known but for the memories that changed.
+        left_out: Pairs beyond the budget.
     """
 
     def __init__(
@@ -150,7 +107,6 @@ class Search:
         tally: Tally,
         touching: AbstractSet[str] | None = None,
         order: Order | None = None,
-        cache: ProposalCache | None = None,
     ) -> None:
         """Prepares an empty search.
 
@@ -160,7 +116,6 @@ class Search:
             tally: Takes what detectors skip, and what was left out.
             touching: Pairs count only if one of the two is among these ids; all by default.
             order: See `Order`; as they come by default.
-            cache: Proposals of earlier runs; not used where `touching` is given.
         """
         self._profile = profile
         self._tally = tally
@@ -169,74 +124,43 @@ class Search:
         self._wanted = (
             None if touching is None else np.array([i in touching for i in self._ids], np.bool_)
         )
-        self._cache = cache if touching is None else None
         self._stars = profile.grouping == "star" and profile.pairs is None
         self._blocks: dict[str, list[tuple[Ints, Floats]]] = {}
         self._ranked: dict[str, _Part] = {}
         self._crowds: DenseMemories | None = None
-        self.left_out: Counter[str] = Counter()
-        self.notes: dict[str, dict[str, None]] = {}
-        self.taken_over = 0
-        self.renewed = 0
+        self.left_out = 0
 
     def look(
         self,
-        use: DetectorUse,
+        name: str,
         detector: Detector,
         partitions: Sequence[Sequence[Memory]],
         tell: Callable[[int], None] = lambda _done: None,
     ) -> None:
-        """Runs a detector over partitions; proposals in the cache are taken from there.
+        """Runs a detector over partitions.
 
         Args:
-            use: How it was made.
+            name: Of the detector.
             detector: Opened for this run.
             partitions: Of those the search began with.
             tell: Called with the number of partitions done, before each.
         """
-        cache = self._cache if isinstance(detector, Steady) and detector.steady else None
-        parts, names = [], []
-        for memories in partitions:
-            places = self._places[memories[0].id]
-            parts.append(part := _Part(memories, np.arange(len(memories)), places))
-            if cache:
-                order = self._in_order(part).at if self._needs_order(part) else None
-                names.append(cache.named(use, detector, memories, order))
-        known = cache.recall(names, partitions) if cache else [None] * len(parts)
-        fresh: list[tuple[bytes, Proposals, Sequence[Memory]]] = []
-        try:
-            for done, (part, entry) in enumerate(zip(parts, known, strict=True)):
-                tell(done)
-                if entry is not None:
-                    self.taken_over += 1
-                    self._take(use.name, part, entry)
-                    continue
-                if self._stars and isinstance(detector, BulkDetector):
-                    new = self._closest_of_each(_Asked(use, detector, cache), part)
-                else:
-                    new = self._closest_of_all(use.name, detector, part)
-                self._take(use.name, part, new)
-                _give_back_after(part.memories)
-                # crowds depend on an order, which is in the name of large partitions only
-                if cache and (new.crowds is None or self._needs_order(part)):
-                    fresh.append((names[done], new, part.memories))
-        finally:
-            if cache:
-                cache.keep(fresh)
+        for done, memories in enumerate(partitions):
+            tell(done)
+            part = _Part(memories, np.arange(len(memories)), self._places[memories[0].id])
+            if self._stars and isinstance(detector, BulkDetector):
+                self._take(name, part, self._closest_of_each(detector, part))
+            else:
+                self._take(name, part, self._closest_of_all(name, detector, part))
+            _give_back_after(memories)
         _give_back_after(self._ids)
-
-    def _needs_order(self, part: _Part) -> bool:
-        """Returns whether proposals depend on the order of survivors."""
-        return self._stars and len(part.memories) > WHOLE_UP_TO
 
     def _take(self, name: str, part: _Part, proposals: Proposals) -> None:
         """Adds the pairs, notes and dense memories of one detector to those of the run."""
         size, total = len(part.memories), len(self._ids)
         low, high = part.places[proposals.keys // size], part.places[proposals.keys % size]
         self._blocks.setdefault(name, []).append((low * total + high, proposals.similarity))
-        namespace = part.memories[0].namespace
-        self.left_out[namespace] += proposals.left_out
-        self.notes.setdefault(namespace, {}).update(dict.fromkeys(proposals.tally.lasting))
+        self.left_out += proposals.left_out
         self._tally.join(proposals.tally)
         if proposals.crowds is None:
             return
@@ -283,9 +207,9 @@ class Search:
         low, high = np.minimum(one, other), np.maximum(one, other)
         return low * len(part.memories) + high, similarity
 
-    def _closest_of_each(self, asked: _Asked, part: _Part) -> Proposals:
+    def _closest_of_each(self, detector: BulkDetector, part: _Part) -> Proposals:
         """Returns all pairs if they fit the budget, else the closest of each memory."""
-        detector, size, seen, tally = asked.detector, len(part.memories), 0, Tally()
+        size, seen, tally = len(part.memories), 0, Tally()
         if size <= WHOLE_UP_TO:
             closest = Closest(PAIRS_PER_MEMORY * size)
             for block in detector.propose(part.memories, tally):
@@ -296,16 +220,12 @@ class Search:
         ranked, tally = self._in_order(part), Tally()
         every, near = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
         closest = Closest(PAIRS_PER_MEMORY * size)
-        known = asked.known(part, ranked)
-        for block in asked.propose(ranked.memories, tally, known):
+        for block in detector.propose(ranked.memories, tally, PAIRS_PER_MEMORY):
             every += np.bincount(block.other, minlength=size)
             near += np.bincount(block.other[block.similarity >= DENSE], minlength=size)
             closest.add(*self._keyed(block, ranked))
         keys, similarity = closest.pairs()
         crowds = near >= CROWD, every >= PAIRS_PER_MEMORY
-        if known is not None:
-            self.renewed += known.used
-            asked.keep(known, part, ranked, Proposals(keys, similarity, crowds=crowds))
         return Proposals(keys, similarity, max(0, seen - len(keys)), crowds, tally)
 
     def _in_order(self, part: _Part) -> _Part:
@@ -386,8 +306,7 @@ def _measured(by_detector: Mapping[str, Sequence[tuple[Ints, Floats]]]) -> list[
 
 def _as_arrays(candidates: Iterable[Candidate], positions: Mapping[str, int]) -> Iterator[Proposed]:
     """Yields candidates in blocks of arrays, ids as positions."""
-    source = iter(candidates)
-    while some := list(islice(source, _AT_ONCE)):
+    for some in batched(candidates, _AT_ONCE):
         one = np.fromiter((positions[each.a] for each in some), np.int64, len(some))
         other = np.fromiter((positions[each.b] for each in some), np.int64, len(some))
         similarity = np.fromiter((each.similarity for each in some), np.float64, len(some))

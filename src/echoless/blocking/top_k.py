@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.blocking.similarities import DENSE, SEEN_ENOUGH
+from echoless.blocking.pair_scores import DENSE, SEEN_ENOUGH
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

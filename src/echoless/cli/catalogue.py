@@ -18,7 +18,6 @@ from echoless.core import plugins
 from echoless.core.answer_schemas import answer_names, answer_schema
 from echoless.core.document import Gap, Heading, Table, say
 from echoless.core.errors import MissingExtra, UsageError
-from echoless.core.model import Json
 from echoless.core.profiles import PROFILES
 from echoless.models.encoders.registry import open_encoder
 from echoless.stores.registry import kinds
@@ -44,31 +43,15 @@ def detectors_command(*, as_json: bool) -> None:
 
     A detector proposes pairs; whether they are the same is decided by the judge.
     """
-    cards = all_detectors()
+    names = ("finds", "misses", "cost", "threshold", "inclusive")
+    facts = {n: {key: getattr(card, key) for key in names} for n, card in all_detectors()}
     if as_json:
-        listed: list[Json] = [
-            {
-                "name": name,
-                "finds": card.finds,
-                "misses": card.misses,
-                "cost": card.cost,
-                "threshold": card.threshold,
-                "inclusive": card.inclusive,
-            }
-            for name, card in cards
-        ]
-        render.show_json({"detectors": listed})
+        render.show_json({"detectors": [{"name": n, **card} for n, card in facts.items()]})
         return
-    for name, card in cards:
-        sign = "at least" if card.inclusive else "above"
-        threshold = "none of its own" if card.threshold is None else f"{sign} {card.threshold:g}"
-        facts = {
-            "finds": card.finds,
-            "misses": card.misses,
-            "cost": card.cost,
-            "threshold": threshold,
-        }
-        render.show([Heading(name), *(say(f"{k}: {v}", level=1) for k, v in facts.items()), Gap()])
+    for name, card in facts.items():
+        sign, threshold = "at least" if card.pop("inclusive") else "above", card["threshold"]
+        card["threshold"] = "none of its own" if threshold is None else f"{sign} {threshold:g}"
+        render.show([Heading(name), *(say(f"{k}: {v}", level=1) for k, v in card.items()), Gap()])
 
 
 @click.command("encoders")
@@ -137,7 +120,7 @@ def _list(
     epilog=examples(
         "echoless schema",
         "echoless schema audit > audit.schema.json",
-        "echoless schema jobs list",
+        "echoless schema ego-mcp merge",
     ),
 )
 @click.argument(
@@ -150,7 +133,7 @@ def _list(
 def schema_command(*, name: tuple[str, ...], as_json: bool) -> None:
     """Print the JSON Schema of what a command prints with --json.
 
-    NAME is a command, such as audit or jobs list, or a tool of the MCP server, such as
+    NAME is a command, such as audit or ego-mcp merge, or a tool of the MCP server, such as
     memory_audit. Without NAME the schemas are listed. They follow draft 2020-12.
     """
     names, wanted = answer_names(), "-".join(name)

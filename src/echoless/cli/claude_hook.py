@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from echoless.cli import render
-from echoless.cli.options import encoder_option, examples, gathered, no_cache_option
+from echoless.cli.options import chosen, examples
 from echoless.core.choices import Choices
 from echoless.core.document import count, flat, percent, quoted
 from echoless.core.errors import EcholessError, UsageError
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Json
-from echoless.core.optional import lazy_module
 from echoless.core.secret_masking import learn
 from echoless.core.visible import visible
-from echoless.integrations.agents.claude_events import (
+from echoless.integrations.claude_events import (
     END,
     START,
     WRITTEN,
@@ -35,11 +34,7 @@ from echoless.integrations.agents.claude_events import (
 from echoless.stores.files import refuse_leaving
 
 if TYPE_CHECKING:
-    from echoless.integrations.agents import claude_memory
-    from echoless.integrations.agents.claude_memory import MemoryShare, Repeat, StandingMemory
-else:
-    # most files an agent writes are no memory, and then nothing of this is loaded
-    claude_memory = lazy_module("echoless.integrations.agents.claude_memory")
+    from echoless.integrations.claude_memory import MemoryShare, Repeat, StandingMemory
 
 _SHOWN: Final = 5
 """Repetitions an agent is told of after one write."""
@@ -60,9 +55,7 @@ _PREVIEW: Final = 160
     metavar="PATH",
     help="A file or folder that is a memory too. May be given several times.",
 )
-@encoder_option
-@no_cache_option
-@gathered("choices", Choices, "encoder", "cache")
+@chosen("encoder", "cache")
 def claude_hook_command(*, named: tuple[Path, ...], choices: Choices) -> int:
     """Answer a hook of Claude Code: what its memory repeats. Reads only.
 
@@ -91,16 +84,13 @@ def claude_hook_command(*, named: tuple[Path, ...], choices: Choices) -> int:
 
 def _answer(event: HookEvent, named: Sequence[Path], choices: Choices) -> dict[str, Json]:
     """Returns the JSON for one event; empty where there is nothing to say."""
-    match event.name:
-        case name if name == WRITTEN:
-            return _written_answer(event, named, choices)
-        case name if name in {START, END}:
-            line = _share_line(event, named, choices)
-            if not line:
-                return {}
-            if name == START:
-                return {"systemMessage": line}
-            _say([line])  # the JSON of a SessionEnd hook is discarded
+    if event.name == WRITTEN:
+        return _written_answer(event, named, choices)
+    line = _share_line(event, named, choices) if event.name in {START, END} else ""
+    if line and event.name == START:
+        return {"systemMessage": line}
+    if line:
+        _say([line])  # the JSON of a SessionEnd hook is discarded
     return {}
 
 
@@ -113,6 +103,8 @@ def _say(sentences: Iterable[str]) -> None:
 def _share_line(event: HookEvent, named: Sequence[Path], choices: Choices) -> str:
     """Returns one line on how much of the memories of a project is repetition; empty if none."""
     paths = memories_of_project(event, named)
+    from echoless.integrations import claude_memory
+
     made, troubles = claude_memory.shares(paths, choices, project_of(event))
     _say(troubles)
     if not made:
@@ -140,6 +132,8 @@ def _written_answer(event: HookEvent, named: Sequence[Path], choices: Choices) -
     text = event.file.read_text("utf-8", errors="replace")
     lines = written_lines(event, text)
     paths = memories_of_project(event, [*named, memory])
+    from echoless.integrations import claude_memory
+
     made, troubles = claude_memory.repeats(event.file, lines, paths, choices, project)
     _say(troubles)
     if not made:

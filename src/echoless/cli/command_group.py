@@ -10,24 +10,20 @@ import shlex
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn
+from typing import Any, ClassVar, Final, NoReturn
 
 import click
 
-from echoless.cli.log_output import logging_to_stderr
 from echoless.cli.options import CommandState
+from echoless.cli.progress import logging_to_stderr
+from echoless.core import plugins
 from echoless.core.destination import without_password
 from echoless.core.errors import INTERRUPTED, EcholessError, UsageError
 from echoless.core.failures import DISK, of_system
 from echoless.core.masking import OPTION, OUTPUT, VARIABLE, notice
-from echoless.core.optional import lazy_module
 from echoless.core.visible import on_one_line, visible
-
-if TYPE_CHECKING:
-    import difflib
-else:
-    difflib = lazy_module("difflib")  # only where a command is mistyped
 
 Families = Mapping[str, Mapping[str, tuple[str, str]]]
 """Module and short help of each command, by the title of its family."""
@@ -46,9 +42,15 @@ class LazyGroup(click.Group):
 
     families: ClassVar[Families] = {}
 
+    @cached_property
+    def all_families(self) -> Families:
+        """The commands of this package, then those of others by the entry points `commands`."""
+        others = [plugins.load("commands", name) for name in plugins.names("commands")]
+        return {**self.families, **{k: v for each in others for k, v in _families(each).items()}}
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Returns the names of all commands, in the order of the families."""
-        return [name for family in self.families.values() for name in family]
+        return [name for family in self.all_families.values() for name in family]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -58,9 +60,15 @@ class LazyGroup(click.Group):
         Raises:
             click.UsageError: There is none of that name.
         """
-        name, known = args[0], self.list_commands(ctx)
-        if name in known or name.startswith("-") or ctx.resilient_parsing:
+        name = args[0]
+        own = any(name in family for family in self.families.values())
+        if own or name.startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
+        known = self.list_commands(ctx)
+        if name in known:
+            return super().resolve_command(ctx, args)
+        import difflib
+
         alike = difflib.get_close_matches(name, known, 1)
         if f"--{name}" in {option for each in self.get_params(ctx) for option in each.opts}:
             alike = [f"--{name}"]
@@ -69,21 +77,16 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Returns a command, imported now; None if there is none of that name."""
-        for family in self.families.values():
+        own = any(cmd_name in family for family in self.families.values())
+        families = self.families if own else self.all_families  # entry points take time to read
+        for family in families.values():
             if cmd_name in family:
-                module, short = family[cmd_name]
-                attribute = f"{cmd_name.replace('-', '_')}_command"
-                loaded = getattr(importlib.import_module(f"echoless.cli.{module}"), attribute)
-                assert isinstance(loaded, click.Command)
-                loaded.short_help = short
-                if cmd_name not in SAYS_NO_TEXT:
-                    _let_show_secrets(loaded)
-                return loaded
+                return _loaded(cmd_name, *family[cmd_name])
         return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Writes the list of commands by family, without importing any."""
-        for title, family in self.families.items():
+        for title, family in self.all_families.items():
             with formatter.section(title):
                 formatter.write_dl([(name, short) for name, (_, short) in family.items()])
 
@@ -118,6 +121,34 @@ class LazyGroup(click.Group):
         if OUTPUT.count:
             click.echo(notice(OUTPUT.count), err=True)
         sys.exit(code)
+
+
+def _families(loaded: object) -> Families:
+    """Returns families of commands that an entry point named.
+
+    Raises:
+        UsageError: It named something else.
+    """
+    if not isinstance(loaded, Mapping):
+        raise UsageError("An entry point of the group echoless.commands names no families.")
+    return loaded
+
+
+def _loaded(name: str, module: str, short: str) -> click.Command:
+    """Returns a command, imported now.
+
+    Args:
+        name: Of the command.
+        module: Below `echoless.cli`, or the dotted name of another one.
+        short: What it does, for the list of commands.
+    """
+    imported = importlib.import_module(module if "." in module else f"echoless.cli.{module}")
+    loaded = getattr(imported, f"{name.replace('-', '_')}_command")
+    assert isinstance(loaded, click.Command)
+    loaded.short_help = short
+    if name not in SAYS_NO_TEXT:
+        _let_show_secrets(loaded)
+    return loaded
 
 
 def _let_show_secrets(command: click.Command) -> None:

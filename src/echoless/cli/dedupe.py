@@ -1,4 +1,4 @@
-"""The command dedup: shows a preview, writes a plan, asks group by group, or acts at once."""
+"""The command dedup: shows a preview, writes a plan, or acts at once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Final
 
 import click
 
@@ -40,11 +40,10 @@ from echoless.cli.outcome import (
 )
 from echoless.cli.progress import Bar
 from echoless.core.destination import command_line
-from echoless.core.document import Block, Gap, command, count, say
-from echoless.core.errors import PlanTooLarge, UsageError
+from echoless.core.document import Block, Gap, command, count, names, quoted, say, strong
+from echoless.core.errors import PlanRefused, PlanTooLarge, UsageError
 from echoless.core.garbage_collection import uncollected
 from echoless.core.model import Json
-from echoless.core.optional import lazy_module
 from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, Settings
 from echoless.execution.executor import Run, apply
@@ -56,15 +55,12 @@ from echoless.stores.files import write_new
 from echoless.stores.hidden_records import seen_elsewhere
 from echoless.workflows.audit.report import findings_json, share_limit
 from echoless.workflows.dedupe.findings import Findings
+from echoless.workflows.dedupe.partitions import PartitionedPlan, plan_by_engine
 from echoless.workflows.dedupe.pipeline import find, plan
-from echoless.workflows.dedupe.secret_masking import answer_texts
+from echoless.workflows.dedupe.secret_masking import answer_texts, ids_in
 
-if TYPE_CHECKING:
-    from echoless.cli import terminal_review
-    from echoless.workflows.dedupe import updates
-else:
-    terminal_review = lazy_module("echoless.cli.terminal_review")  # needed only to ask a person
-    updates = lazy_module("echoless.workflows.dedupe.updates")  # brings in the rules
+_NOT_DONE: Final = 5
+"""Most partitions without a plan that are named; `--json` has all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +71,10 @@ class _Request:
         store: The store as it was typed.
         choices: Settings that were chosen.
         action: What happens to duplicates; the profile's action if None.
+        engine: What makes the plan partition by partition; None for this process.
         plan_file: File to write the plan to, or None.
         patch_file: File to write a patch to, or None.
         now: Whether to carry the plan out at once.
-        interactive: Whether to ask group by group.
         with_updates: Whether out-of-date memories go behind the newer ones.
         most_hidden: Largest share that a plan may hide, as it was typed; None for any.
         top: Most groups to print.
@@ -90,10 +86,10 @@ class _Request:
     store: str
     choices: Choices
     action: str | None
+    engine: str | None
     plan_file: Path | None
     patch_file: Path | None
     now: bool
-    interactive: bool
     with_updates: bool
     most_hidden: str | None
     top: int
@@ -110,11 +106,9 @@ class _Request:
         check_texts(wanted=self.texts, as_json=self.as_json)
         if self.now and self.plan_file:
             raise UsageError("--plan writes a plan for later and --apply acts now. Choose one.")
-        if self.interactive and (self.now or self.as_json):
-            other = "--apply" if self.now else "--json"
-            raise UsageError(f"--interactive asks before it writes; leave out {other}.")
-        if self.interactive and self.most_hidden is not None:
-            raise UsageError("--interactive shows a person what would go; leave out --most-hidden.")
+        if self.engine and (self.with_updates or self.texts):
+            option = "--with-updates" if self.with_updates else "--texts"
+            raise UsageError(f"--engine makes a plan in other processes; leave out {option}.")
         if self.most_hidden is not None:
             share_limit(self.most_hidden, "--most-hidden")
         for what, path in (("plan", self.plan_file), ("patch", self.patch_file)):
@@ -130,7 +124,7 @@ class _Request:
         Raises:
             UsageError: It is not.
         """
-        asked = {"--apply": self.now, "--plan": self.plan_file, "--interactive": self.interactive}
+        asked = {"--apply": self.now, "--plan": self.plan_file}
         others = [option for option, value in asked.items() if value]
         if self.patch_file and others:
             raise UsageError(
@@ -138,17 +132,30 @@ class _Request:
                 f"{others[0]}."
             )
 
-    def plan(self, findings: Findings) -> Plan:
+    def find(self, store: Store, settings: Settings) -> Findings | PartitionedPlan:
+        """Returns what the store says twice; by an engine, the plan with the memories it shows."""
+        with Bar(quiet=self.as_json) as bar:
+            if not self.engine:
+                return find(store, settings, progress=bar)
+            made = plan_by_engine(store, self.store, settings, self.engine, progress=bar)
+        shown = {id_ for action in made.plan.actions[: self.top] for id_ in action.ids}
+        return replace(made, memories=store.get(shown))
+
+    def plan(self, findings: Findings | PartitionedPlan) -> Plan:
         """Returns the plan, with the out-of-date memories that go or stay where it is asked for."""
+        if isinstance(findings, PartitionedPlan):
+            return findings.plan
         if not self.with_updates:
             return plan(findings)
+        from echoless.workflows.dedupe import updates
+
         replaced = updates.out_of_date(findings)
         for older, (newer, why) in replaced.left.items():
             learn(findings.memories[id_] for id_ in (older, newer))
             findings.tally.note(f"{older} is out of date beside {newer} and stays: {why}.")
         return plan(findings, updates=replaced)
 
-    def check_share(self, findings: Findings, made: Plan) -> None:
+    def check_share(self, findings: Findings | PartitionedPlan, made: Plan) -> None:
         """Checks that not more is hidden than was allowed, where no person looks at the groups.
 
         Raises:
@@ -157,7 +164,7 @@ class _Request:
         if self.most_hidden is None:
             return
         limit = share_limit(self.most_hidden, "--most-hidden")
-        visible = len(findings.memories) - len(findings.marked)
+        visible = findings.counts["total"] - len(findings.marked)
         share = sum(len(action.members) for action in made.actions) / max(visible, 1)
         if (self.now or self.plan_file or self.patch_file) and share > limit:
             raise PlanTooLarge(
@@ -166,16 +173,6 @@ class _Request:
                 "without --apply, --plan and --patch, or raise the limit."
             )
 
-    def check_delete(self, settings: Settings) -> None:
-        """Checks that a person asked to delete, where a profile or a file proposes it.
-
-        Raises:
-            UsageError: Nobody asked.
-        """
-        writes = self.now or self.interactive or self.plan_file or self.patch_file
-        if writes:
-            check_delete(settings, self.action)
-
 
 @click.command(
     "dedup",
@@ -183,16 +180,22 @@ class _Request:
     epilog=examples(
         "echoless dedup agent.db",
         "echoless dedup agent.db --plan tidy.json && echoless apply agent.db tidy.json",
-        "echoless dedup agent.db --interactive",
         "echoless dedup agent.db --with-updates",
         "echoless dedup memories.jsonl --action delete --patch tidy.patch",
         "echoless dedup agent.db --apply --action merge --threshold semantic=0.9",
+        "echoless dedup postgresql://agent@db/memory#notes --engine ray=head:6379 --plan tidy.json",
     ),
 )
 @store_argument
 @mapping_options
 @finding_options
 @setting_option("action")
+@click.option(
+    "--engine",
+    metavar="ENGINE",
+    help="Make the plan namespace by namespace in other processes: `processes` on this machine, "
+    "`ray`, or `ray=ADDRESS` of a cluster. Exit code 5 where a part could not be done.",
+)
 @click.option(
     "--plan",
     "plan_file",
@@ -209,12 +212,6 @@ class _Request:
     "to a new FILE, a patch for `git apply`.",
 )
 @click.option("--apply", "now", is_flag=True, help="Make the plan and carry it out at once.")
-@click.option(
-    "--interactive",
-    "-i",
-    is_flag=True,
-    help="Decide by single keys what is the same; no memory changes before a last question.",
-)
 @click.option(
     "--with-updates",
     is_flag=True,
@@ -236,7 +233,7 @@ class _Request:
 @gathered("request", _Request)
 @uncollected()
 def dedup_command(*, request: _Request) -> int:
-    """Show what would be hidden in STORE, and why. Writes only with --apply or after a review.
+    """Show what would be hidden in STORE, and why. Writes only with --apply.
 
     Without --apply this is a dry run: it prints the plan, group by group, with the memory that
     stays visible, the reason, and the evidence for each duplicate. Duplicates are hidden behind
@@ -246,20 +243,13 @@ def dedup_command(*, request: _Request) -> int:
     choices = replace(request.choices, action=request.action)
     with open_store(request.store) as opened:
         settings = settings_for(opened, choices)
-        request.check_delete(settings)
+        if request.now or request.plan_file or request.patch_file:
+            check_delete(settings, request.action)
         if request.patch_file:
             check_text_files(opened)
-        if request.interactive and render.is_interactive():
-            resumed = command_line("dedup", request.store, "--interactive")
-            return terminal_review.review_in_terminal(
-                opened, request.store, settings, again=resumed, plan_file=request.plan_file
-            )
-        with Bar(quiet=request.as_json) as bar:
-            findings = find(opened, settings, progress=bar)
+        findings = request.find(opened, settings)
         made, run = request.plan(findings), None
         request.check_share(findings, made)
-        if request.interactive:
-            render.note("There is no terminal to ask on, so this is a dry run: nothing is written.")
         if request.patch_file:
             return _write_patch(request, opened, findings, made)
         if request.plan_file:
@@ -281,10 +271,18 @@ def dedup_command(*, request: _Request) -> int:
         _show_outcome(request, made, run)
         for sentence in notes:
             render.note(sentence)
-    return exit_code(run)
+    return _exit_code(run, findings)
 
 
-def _preview(request: _Request, findings: Findings, made: Plan) -> Iterator[Block]:
+def _exit_code(run: Run | None, findings: Findings | PartitionedPlan) -> int:
+    """Returns 0 if all was done, 5 if a group was refused or a partition has no plan."""
+    left = isinstance(findings, PartitionedPlan) and findings.not_done
+    return PlanRefused.exit_code if left else exit_code(run)
+
+
+def _preview(
+    request: _Request, findings: Findings | PartitionedPlan, made: Plan
+) -> Iterator[Block]:
     """Yields the plan for a person, and what it leaves out."""
 
     def repeat(name: str, value: int) -> str:
@@ -298,12 +296,28 @@ def _preview(request: _Request, findings: Findings, made: Plan) -> Iterator[Bloc
         top=request.top,
         explained=request.explain,
         repeat=repeat,
-        remarks=preview_start(findings),
+        remarks=(*_not_done(findings), *preview_start(findings)),
     )
     yield from preview_end(findings, made, request.store)
 
 
-def _write_patch(request: _Request, store: Store, findings: Findings, made: Plan) -> int:
+def _not_done(made: Findings | PartitionedPlan) -> Iterator[Block]:
+    """Yields which partitions have no plan, and why."""
+    if isinstance(made, Findings) or not made.not_done:
+        return
+    left, whole = len(made.not_done), count(made.partitions, "partition")
+    yield say(strong(f"{left:,} of {whole} could not be done. Their memories are not in the plan:"))
+    for each in made.not_done[:_NOT_DONE]:
+        listed = names(map(repr, each.namespaces))
+        yield say(f"namespaces {listed}: {quoted(each.reason)}", level=1)
+    if left > _NOT_DONE:
+        yield say(f"and {left - _NOT_DONE:,} more; --json names all of them", level=1)
+    yield Gap()
+
+
+def _write_patch(
+    request: _Request, store: Store, findings: Findings | PartitionedPlan, made: Plan
+) -> int:
     """Writes a patch in place of a run, and prints what it holds.
 
     Returns:
@@ -323,7 +337,7 @@ def _write_patch(request: _Request, store: Store, findings: Findings, made: Plan
     else:
         render.show(_preview(request, findings, made))
         render.show(command(sentence, level=0) for sentence in notes)
-    return exit_code(patch.run)
+    return _exit_code(patch.run, findings)
 
 
 def _patch_sentences(made: Plan, patch: Patch, path: Path) -> list[str]:
@@ -350,21 +364,23 @@ def _patch_sentences(made: Plan, patch: Patch, path: Path) -> list[str]:
 
 
 def _show_json(
-    request: _Request, findings: Findings, made: Plan, run: Run | None, notes: Sequence[str]
+    request: _Request,
+    findings: Findings | PartitionedPlan,
+    made: Plan,
+    run: Run | None,
+    notes: Sequence[str],
 ) -> None:
     """Prints the findings, the plan and the run as JSON."""
-    quoted = {each.id for group in findings.groups for each in group.members}
-    quoted.update(group.survivor for group in findings.groups)
-    quoted.update(id_ for pair in findings.held for id_ in (pair.a, pair.b))
-    learn(findings.memories[id_] for id_ in quoted)
     data: dict[str, Json] = {
-        **findings_json(findings),
+        **(findings_json(findings) if isinstance(findings, Findings) else findings.to_json()),
         "plan": made.id if request.plan_file or run else None,
         "patch_file": None if request.patch_file is None else str(request.patch_file),
         "applied": None if run is None else run.id,
         **written_json(run, request.plan_file, request.store),
         "notes": [*findings.tally.notes, *notes],
     }
+    if isinstance(findings, Findings):
+        learn(map(findings.memories.get, ids_in(data)))
     if request.with_updates:
         older = (action for action in made.actions if action.is_update)
         data["out_of_date"] = {m.id: action.survivor for action in older for m in action.members}
@@ -380,6 +396,7 @@ def _show_outcome(request: _Request, made: Plan, run: Run | None) -> None:
         render.show([Gap()])
     render.show(written_blocks(run, request.plan_file, request.store))
     if run is None and request.plan_file is None and made.actions:
-        ways = (("--apply",), ("--plan", "plan.json"), ("--interactive",))
-        lines = (again(*way) or command_line("dedup", request.store, *way) for way in ways)
+        ways = (("--apply",), ("--plan", "plan.json"))
+        lines = [again(*way) or command_line("dedup", request.store, *way) for way in ways]
+        lines += [] if request.engine else [command_line("review", request.store, "--terminal")]
         render.show([say("Nothing was written. Go on with one of these:"), *map(command, lines)])

@@ -15,7 +15,7 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -96,12 +96,25 @@ def demo(
     silence = contextlib.redirect_stdout(io.StringIO()) if quiet else contextlib.nullcontext()
     with _folder(keep) as folder, contextlib.chdir(folder), silence:
         print(_compared_by(encoder, semantic=semantic))
-        first = _memory_folder(words)
-        second = _embedded_store(words)
+        Path(FOLDER).mkdir()
+        samples = [*(files("echoless") / "data" / FOLDER).iterdir()]
+        for sample in samples:
+            Path(FOLDER, sample.name).write_bytes(sample.read_bytes())
+        number = len(samples) - 1  # without the index
+        print(
+            f"1. {FOLDER}: {number} invented memories of Claude Code, one file each, and an index."
+        )
+        steps, *first = _walked(
+            FOLDER, "folder, file, byte", folder_digest, _folder_commands(words)
+        )
+        Path(SAMPLE).write_bytes((files("echoless") / "data" / SAMPLE).read_bytes())
+        print(f"\n2. {SAMPLE}: 1,200 invented memories of an agent.")
+        steps.append(_step(["import", SAMPLE, STORE]))
+        more, *second = _walked(STORE, "store, record, field", store_digest, _store_commands(words))
         result = DemoResult(
-            first.steps + second.steps,
-            (first.before, second.before),
-            (first.after, second.after),
+            (*steps, *more),
+            (first[0], second[0]),
+            (first[1], second[1]),
             None if keep is None else str(folder),
         )
         if not result.sound:
@@ -122,46 +135,29 @@ def _compared_by(encoder: Encoder | None, *, semantic: bool) -> str:
     return f"Memories are compared by wording and by meaning, with the encoder {encoder.model}.\n"
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Steps on one sample, with the digests of the sample before and after."""
+def _walked(
+    name: str, what: str, digest_of: Callable[[str], str], commands: Iterable[list[str]]
+) -> tuple[list[Step], str, str]:
+    """Runs commands on one sample.
 
-    steps: tuple[Step, ...]
-    before: str
-    after: str
+    Args:
+        name: Path of the sample.
+        what: What is compared: the whole, its parts, and what of each.
+        digest_of: Returns the digest of the sample.
+        commands: In their order.
 
-
-def _memory_folder(words: list[str]) -> _Part:
-    """Hides what a memory folder of Claude Code says twice, and takes it back."""
-    Path(FOLDER).mkdir()
-    samples = [*(files("echoless") / "data" / FOLDER).iterdir()]
-    for sample in samples:
-        Path(FOLDER, sample.name).write_bytes(sample.read_bytes())
-    number = len(samples) - 1  # without the index
-    print(f"1. {FOLDER}: {number} invented memories of Claude Code, one file each, and an index.")
-    before = folder_digest(Path(FOLDER))
-    print(f"\nDigest of all files, every byte: {before}")
-    steps = [_step(command) for command in _folder_commands(words)]
-    after = folder_digest(Path(FOLDER))
+    Returns:
+        The steps, and the digests of the sample before and after.
+    """
+    whole, parts, every = what.split(", ")
+    before = digest_of(name)
+    print(f"\nDigest of all {parts}s, every {every}: {before}")
+    steps = [_step(command) for command in commands]
+    after = digest_of(name)
     print(f"\nDigest before: {before}\nDigest after:  {after}")
     if before == after:
-        print("The folder is exactly as it was before: every file, every byte.")
-    return _Part(tuple(steps), before, after)
-
-
-def _embedded_store(words: list[str]) -> _Part:
-    """Imports the sample of memories, hides copies, searches, and takes it back."""
-    Path(SAMPLE).write_bytes((files("echoless") / "data" / SAMPLE).read_bytes())
-    print(f"\n2. {SAMPLE}: 1,200 invented memories of an agent.")
-    steps = [_step(["import", SAMPLE, STORE])]
-    before = store_digest(STORE)
-    print(f"\nDigest of all records, every field: {before}")
-    steps += [_step(command) for command in _store_commands(words)]
-    after = store_digest(STORE)
-    print(f"\nDigest before: {before}\nDigest after:  {after}")
-    if before == after:
-        print("The store is exactly as it was before: every record, every field.")
-    return _Part(tuple(steps), before, after)
+        print(f"The {whole} is exactly as it was before: every {parts}, every {every}.")
+    return steps, before, after
 
 
 def _folder_commands(words: list[str]) -> Iterator[list[str]]:
@@ -184,9 +180,9 @@ def _store_commands(words: list[str]) -> Iterator[list[str]]:
     yield ["check", STORE]
 
 
-def folder_digest(folder: Path) -> str:
+def folder_digest(name: str) -> str:
     """Returns one digest over the names and bytes of all files in a folder, in order."""
-    total = hashlib.sha256()
+    total, folder = hashlib.sha256(), Path(name)
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             data = path.read_bytes()

@@ -146,16 +146,16 @@ def history_command(*, store: str, run: str | None, every: bool, as_json: bool) 
         if chosen is not None:
             learn_run(opened, chosen.id, [_event_json(event) for event in events])
     if as_json:
-        listed = [_run_json(r) for r in runs]
+        listed = [asdict(r) for r in runs]
         render.show_json(
             {"runs": listed}
             if chosen is None
-            else {**_run_json(chosen), "events": [_event_json(e) for e in events]}
+            else {**asdict(chosen), "events": [_event_json(e) for e in events]}
         )
     elif chosen is None:
         render.show(_runs_blocks(runs, store, every=every))
         if decided:
-            line = command_line("decisions", store)
+            line = command_line("review", store, "--list")
             render.show([command(line, before="What people decided beside these runs: ", level=0)])
     else:
         render.show(_run_blocks(chosen, events))
@@ -176,10 +176,6 @@ def _named(runs: list[PastRun], name: str, store: str) -> PastRun:
         f"There is no run {name!r} in {without_password(store)}. "
         + (f"It has: {names(r.id for r in runs)}." if runs else "It has had none yet.")
     )
-
-
-def _run_json(run: PastRun) -> dict[str, Json]:
-    return asdict(run)
 
 
 def _event_json(event: Event) -> dict[str, Json]:

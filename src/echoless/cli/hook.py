@@ -16,11 +16,9 @@ import click
 from echoless.cli import render
 from echoless.cli.options import (
     boot_option,
-    encoder_option,
+    chosen,
     examples,
     gathered,
-    no_cache_option,
-    setting_option,
     settings_for,
     store_argument,
     writing,
@@ -36,8 +34,8 @@ from echoless.stores.files import open_file
 
 
 @dataclass(frozen=True, slots=True)
-class _Lines:
-    """How standard input is read, and what holds for all its lines.
+class _Input:
+    """How standard input is read, what holds for all its lines, and what the agent knows already.
 
     Attributes:
         form: Format of a line.
@@ -45,6 +43,8 @@ class _Lines:
         origin: Where the lines come from.
         review: Hold back what may repeat something.
         batch: Name of the input, or None.
+        boot: Files the agent reads at its start.
+        recalled: What was just handed to it, in lines like those of the input; None if nothing.
     """
 
     form: Format
@@ -52,17 +52,6 @@ class _Lines:
     origin: Origin
     review: bool
     batch: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Context:
-    """What the agent knows already.
-
-    Attributes:
-        boot: Files it reads at its start.
-        recalled: What was just handed to it, in lines like those of the input; None if nothing.
-    """
-
     boot: tuple[Path, ...]
     recalled: Path | None
 
@@ -136,18 +125,17 @@ class _Context:
 )
 @click.option("--create", is_flag=True, help="Make STORE if it does not exist.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing.")
-@setting_option("profile", explained="Way of deduplicating; the store proposes one.")
-@encoder_option
-@setting_option("semantic", explained="Compare by words only.")
-@no_cache_option
-@gathered("choices", Choices, "profile", "encoder", "semantic", "cache")
-@gathered("lines", _Lines)
-@gathered("context", _Context)
+@chosen(
+    ("profile", "Way of deduplicating; the store proposes one."),
+    "encoder",
+    ("semantic", "Compare by words only."),
+    "cache",
+)
+@gathered("lines", _Input)
 def hook_command(
     *,
     store: str,
-    lines: _Lines,
-    context: _Context,
+    lines: _Input,
     as_json: bool,
     create: bool,
     dry_run: bool,
@@ -166,11 +154,11 @@ def hook_command(
         "unsure": "review" if lines.review else "admit",
         "dry_run": dry_run,
     }
-    recalled = context.recalled_texts()
+    recalled = lines.recalled_texts()
     outcomes: Counter[str] = Counter()
     with open_store(store, create=create and not dry_run) as opened, writing(store):
         settings = settings_for(opened, choices)
-        with Guard(opened, settings, boot=context.boot, recalled=recalled) as guard:
+        with Guard(opened, settings, boot=lines.boot, recalled=recalled) as guard:
             entries = read_entries(sys.stdin.buffer, lines.form)
             at_once = _at_once(sys.stdin.buffer)
             for line, outcome in take_in(

@@ -14,13 +14,10 @@ from echoless.cli import render
 from echoless.cli.options import (
     again,
     boot_option,
+    chosen,
     count_option,
-    encoder_option,
     examples,
-    gathered,
     json_option,
-    no_cache_option,
-    setting_option,
     settings_for,
     store_argument,
     with_options,
@@ -101,11 +98,8 @@ _DETAILS: Final = (
     help="Text that was just handed to the agent. May be given several times.",
 )
 @click.option("--create", is_flag=True, help="Make STORE if it does not exist.")
-@setting_option("profile", explained="Way of deduplicating; the store proposes one.")
-@encoder_option
-@no_cache_option
+@chosen(("profile", "Way of deduplicating; the store proposes one."), "encoder", "cache")
 @json_option
-@gathered("choices", Choices, "profile", "encoder", "cache")
 def remember_command(
     *,
     store: str,
@@ -234,7 +228,7 @@ def _ways(answer: Remembered, store: str) -> Iterator[Block]:
         case Updates(old=old, new=new, run=run) if run:
             hide = ("--merge", new, old, "--action", "mark", "--apply")
             yield say("To hide the older one, or to take the new one back:")
-            yield command(command_line("consolidate", store, *hide))
+            yield command(command_line("review", store, *hide))
             yield command(command_line("undo", store, run))
         case Admitted(run=run) if run:
             yield say("To take it back:")

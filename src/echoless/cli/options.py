@@ -20,7 +20,7 @@ from echoless.stores.base import Store
 from echoless.stores.field_map import FieldMap, read_file, read_pairs
 from echoless.stores.registry import mapped
 
-_DECISIONS: Final = frozenset({"--interactive", "-i", "--apply", "--json", "--show-secrets"})
+_DECISIONS: Final = frozenset({"--apply", "--json", "--show-secrets"})
 """Flags about what becomes of a result; the same command with another one leaves them out."""
 
 
@@ -178,7 +178,6 @@ def setting_option(name: str, *, explained: str = "") -> Callable[[Function], Fu
     )
 
 
-namespace_option = setting_option("namespace")
 encoder_option = setting_option("encoder")
 no_cache_option = setting_option("cache")
 
@@ -187,7 +186,8 @@ boot_option = click.option(
     multiple=True,
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="A file the agent reads at its start: what it says is known. May be given several times.",
+    help="A file the agent reads at its start: what it says is known, and not stored again. May be "
+    "given several times.",
 )
 
 limit_option = click.option(
@@ -201,18 +201,18 @@ limit_option = click.option(
 
 _FINDING: Final = tuple(name for name in SETTINGS if name != "action")
 """Settings of every command that looks for duplicates. What happens to those is for commands that
-act: `dedup` takes the action of the settings, `consolidate` one of its own."""
+act."""
 
 GROUPS: Final[Mapping[str, tuple[str, str]]] = {
-    "What is looked at": ("namespace all", "map window advice across"),
+    "What is looked at": ("namespace all", "map window across"),
     "How memories are compared": ("profile encoder", "threshold thorough verifier set"),
     "What happens": (
-        "apply interactive with-updates action plan terminal merge keep-both fail-over",
-        "patch most-hidden content model fail-worse",
+        "list decide merge apply with-updates action plan terminal fail-over",
+        "patch most-hidden text model",
     ),
     "What is shown": (
         "top explain html json limit",
-        "members pairs compare format texts show-secrets host port no-browser",
+        "members pairs format texts show-secrets listen no-browser",
     ),
 }
 """Options of the commands that find duplicates, by group: those that most people need, the rest."""
@@ -322,6 +322,17 @@ def _set(given: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
     return values
 
 
+def chosen(*settings: str | tuple[str, str]) -> Callable[[Function], Function]:
+    """Returns a decorator that adds options of settings, handed over as one argument `choices`.
+
+    Args:
+        settings: Names; with its line in the help, where a command means one in a narrower sense.
+    """
+    lines = dict((each, "") if isinstance(each, str) else each for each in settings)
+    options = [setting_option(name, explained=line) for name, line in lines.items()]
+    return lambda command: with_options(gathered("choices", Choices, *lines)(command), options)
+
+
 class SettingsCommand(click.Command):
     """Command whose `--help` shows what most people need; `--help-all` shows every option."""
 
@@ -371,9 +382,6 @@ _HELP_ALL: Final = click.Option(
 
 finding_options = choosing_options("choices", *_FINDING)
 """Adds the flags of `audit` and `dedup`, handed over as one argument `choices`."""
-
-pair_finding_options = choosing_options("choices", *(name for name in _FINDING if name != "limit"))
-"""Adds the same flags without `--limit`, which says there how many pairs are shown."""
 
 asking_options = choosing_options("asking", *_ASKING)
 """Adds how a language model is asked, handed over as one argument `asking`, a `Choices`."""

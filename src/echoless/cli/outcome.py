@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from echoless.cli import render
-from echoless.core.destination import command_line
+from echoless.core.destination import command_line, without_password
 from echoless.core.document import Block, Gap, command, count, say, strong
-from echoless.core.errors import PlanRefused
+from echoless.core.errors import EcholessError, PlanRefused
 from echoless.core.model import Json
+from echoless.core.rendering import reason
 from echoless.execution import plan_blocks
 from echoless.execution.actions import promise
 from echoless.execution.executor import Run
@@ -20,8 +21,40 @@ from echoless.stores.base import Store, new_files
 from echoless.stores.hidden_records import seen_elsewhere
 from echoless.workflows.dedupe.findings import Findings, unasked_note
 
+if TYPE_CHECKING:
+    from echoless.workflows.dedupe.partitions import PartitionedPlan
+
 _RUNS: Final = 3
 """Most runs that are named."""
+
+
+def answers_of_each(
+    stores: Sequence[str], answer: Callable[[str], dict[str, Json]]
+) -> tuple[list[dict[str, Json]], int]:
+    """Returns an answer about each store, as in `--json`, and the exit code of the first failure.
+
+    A store that cannot be read is named with its error, and the others go on.
+
+    Args:
+        stores: Addresses, as typed.
+        answer: Works on one store.
+
+    Raises:
+        EcholessError: It is the only store, and it failed.
+    """
+    answers: list[dict[str, Json]] = []
+    failed = 0
+    for store in stores:
+        try:
+            answers.append(answer(store))
+        except EcholessError as problem:
+            if len(stores) == 1:
+                raise
+            name = without_password(store)
+            render.note(f"Error: {name}: {problem}")
+            answers.append({"store": name, "error": reason(str(problem))})
+            failed = failed or problem.exit_code
+    return answers, failed
 
 
 def exit_code(run: Run | None) -> int:
@@ -46,7 +79,7 @@ def say_notes(store: Store, run: Run | None = None) -> None:
         render.note(sentence)
 
 
-def hidden_already(store: Store, typed: str, findings: Findings) -> str | None:
+def hidden_already(store: Store, typed: str, findings: Findings | PartitionedPlan) -> str | None:
     """Returns why a plan to delete leaves out memories hidden earlier; None if there are none.
 
     Args:
@@ -106,7 +139,7 @@ def run_blocks(run: Run, store: str) -> Iterator[Block]:
     return run.blocks(undo_line(store, run))
 
 
-def preview_start(findings: Findings) -> Iterator[Block]:
+def preview_start(findings: Findings | PartitionedPlan) -> Iterator[Block]:
     """Yields what a run did without, and what the pair model was not asked about."""
     yield from plan_blocks.off_blocks(findings.off)
     if unasked := unasked_note(findings.unasked):
@@ -114,7 +147,7 @@ def preview_start(findings: Findings) -> Iterator[Block]:
         yield Gap()
 
 
-def preview_end(findings: Findings, plan: Plan, store: str) -> Iterator[Block]:
+def preview_end(findings: Findings | PartitionedPlan, plan: Plan, store: str) -> Iterator[Block]:
     """Yields the exclusions of a plan, the sum of its actions, and the pairs kept apart.
 
     Args:
@@ -124,10 +157,10 @@ def preview_end(findings: Findings, plan: Plan, store: str) -> Iterator[Block]:
     """
     yield from plan_blocks.skipped_blocks(findings.tally)
     yield say(strong(promise(plan.counts)))
-    held, overlaps = findings.counts["held"], len(findings.overlaps)
+    held, claims = findings.counts["held"], len(findings.claims)
     if held:
         yield say(f"{count(held, 'pair')} look alike and stay apart.")
-    if overlaps:
-        yield say(f"{count(overlaps, 'pair')} of notes have much in common and stay apart.")
-    if held or overlaps:
+    if claims:
+        yield say(f"{count(claims, 'claim')} of notes repeat or contradict another one.")
+    if held or claims:
         yield command(command_line("audit", store), before="To see them: ")

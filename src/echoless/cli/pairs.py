@@ -40,7 +40,7 @@ from echoless.stores import open_store
 from echoless.stores.base import in_contexts
 from echoless.stores.files import open_file
 from echoless.workflows import item_lists
-from echoless.workflows.pairs.judge_pairs import (
+from echoless.workflows.pairs import (
     BATCH,
     Ruling,
     explain_memories,

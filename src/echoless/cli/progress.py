@@ -8,22 +8,25 @@ from __future__ import annotations
 
 import logging
 import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from threading import Event, Lock, Thread
 from time import monotonic
-from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 import click
 
 from echoless.cli.options import CommandState
-from echoless.core.optional import lazy_module
+from echoless.core.destination import LOG as DESTINATIONS
+from echoless.core.destination import without_password
+from echoless.core.masking import OUTPUT
+from echoless.core.own_folders import LOG as CACHES
+from echoless.core.visible import on_one_line, visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
-
-    from echoless.cli import terminal
-else:
-    terminal = lazy_module("echoless.cli.terminal")  # rich is slow to load
 
 LOG: Final = logging.getLogger("echoless.progress")
 
@@ -117,12 +120,7 @@ class Bar:
             self._ticking.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        problem: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._ended.set()
         if self._ticking is not None:
             self._ticking.join(timeout=1)
@@ -158,7 +156,10 @@ class Bar:
                     self._show(*self._latest)
 
     def _show(self, stage: str, done: int, whole: int) -> None:
+
         if self._progress is None:
+            from echoless.cli import terminal
+
             self._progress = terminal.start_progress(pace)
         if self._task is None or stage != self._stage:
             if self._task is not None:
@@ -205,3 +206,80 @@ def clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+# ------------------------------------------------------------------ log
+
+
+LEVELS: Final = ("debug", "info", "warning", "error")
+VARIABLE: Final = "ECHOLESS_LOG_LEVEL"
+
+_LIBRARY: Final = logging.getLogger("echoless")
+
+
+class _SentenceHandler(logging.Handler):
+    """Prints each sentence once and at once, as a destination is named before texts go there."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self._printed: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Prints a sentence."""
+        sentence = record.getMessage()
+        if sentence not in self._printed:
+            self._printed.add(sentence)
+            click.echo(visible(OUTPUT.reason(sentence)), err=True)
+
+
+class _LineHandler(logging.Handler):
+    """Prints each record as one line, without secrets, passwords of addresses and hidden signs."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Prints a record; a traceback, if it has one, is part of the same line."""
+        text = record.getMessage()
+        if record.exc_info:
+            text += "\n" + "".join(traceback.format_exception(record.exc_info[1]))
+        time = datetime.fromtimestamp(record.created, UTC)
+        safe = on_one_line(OUTPUT.reason(without_password(text)))
+        try:
+            click.echo(f"{time:%Y-%m-%dT%H:%M:%SZ} {record.levelname.lower()}: {safe}", err=True)
+        except OSError:  # nobody reads standard error any more: no reason to stop the work
+            self.setLevel(logging.CRITICAL + 1)
+
+
+def set_log_level(name: str | None) -> None:
+    """Sets from which level records of the library are printed.
+
+    Args:
+        name: One of `LEVELS`. None: `info` where standard error is no terminal, so that a job that
+            nobody watches says how far it is; else `warning`, as a terminal shows a progress bar.
+    """
+    chosen = name or ("warning" if sys.stderr.isatty() else "info")
+    _LIBRARY.setLevel(chosen.upper())
+
+
+@contextmanager
+def logging_to_stderr() -> Iterator[None]:
+    """Prints what the library logs on standard error; puts the loggers back afterwards.
+
+    A command within a command, as in the demo, prints each line once.
+    """
+    sentences, lines = _SentenceHandler(), _LineHandler()
+    handlers: tuple[tuple[logging.Logger, int, logging.Handler], ...] = (
+        (DESTINATIONS, logging.INFO, sentences),
+        (CACHES, logging.WARNING, sentences),
+        (_LIBRARY, logging.WARNING, lines),
+    )
+    before = [(log, log.handlers, log.level, log.propagate) for log, _, _ in handlers]
+    for log, least, handler in handlers:
+        log.handlers = [handler]
+        log.setLevel(least)
+        log.propagate = False
+    try:
+        yield
+    finally:
+        for log, outer, level, propagates in before:
+            log.handlers = outer
+            log.setLevel(level)
+            log.propagate = propagates

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import click
@@ -12,13 +13,10 @@ import click
 from echoless.cli import render
 from echoless.cli.options import (
     again,
-    encoder_option,
+    chosen,
     examples,
-    gathered,
     json_option,
     limit_option,
-    namespace_option,
-    no_cache_option,
     settings_for,
     store_argument,
 )
@@ -45,7 +43,7 @@ from echoless.core.errors import InputError
 from echoless.core.json_codec import memory_to_json
 from echoless.core.model import Json, JsonObject, Memory
 from echoless.core.settings import Choices
-from echoless.core.timestamps import spelled
+from echoless.core.timestamps import day, spelled
 from echoless.execution.plan_blocks import plain_verdict, skipped_blocks
 from echoless.stores import Store, open_store
 from echoless.stores.ledger import Event, Mark
@@ -65,11 +63,8 @@ from echoless.workflows.retrieval.search import MODES, Answer, Mode, search, sim
     help="Leave out memories whose similarity is below N. By default .25 with the encoder use, "
     "where unrelated texts are below it; other encoders have no default.",
 )
-@namespace_option
-@encoder_option
-@no_cache_option
+@chosen("namespace", "encoder", "cache")
 @json_option
-@gathered("choices", Choices, "namespace", "encoder", "cache")
 def similar_command(
     *,
     store: str,
@@ -84,19 +79,7 @@ def similar_command(
     By meaning and by words where an encoder is at hand, by words alone where there is none. Ask it
     before writing a new memory.
     """
-    with open_store(store) as opened, Bar(quiet=as_json) as bar:
-        settings = settings_for(opened, choices)
-        answer = similar(
-            opened,
-            text,
-            limit=limit,
-            namespace=settings.namespace,
-            encoder=settings.encoder,
-            cache=settings.cache,
-            least=least,
-            progress=bar,
-        )
-    render.show_answer(answer.to_json(), _answer_blocks(answer, store), as_json=as_json)
+    _answer(partial(similar, limit=limit, least=least), store, text, choices, as_json=as_json)
 
 
 @click.command(
@@ -117,14 +100,11 @@ def similar_command(
     "in no memory and an encoder is at hand.",
 )
 @limit_option
-@namespace_option
+@chosen("namespace", "encoder", "cache")
 @click.option(
     "--include-duplicates", is_flag=True, help="Show hidden duplicates as hits of their own."
 )
-@encoder_option
-@no_cache_option
 @json_option
-@gathered("choices", Choices, "namespace", "encoder", "cache")
 def search_command(
     *,
     store: str,
@@ -137,17 +117,23 @@ def search_command(
 ) -> None:
     """Search STORE for QUERY. Reads only; access counts do not change.
 
-    A hidden duplicate that matches folds under its survivor, and its place goes to the next hit.
+    A hidden duplicate that matches folds under its survivor, and its place goes to the next hit. An
+    older value that is known to be replaced gives its place to the newer one, and stands beside it.
     """
+    look = partial(search, limit=limit, mode=mode, include_duplicates=include_duplicates)
+    _answer(look, store, query, choices, as_json=as_json)
+
+
+def _answer(
+    look: Callable[..., Answer], store: str, text: str, choices: Choices, *, as_json: bool
+) -> None:
+    """Looks for a text in a store, and prints the memories."""
     with open_store(store) as opened, Bar(quiet=as_json) as bar:
         settings = settings_for(opened, choices)
-        answer = search(
+        answer = look(
             opened,
-            query,
-            mode=mode,
-            limit=limit,
+            text,
             namespace=settings.namespace,
-            include_duplicates=include_duplicates,
             encoder=settings.encoder,
             cache=settings.cache,
             progress=bar,
@@ -155,13 +141,8 @@ def search_command(
     render.show_answer(answer.to_json(), _answer_blocks(answer, store), as_json=as_json)
 
 
-def _record(memory: Memory) -> dict[str, Json]:
-    """Returns a record for a reader, with vectors by model and length only."""
-    return {**memory_to_json(memory), "vectors": {v.model: v.dimensions for v in memory.vectors}}
-
-
 _LEAST_SCORE: Final = 0.001
-"""Score from which one is shown. Of words that are in most memories it tells nothing."""
+"""Minimum score to show; common words score lower."""
 
 
 def _answer_blocks(answer: Answer, store: str) -> Iterator[Block]:
@@ -173,6 +154,10 @@ def _answer_blocks(answer: Answer, store: str) -> Iterator[Block]:
         facts = " · ".join(filter(None, (memory.namespace, memory.type, made, score)))
         yield say(f"{place}. ", strong(memory.id), f"  {facts}")
         yield say(flat(memory.content), level=1)
+        for older in hit.older:
+            until = f"until {day(older.until)}" if older.until else "earlier"
+            line = f"{until}: {flat(older.memory.content)}  ({older.memory.id})"
+            yield say(dim(line), level=1)
         if hit.hidden:
             hidden = f"{count(len(hit.hidden), 'duplicate')} hidden: {names(hit.hidden)}"
             yield say(dim(hidden), level=1)
@@ -225,7 +210,7 @@ class _MemoryView:
     """One memory with its entries in the ledger.
 
     Attributes:
-        record: The memory as JSON.
+        record: The memory as JSON, with vectors by model and length only.
         survivor: The memory it is hidden behind, or None.
         hidden: Marks of the memories hidden behind it.
         links: Whether the store holds the target of each link.
@@ -241,6 +226,7 @@ class _MemoryView:
     @classmethod
     def of(cls, store: Store, memory: Memory) -> _MemoryView:
         """Reads from a store what is shown of a memory."""
+        vectors = {vector.model: vector.dimensions for vector in memory.vectors}
         marks = store.ledger.marks()
         own = marks.get(memory.id)
         targets = store.get(link.target for link in memory.links)
@@ -259,7 +245,7 @@ class _MemoryView:
                 runs.add(event.run)
                 history.append((event, role))
         return cls(
-            record=_record(memory),
+            record=memory_to_json(memory) | {"vectors": vectors},
             survivor=None if own is None else own.survivor,
             hidden=tuple(mark for mark in marks.values() if mark.survivor == memory.id),
             links={link.target: link.target in targets for link in memory.links},

@@ -1,10 +1,11 @@
-"""One item of a review as blocks: its texts, their differences, and the effect of an answer."""
+"""Items and decisions of a review as blocks: texts, differences, and the effect of an answer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+from echoless.core.destination import command_line
 from echoless.core.document import (
     Block,
     Gap,
@@ -12,6 +13,7 @@ from echoless.core.document import (
     MemoryText,
     Span,
     Style,
+    command,
     count,
     dim,
     flat,
@@ -26,7 +28,8 @@ from echoless.core.secret_masking import learn
 from echoless.core.text_difference import alike, changed_ranges
 from echoless.core.timestamps import instant
 from echoless.core.verdict_sentences import sentence
-from echoless.execution.plan_blocks import verdict_clause
+from echoless.execution.plan_blocks import skipped_blocks, verdict_clause
+from echoless.workflows.review.answers import StandingDecision, answer_words
 from echoless.workflows.review.items import CLASSES, ItemKind, ReviewItem, facts_of
 from echoless.workflows.review.session import Filter, ReviewSession
 
@@ -41,6 +44,12 @@ NOUNS: Final[dict[ItemKind, str]] = {
 _MEMBERS: Final = 20
 """Memories of one item that its card shows at most."""
 
+_LISTED: Final = 10
+"""Questions, and decisions, that a list shows at most."""
+
+_KEY: Final = 12
+"""Characters of a key that are shown."""
+
 LEGEND: Final = legend("goes", "stays", title="Marks")
 
 
@@ -51,26 +60,25 @@ def counted(session: ReviewSession) -> str:
 
 
 def card_blocks(
-    session: ReviewSession, item: ReviewItem, wanted: Filter, survivor: str, text: str | None
+    item: ReviewItem, title: str, survivor: str, text: str | None = None
 ) -> Iterator[Block]:
     """Yields an item as a person is asked about it, each memory at the number that keeps it.
 
     Args:
-        session: The review.
         item: What is asked.
-        wanted: What the review shows now.
+        title: Its heading.
         survivor: The memory that would stay; empty where a person has to choose.
         text: New text of the survivor, if there is one.
     """
     learn(item.memories)
     yield Gap()
-    yield Heading(_title(session, item, wanted))
+    yield Heading(title)
     pairs = zip(item.memories, item.compared_with(survivor), strict=True)
     for at, (memory, other) in enumerate(pairs, 1):
         if at <= _MEMBERS or memory.id == survivor:
             yield from _member_blocks(item, memory, other, survivor, at)
     if len(item.ids) > _MEMBERS:
-        yield say(dim(f"{number(len(item.ids) - _MEMBERS)} more; f shows all texts."), level=1)
+        yield say(dim(f"{number(len(item.ids) - _MEMBERS)} more."), level=1)
     if survivor and text is not None:
         yield say(strong("new text of "), strong(survivor), dim("  by you"))
         yield say(flat(text, len(text) + 1), level=1)
@@ -83,20 +91,87 @@ def text_blocks(session: ReviewSession, item: ReviewItem) -> Iterator[Block]:
         yield MemoryText(session.memory(id_).content)
 
 
-def _title(session: ReviewSession, item: ReviewItem, wanted: Filter) -> str:
+def card_title(session: ReviewSession, item: ReviewItem, wanted: Filter) -> str:
     """Returns the kind and the place of an item, and the class of a group."""
     counts = session.counts(item.kind)
     whole = sum(counts.values())
     place = (
         f"{NOUNS[item.kind].capitalize()} {number(whole - counts['open'] + 1)} of {number(whole)}"
     )
-    if item.group_class:
-        place += f": {CLASSES[item.group_class].lower()}"
-    if item.namespace:
-        place += f", in {item.namespace}"
     narrowed = [f"/{wanted.words}"] if wanted.words else []
     narrowed += [f"namespace:{wanted.namespace}"] if wanted.namespace is not None else []
-    return place + (f" (filter {' '.join(narrowed)})" if narrowed else "")
+    return place + _about(item) + (f" (filter {' '.join(narrowed)})" if narrowed else "")
+
+
+def _about(item: ReviewItem) -> str:
+    """Returns the class of a group and the namespace of an item, for its title."""
+    about = f": {CLASSES[item.group_class].lower()}" if item.group_class else ""
+    return about + (f", in {item.namespace}" if item.namespace else "")
+
+
+def list_blocks(
+    session: ReviewSession, made: Sequence[StandingDecision], store: str
+) -> Iterator[Block]:
+    """Yields what is open, then what was decided, each with the key that `--decide` takes.
+
+    Args:
+        session: The review.
+        made: All decisions, latest first.
+        store: The store as it was typed, for lines to copy.
+    """
+    items = [item for item in session.items.values() if session.state(item.key) == "open"]
+    yield Heading(f"Open in {session.findings.url}: {count(len(items), 'question')}")
+    yield LEGEND
+    for item in items[:_LISTED]:
+        title = f"{item.key[:_KEY]}  {NOUNS[item.kind].capitalize()}{_about(item)}"
+        yield from card_blocks(item, title, item.survivor)
+    yield Gap()
+    if len(items) > _LISTED:
+        yield say(dim(f"{number(len(items) - _LISTED)} more; --json lists all."))
+    yield from skipped_blocks(session.findings.tally)
+    standing = [each for each in made if each.worth != "done"]
+    yield Heading(f"Decided: {count(len(made), 'answer')}")
+    for each in standing[:_LISTED]:
+        yield from _decision_blocks(each)
+    if len(standing) > _LISTED:
+        yield say(dim(f"{number(len(standing) - _LISTED)} more; --json lists all."))
+    if done := len(made) - len(standing):
+        yield say(dim(f"{count(done, 'accepted answer')} applied; `echoless undo` goes back."))
+    yield from _ways(items, standing, store)
+
+
+def _decision_blocks(each: StandingDecision) -> Iterator[Block]:
+    """Yields a decision: its key, how and when it came about, its memories, and its worth."""
+    answer = each.answer
+    about = (answer_words(answer), each.origin, answer.at and f"on {short_time(answer.at)}")
+    yield say(strong(each.key[:_KEY]), f"  {' '.join(filter(None, about))}")
+    for id_, text in each.texts.items():
+        stays = "keep " if id_ == answer.survivor else ""
+        yield say(strong(f"{stays}{id_}"), f"  {'(gone)' if text is None else flat(text)}", level=1)
+    if answer.text is not None:
+        yield say(strong("new text"), f"  {flat(answer.text)}", level=1)
+    if each.worth in {"changed", "gone"}:
+        changed = "A text changed since" if each.worth == "changed" else "A memory is gone"
+        yield say(f"{changed}, so this does not count any more.", level=1)
+    if not each.own:
+        yield say("Kept by the store's own program; it cannot be taken back here.", level=1)
+
+
+def _ways(
+    items: Sequence[ReviewItem], standing: Sequence[StandingDecision], store: str
+) -> Iterator[Block]:
+    """Yields the commands to go on with."""
+    lines = [command_line("review", store, "--terminal")] if items else []
+    if items:
+        word = "accept" if items[0].survivor else "different"
+        lines.append(command_line("review", store, "--decide", f"{items[0].key[:_KEY]}={word}"))
+    if own := next((each for each in standing if each.own), None):
+        lines.append(command_line("review", store, "--decide", f"{own.key[:_KEY]}=open"))
+    if any(each.answer.choice == "accept" and each.worth == "holds" for each in standing):
+        lines.append(command_line("review", store, "--apply"))
+    if lines:
+        yield say("Nothing was written. Go on with one of these:")
+        yield from map(command, lines)
 
 
 def _member_blocks(

@@ -5,23 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from echoless.cli import render
-from echoless.cli.options import (
-    encoder_option,
-    examples,
-    gathered,
-    no_cache_option,
-    setting_option,
-    store_argument,
-)
+from echoless.cli.options import boot_option, chosen, examples, store_argument
 from echoless.core.address import LOOPBACK, Address
 from echoless.core.destination import announce, without_password
 from echoless.core.errors import UsageError
-from echoless.core.optional import lazy_module, require_module
+from echoless.core.optional import require_module
 from echoless.core.settings import Choices, layered, resolve
 from echoless.ingest.recalled_text import read_boot_files
 from echoless.models.encoders.registry import open_encoder
@@ -84,13 +77,6 @@ def read_token(name: str | None, address: Address) -> str | None:
     return token
 
 
-if TYPE_CHECKING:
-    from echoless.mcp import served_store, server
-else:  # they need the extra "mcp"
-    served_store = lazy_module("echoless.mcp.served_store")
-    server = lazy_module("echoless.mcp.server")
-
-
 @click.command(
     "mcp",
     epilog=examples(
@@ -132,18 +118,8 @@ else:  # they need the extra "mcp"
 )
 @click.option("--read-only", is_flag=True, help="Offer only what reads, and previews.")
 @click.option("--create", is_flag=True, help="Make an empty STORE where there is none.")
-@click.option(
-    "--boot",
-    multiple=True,
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="A file the agent reads at its start: what it says is known and not stored again. May be "
-    "given several times.",
-)
-@setting_option("profile")
-@encoder_option
-@no_cache_option
-@gathered("choices", Choices, "profile", "encoder", "cache")
+@boot_option
+@chosen("profile", "encoder", "cache")
 def mcp_command(
     *,
     store: str,
@@ -170,9 +146,13 @@ def mcp_command(
     open_encoder(settings.encoder)
     read_boot_files(boot)
 
+    from echoless.mcp import served_store
+
     served = served_store.ServedStore(
         store, choices=choices, boot=boot, read_only=read_only, output_schemas=output_schemas
     )
+    from echoless.mcp import server
+
     if tools is not None:
         served.tools = server.tools_named(served, tools)
     for sentence in served.destinations:

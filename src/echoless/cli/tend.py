@@ -23,14 +23,12 @@ from echoless.cli.options import (
     settings_for,
     writing,
 )
-from echoless.cli.outcome import exit_code, run_json, say_notes, undo_line
+from echoless.cli.outcome import answers_of_each, exit_code, run_json, say_notes, undo_line
 from echoless.cli.progress import Bar
 from echoless.core.destination import command_line, without_password
 from echoless.core.document import command, count, say
-from echoless.core.errors import EcholessError
 from echoless.core.garbage_collection import uncollected
 from echoless.core.model import Json
-from echoless.core.rendering import reason
 from echoless.core.settings import Choices
 from echoless.execution.executor import Run, apply
 from echoless.execution.plan import Plan
@@ -88,25 +86,19 @@ def tend_command(
     if schedule is not None:
         _show_schedule(schedule, stores, now=now, into=into, as_json=as_json)
         return 0
-    answers: list[dict[str, Json]] = []
-    code = 0
-    for store in stores:
-        try:
-            tended = _tend(store, choices, into, now=now, quiet=as_json)
-        except EcholessError as problem:
-            if len(stores) == 1:
-                raise
-            render.note(f"Error: {without_password(store)}: {problem}")
-            answers.append({"store": without_password(store), "error": reason(str(problem))})
-            code = code or problem.exit_code
-            continue
-        answers.append(_answer(store, tended))
-        code = code or exit_code(tended.run)
+    codes = [0]
+
+    def answer(store: str) -> dict[str, Json]:
+        tended = _tend(store, choices, into, now=now, quiet=as_json)
+        codes.append(exit_code(tended.run))
         if not as_json:
             _show(store, tended)
+        return _answer(store, tended)
+
+    answers, failed = answers_of_each(stores, answer)
     if as_json:
         render.show_json({"stores": answers})
-    return code
+    return failed or max(codes)
 
 
 def _tend(name: str, choices: Choices, into: Path | None, *, now: bool, quiet: bool) -> Upkeep:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
@@ -15,25 +15,24 @@ from echoless.cli import render
 from echoless.cli.options import CommandState, writing
 from echoless.cli.outcome import exit_code, say_notes, written_blocks
 from echoless.cli.progress import Bar
-from echoless.cli.review_card import LEGEND, NOUNS, card_blocks, counted, text_blocks
+from echoless.cli.review_card import LEGEND, NOUNS, card_blocks, card_title, counted, text_blocks
 from echoless.core.destination import command_line
 from echoless.core.document import Block, Gap, Heading, command, count, more, number, say, strong
 from echoless.core.errors import EcholessError, UsageError
-from echoless.core.profiles import ActionKind
+from echoless.core.model import Memory
 from echoless.core.settings import Settings
 from echoless.execution.actions import promise
 from echoless.execution.plan import Plan, write_plan
 from echoless.execution.plan_blocks import group_blocks, skipped_blocks
 from echoless.stores import Store
 from echoless.workflows.consolidation.merge_pairs import notes_on
-from echoless.workflows.review.answers import AnsweredElsewhere, answer_words
+from echoless.workflows.review.answers import AnsweredElsewhere
 from echoless.workflows.review.items import (
     KINDS,
     STATE_TITLES,
     STATES,
     ItemKind,
     ReviewItem,
-    Source,
 )
 from echoless.workflows.review.session import Filter, ReviewSession, open_review
 from echoless.workflows.review.session_lock import review_lock
@@ -172,7 +171,8 @@ class TerminalReview:
 
     def _show(self, item: ReviewItem) -> None:
         """Prints an item."""
-        render.show(card_blocks(self.session, item, self.wanted, self.survivor, self.text))
+        title = card_title(self.session, item, self.wanted)
+        render.show(card_blocks(item, title, self.survivor, self.text))
         behind = self.session.survivors()
         render.show(
             say(f"By an earlier answer {id_} goes behind {behind[id_]}.", level=1)
@@ -208,37 +208,21 @@ class TerminalReview:
         Raises:
             EcholessError: It cannot be done; nothing was stored.
         """
-        if len(key) == 1 and key in "123456789":
-            return self._keep(item, int(key))
+        if word := key if key in _NUMBERS else _WORDS.get(key):
+            return self.answer(item, word)
         does = _KEYS.get(key)
         if does is None:
             render.show([say("That is no key of the review; ? lists them. Nothing was decided.")])
             return "ask"
         return does(self, item)
 
-    def accept(self, item: ReviewItem, keep: str = "") -> After:
-        """Records that the other memories go behind one of them, by default the survivor."""
-        text = self.text if keep in {"", self.survivor} else None
-        keep = keep or self.survivor
-        answer = self.session.accept(item.key, survivor=keep or None, text=text, seen=self.seen)
-        others = [id_ for id_ in item.ids if id_ not in {answer.survivor, *answer.hidden}]
-        too = f" {', '.join(others)} stays too." if others else ""
-        render.show([say(f"Accepted: {', '.join(answer.hidden)} behind {answer.survivor}.{too}")])
-        return "show"
-
-    def differ(self, item: ReviewItem, *, times: bool = False) -> After:
-        """Stores that the memories all stay."""
-        answer = self.session.differ(item.key, times=times, seen=self.seen)
-        render.show([say(f"{answer_words(answer)}: {', '.join(item.ids)}. Not proposed again.")])
-        return "show"
-
-    def differ_in_time(self, item: ReviewItem) -> After:
-        """Stores that the memories are true at different times."""
-        return self.differ(item, times=True)
-
-    def skip(self, item: ReviewItem) -> After:
-        """Stores that the item is left for later."""
-        self.session.skip(item.key, seen=self.seen)
+    def answer(self, item: ReviewItem, word: str) -> After:
+        """Stores an answer by a word; what is accepted is what is said to stay, with its text."""
+        if word == "accept" and self.survivor:
+            word = str(item.ids.index(self.survivor) + 1)
+        keeps = word.isdecimal() and item.ids[int(word) - 1 : int(word)] == (self.survivor,)
+        text = self.text if keeps else None
+        render.show([say(self.session.decide(item.key, word, text=text, seen=self.seen))])
         return "show"
 
     def ask_skipped(self, _item: ReviewItem) -> After:
@@ -263,17 +247,9 @@ class TerminalReview:
         render.show([say(f"Accepted: {count(len(answers), 'group')}.{left}")])
         return "show" if answers else "ask"
 
-    def _keep(self, item: ReviewItem, place: int) -> After:
-        """Records that the memory with a number stays."""
-        if not 1 <= place <= len(item.ids):
-            render.show([say(f"There is no memory [{place}] here. Nothing was decided.")])
-            return "ask"
-        return self.accept(item, item.ids[place - 1])
-
     def keep_by_number(self, item: ReviewItem) -> After:
         """Asks for the number of the memory that stays."""
-        typed = (render.ask("Number: ") or "").strip()
-        return self._keep(item, int(typed) if typed.isascii() and typed.isdecimal() else 0)
+        return self.answer(item, (render.ask("Number: ") or "").strip())
 
     def edit(self, item: ReviewItem) -> After:
         """Lets a person write a new text for the survivor, and checks that no fact is lost."""
@@ -319,7 +295,7 @@ class TerminalReview:
 
     def preview(self, _item: ReviewItem) -> After:
         """Prints the plan of the answers so far."""
-        render.show(preview_blocks(self.session, self.session.plan()))
+        render.show(preview_blocks(self.session.plan(), self.session.findings.memories))
         return "ask"
 
     def help(self, _item: ReviewItem) -> After:
@@ -333,12 +309,12 @@ class TerminalReview:
         return "leave"
 
 
+_NUMBERS: Final = frozenset("123456789")
+
+_WORDS: Final = {"a": "accept", "d": "different", "b": "times", "s": "skip", " ": "skip"}
+"""Answers by the keys that give them."""
+
 _KEYS: Final[dict[str, Callable[[TerminalReview, ReviewItem], After]]] = {
-    "a": TerminalReview.accept,
-    "d": TerminalReview.differ,
-    "b": TerminalReview.differ_in_time,
-    "s": TerminalReview.skip,
-    " ": TerminalReview.skip,
     "S": TerminalReview.ask_skipped,
     "0": TerminalReview.keep_by_number,
     "e": TerminalReview.edit,
@@ -380,10 +356,8 @@ def review_in_terminal(
     typed: str,
     settings: Settings,
     *,
-    again: str | None = None,
-    action: ActionKind | None = None,
+    window: float | None = None,
     plan_file: Path | None = None,
-    source: Source | None = None,
 ) -> int:
     """Asks about everything that is open, then shows what would happen and applies it on a yes.
 
@@ -391,10 +365,8 @@ def review_in_terminal(
         store: Open. No other review of it may be open.
         typed: The store as it was typed.
         settings: What duplicates are found with.
-        again: Command that goes on with the review; `echoless review STORE --terminal` by default.
-        action: What happens to memories that go; the profile's by default.
+        window: As for `open_review`.
         plan_file: File for the plan; None asks whether to carry it out.
-        source: As for `open_review`.
 
     Returns:
         The exit code.
@@ -402,11 +374,11 @@ def review_in_terminal(
     Raises:
         StoreLocked: Another review of the store is open.
     """
-    again = again or command_line("review", typed, "--terminal")
+    again = command_line("review", typed, "--terminal")
     with review_lock(store) as lock:
         lock.announce("in a terminal")
         with Bar() as bar:
-            session = open_review(store, settings, action=action, source=source, progress=bar)
+            session = open_review(store, settings, window=window, progress=bar)
         click.get_current_context().ensure_object(CommandState).review = again
         if not session.items:
             render.show([say("Nothing is said twice; there is nothing to review.")])
@@ -432,13 +404,13 @@ def _greeting(session: ReviewSession) -> Iterator[Block]:
     yield LEGEND
 
 
-def preview_blocks(session: ReviewSession, plan: Plan) -> Iterator[Block]:
+def preview_blocks(plan: Plan, memories: Mapping[str, Memory]) -> Iterator[Block]:
     """Yields the actions of a plan, and facts that only the hidden memories have."""
     if not plan.actions:
         yield say("Nothing is accepted yet, so nothing would change.")
         return
     yield Gap()
-    yield from group_blocks(plan.actions[:_SHOWN], session.findings.memories)
+    yield from group_blocks(plan.actions[:_SHOWN], memories)
     if len(plan.actions) > _SHOWN:
         yield more(len(plan.actions) - _SHOWN)
     yield say(strong(promise(plan.counts)))
@@ -457,7 +429,7 @@ def _end(session: ReviewSession, typed: str, again: str, plan_file: Path | None)
     if not plan.actions:
         render.show([say("Nothing to apply."), *_next_steps(session, typed, again)])
         return 0
-    render.show(preview_blocks(session, plan))
+    render.show(preview_blocks(plan, session.findings.memories))
     if plan_file is not None:
         write_plan(plan, plan_file)
         render.show(written_blocks(None, plan_file, typed))
@@ -489,4 +461,4 @@ def _next_steps(session: ReviewSession, typed: str, again: str) -> Iterator[Bloc
     yield say(f"{count(answers, 'answer')} stored. Go on, with the same options, by:")
     yield command(again)
     yield say("See the answers, or take some back, by:")
-    yield command(command_line("decisions", typed))
+    yield command(command_line("review", typed, "--list"))

@@ -14,24 +14,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from enum import IntEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from echoless.core.model import Duplicate, Json, Judged, Memory, richer
-from echoless.core.noise_policy import Junk, JunkPolicy
-from echoless.core.optional import lazy_module
+from echoless.core.model import Duplicate, Judged, Memory, richer
+from echoless.core.profiles import Junk, JunkPolicy
 from echoless.core.text import normalise, undress
-from echoless.core.text_facts_cache import Readings
-from echoless.core.versions import edition
-
-if TYPE_CHECKING:  # they bring in the lexicons
-    from echoless.matching import facts, languages
-    from echoless.matching.facts import note_wrappers
-    from echoless.matching.values import tokens
-else:
-    facts = lazy_module("echoless.matching.facts")
-    languages = lazy_module("echoless.matching.languages")
-    note_wrappers = lazy_module("echoless.matching.facts.note_wrappers")
-    tokens = lazy_module("echoless.matching.values.tokens")
 
 MAX_LENGTH: Final = 20_000
 """Characters looked at, as many as the judge reads."""
@@ -90,37 +77,6 @@ def cleanliness(text: str, policy: JunkPolicy) -> Carried:
     return Carried(grade, kinds, len(text))
 
 
-def carried(texts: Iterable[str], policy: JunkPolicy, readings: Readings) -> dict[str, Carried]:
-    """Returns the junk that each of many texts carries, cached from run to run.
-
-    Args:
-        texts: Any texts.
-        policy: Kinds of junk, and the limits of the grades.
-        readings: Of this run and earlier ones.
-    """
-
-    def read(text: str) -> Json:
-        junk = cleanliness(text, policy)
-        return [int(junk.grade), list(junk.kinds), junk.length]
-
-    read_texts = readings.of(f"carried {edition('noise')} {policy!r}", texts, read)
-    return {
-        text: _from_json(entry) or cleanliness(text, policy) for text, entry in read_texts.items()
-    }
-
-
-def _from_json(entry: Json) -> Carried | None:
-    """Returns a cached entry as a value; None if it is damaged."""
-    match entry:
-        case [int(grade), list(kinds), int(length)]:
-            try:
-                return Carried(Grade(grade), tuple(map(Junk, kinds)), length)
-            except ValueError:
-                return None
-        case _:
-            return None
-
-
 # ------------------------------------------------------------------ additions that say nothing
 
 
@@ -168,6 +124,8 @@ def adds_only(more: str, less: str, policy: JunkPolicy) -> tuple[Junk, ...]:
     if len(more) > MAX_LENGTH or len(less) > MAX_LENGTH:
         return ()
     (long, kinds), (short, _) = peeled(more, policy), peeled(less, policy)
+    from echoless.matching import facts
+
     one, other = facts.facts_of(long), facts.facts_of(short)
     same = [t.value for t in one.tokens] == [t.value for t in other.tokens]
     if not same or not one.tokens or one.stamps != other.stamps:
@@ -347,7 +305,12 @@ def _unframed(text: str) -> str:
 
     Such a time may be a date: `12.09.2025 14:00 – demo`.
     """
+    from echoless.matching.values import tokens
+
     flat = normalise(undress(text).replace("\n", f" {tokens.LINE} "))
+    from echoless.matching import languages
+    from echoless.matching.facts import note_wrappers
+
     inner, stamps, _ = note_wrappers.unframe(flat, languages.lexicon(languages.language_of(text)))
     if stamps or inner == flat or count(inner) >= count(flat):
         return text

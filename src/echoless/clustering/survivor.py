@@ -8,19 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import partial
 from typing import Final, TypeAlias
 
-from echoless.clustering.noise_score import Carried, carried, cleanliness
+from echoless.clustering.noise_score import Carried, cleanliness
 from echoless.core.errors import UsageError
-from echoless.core.expressions import lazy_pattern
 from echoless.core.groups import Group
 from echoless.core.model import Memory, Provenance, Subsumes, adds_fact
-from echoless.core.noise_policy import Junk, JunkPolicy
-from echoless.core.text import loose, numbered, utf16_length
-from echoless.core.text_facts_cache import Readings
+from echoless.core.profiles import Junk, JunkPolicy
+from echoless.core.text import count, lazy_pattern, loose, number, numbered, utf16_length
 from echoless.core.timestamps import day, instant, spelled
-from echoless.core.wording import count, number
 
 _OLDEST: Final = -(2**63)
 
@@ -248,7 +244,6 @@ class Standing:
         order: str,
         prior: AbstractSet[str],
         junk: JunkPolicy = _JUNK,
-        readings: Readings | None = None,
         *,
         reads: bool = True,
     ) -> None:
@@ -258,15 +253,15 @@ class Standing:
             order: Name of an order.
             prior: Survivors of earlier runs; sticky, in most orders before all but pinned memories.
             junk: What the order `safe` counts as junk.
-            readings: What was read of texts in earlier runs.
             reads: False leaves out the criteria that read the text, which is slow.
 
         Raises:
             UsageError: Unknown order.
         """
-        self._junk, self._readings = junk, readings
-        self._carried: dict[str, Carried] = {}
-        read = partial(_junk_of, self._carried, junk)  # a method would hold on to the order
+
+        def read(memory: Memory) -> Carried:  # a method would hold on to the order
+            return cleanliness(memory.content, junk)
+
         self.criteria = [c for c in _criteria(order, read) if reads or not c.reads]
         self.sticky = order not in _OUTRANKING
         self.prior = prior
@@ -274,11 +269,7 @@ class Standing:
 
     def rank(self, memories: Iterable[Memory]) -> list[str]:
         """Returns ids, best survivor first."""
-        listed = list(memories)
-        if self._readings is not None and any(criterion.reads for criterion in self.criteria):
-            texts = (m.content for m in listed if m.id not in self._keys)
-            self._carried.update(carried(texts, self._junk, self._readings))
-        return [memory.id for memory in sorted(listed, key=self.key)]
+        return [memory.id for memory in sorted(memories, key=self.key)]
 
     def key(self, memory: Memory) -> tuple[float | str, ...]:
         """Returns the sort key: promise, not pinned, no prior survivor, the criteria, the id."""
@@ -293,11 +284,6 @@ class Standing:
     def differs(self, one: Memory, other: Memory, criterion: int) -> bool:
         """Checks whether two memories differ in a criterion, by its number."""
         return self.key(one)[_SETTLED + criterion] != self.key(other)[_SETTLED + criterion]
-
-
-def _junk_of(carried: Mapping[str, Carried], junk: JunkPolicy, memory: Memory) -> Carried:
-    """Returns the junk that a text carries."""
-    return carried.get(memory.content) or cleanliness(memory.content, junk)
 
 
 _SETTLED: Final = 6

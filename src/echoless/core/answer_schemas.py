@@ -12,9 +12,9 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final
 
-from echoless.core.expressions import lazy_pattern
 from echoless.core.model import Json
 from echoless.core.shipped import shipped_json
+from echoless.core.text import lazy_pattern
 
 _FOLDER: Final = "core/answers"
 _REFERENCE: Final = lazy_pattern(r'"#/\$defs/(\w+)"')

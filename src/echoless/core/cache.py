@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from hashlib import blake2b
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, TypeVar
 from zlib import crc32
 
+from echoless.core.batches import batched
 from echoless.core.own_folders import (
     CACHE,
     InTheWay,
@@ -34,13 +34,7 @@ from echoless.core.run_notes import Tally
 _APPLICATION: Final = 0x65636873
 """`PRAGMA application_id` of a cache file: the letters echs. Only such a file is ever deleted."""
 
-_LAST_VERSION: Final = 999
-"""No edition of echoless comes so far; a higher number is damage."""
-
 _BUSY_MILLISECONDS: Final = 10_000
-
-_STALE: Final = 7
-"""Days after which an entry that is read is written down as used: most reads write nothing."""
 
 _FAILURES: Final = (sqlite3.Error, OSError, ValueError, TypeError, OverflowError, MemoryError)
 """What reading a damaged file may fail with: SQLite takes a damaged length for a large one, and
@@ -62,12 +56,19 @@ _PASSING: Final = frozenset(
 )
 """Codes of SQLite that tell nothing about what the file holds (https://sqlite.org/rescode.html)."""
 
-QUOTING: Final = ("verdicts.sqlite3", "pages.sqlite3")
-"""Caches that quote words of memories: verdicts of the rules and pages of audits."""
+QUOTING: Final = "answers.sqlite3"
+"""The cache that quotes words of memories: answers of audits."""
+
+_MARKS: Final = (
+    "SELECT v.user_version, a.application_id, (SELECT COUNT(*) FROM sqlite_master)"
+    " FROM pragma_user_version v, pragma_application_id a"
+)
+"""Version, application and number of tables of a file, all of one moment: another process may be
+making the tables just now."""
 
 _CHECK: Final = 4
 
-AT_ONCE: Final = 500
+_AT_ONCE: Final = 500
 """Keys in one query; SQLite took 999 variables at most before 3.32. More at a time, a table of keys
 or a JSON list of them to join with took as long: 6 microseconds a vector."""
 
@@ -76,10 +77,6 @@ Answer = TypeVar("Answer")
 
 class _Damaged(Exception):
     """Error for a file that is no cache of this kind."""
-
-
-class _LaterVersion(OSError):
-    """Error for a file that a later version of echoless wrote."""
 
 
 def text_print(text: str) -> bytes:
@@ -93,13 +90,13 @@ def pair_key(a: bytes, b: bytes, *others: str) -> bytes:
     return blake2b(a + b + rest, digest_size=16).digest()
 
 
-def checked(key: bytes, data: bytes) -> bytes:
+def _checked(key: bytes, data: bytes) -> bytes:
     """Returns data with a checksum that detects damage and entries under another key."""
     return crc32(data, crc32(key)).to_bytes(_CHECK, "little") + data
 
 
-def unchecked(key: bytes, data: object) -> bytes | None:
-    """Returns the data that `checked` was given; None if damaged or of another key."""
+def _unchecked(key: bytes, data: object) -> bytes | None:
+    """Returns the data that `_checked` was given; None if damaged or of another key."""
     if not isinstance(data, bytes):
         return None
     body = data[_CHECK:]
@@ -107,20 +104,22 @@ def unchecked(key: bytes, data: object) -> bytes | None:
 
 
 class CacheFile:
-    """One SQLite file of entries that can be made again.
+    """An SQLite file of bytes by key, of limited size: a full one is begun anew.
 
-    A connection lives for one call, so threads and forked workers may share the object. After a
-    failure that a new file does not mend, the object no longer uses the cache.
+    Each entry has a checksum. A connection lives for one call, so threads and forked workers may
+    share the object. After a failure that a new file does not mend, it no longer uses the cache.
 
     Attributes:
         version: Number of its format; a file of an earlier one is begun anew.
-        schema: Statements that make its tables.
+        table: Name of its table.
+        most: Bytes from which it is full.
         name: What it is called in a report.
         instead: What was done without it.
     """
 
-    version: ClassVar[int] = 2
-    schema: ClassVar[tuple[str, ...]] = ("",)
+    version: ClassVar[int] = 6
+    table: ClassVar[str]
+    most: ClassVar[int]
     name: ClassVar[str]
     instead: ClassVar[str]
 
@@ -134,7 +133,50 @@ class CacheFile:
         """Returns the path of the file, which may not exist yet."""
         return self._path
 
-    def damaged(self, count: int, tally: Tally) -> None:
+    def get(self, keys: Sequence[bytes], tally: Tally) -> dict[bytes, bytes]:
+        """Returns the entries that are known; damaged ones are counted and the file begun anew.
+
+        Args:
+            keys: Any number.
+            tally: Takes a sentence if the cache cannot be used.
+        """
+
+        def read(connection: sqlite3.Connection) -> list[Any]:
+            rows: list[Any] = []
+            for some in batched(keys, _AT_ONCE):
+                query = f"SELECT key, data FROM {self.table} WHERE key IN "
+                rows += connection.execute(f"{query} ({','.join('?' * len(some))})", some)
+            return rows
+
+        rows = self._use(read, tally, make=False) or [] if keys else []
+        whole = ((key, _unchecked(key, data)) for key, data in rows)
+        entries = {key: data for key, data in whole if data is not None}
+        self._damaged(len(rows) - len(entries), tally)
+        return entries
+
+    def put(self, entries: Mapping[bytes, bytes], tally: Tally) -> None:
+        """Writes entries in one transaction; an entry replaces an earlier one of the same key.
+
+        Args:
+            entries: By key.
+            tally: Takes a sentence if the cache cannot be used, and if it was full.
+        """
+        if not entries:
+            return
+        query = f"INSERT OR REPLACE INTO {self.table} (key, data) VALUES (?, ?)"
+
+        def write(connection: sqlite3.Connection) -> None:
+            with connection:
+                if _size(connection) >= self.most:
+                    connection.execute(f"DELETE FROM {self.table}")
+                    said = f"The {self.name} {self._path} was full and was begun anew."
+                    tally.note(said, passing=True)
+                rows = ((key, _checked(key, data)) for key, data in entries.items())
+                connection.executemany(query, rows)
+
+        self._use(write, tally, make=True)
+
+    def _damaged(self, count: int, tally: Tally) -> None:
         """Starts a new file if entries of the old one are damaged.
 
         SQLite compares no checksums, so other damage in such a file would stay unknown.
@@ -197,6 +239,8 @@ class CacheFile:
             connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
             if not self._is_prepared(connection):
                 self._create_tables(connection)
+            # A loss of power may cost what was kept last, which is time and nothing else.
+            connection.execute("PRAGMA synchronous = NORMAL")
             yield connection
 
     def _create_tables(self, connection: sqlite3.Connection) -> None:
@@ -206,8 +250,8 @@ class CacheFile:
             connection.execute("BEGIN IMMEDIATE")
             if self._is_prepared(connection):  # another process was faster
                 return
-            for statement in self.schema:
-                connection.execute(statement)
+            columns = "key BLOB PRIMARY KEY, data BLOB NOT NULL"
+            connection.execute(f"CREATE TABLE IF NOT EXISTS {self.table} ({columns})")
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
             connection.execute(f"PRAGMA user_version = {self.version}")
 
@@ -215,13 +259,10 @@ class CacheFile:
         """Returns whether the file has the tables of the cache; False for an empty file.
 
         Raises:
-            _Damaged: It is another program's, or of an earlier edition.
-            _LaterVersion: It is of a later edition.
+            _Damaged: It is another program's, or of another edition.
         """
-        version, application, tables = _marks_of(connection)
+        version, application, tables = connection.execute(_MARKS).fetchone()
         if application == _APPLICATION:
-            if self.version < version <= _LAST_VERSION:
-                raise _LaterVersion(f"it was written by another version ({version})")
             if version != self.version:
                 raise _Damaged(f"it is of version {version}")
             return True
@@ -255,16 +296,12 @@ class CacheFile:
     def _is_ours(self) -> bool:
         """Returns whether the header of the file says that echoless wrote it as a cache.
 
-        Offsets: https://sqlite.org/fileformat2.html#the_database_header. Version 1 had no id of the
-        application; there the name of the table decides.
+        Offset: https://sqlite.org/fileformat2.html#the_database_header.
         """
         with suppress(OSError), self._path.open("rb") as file:
-            page = file.read(65_536)
-            application, version = page[68:72], page[60:64]
-            first = self.schema[0].partition("(")[0].replace("IF NOT EXISTS ", "").strip()
-            known = version == (1).to_bytes(4, "big") and first and first.encode() in page
-            ours = application == _APPLICATION.to_bytes(4, "big") or known
-            return page.startswith(b"SQLite format 3\0") and bool(ours)
+            head = file.read(72)
+            ours = head[68:] == _APPLICATION.to_bytes(4, "big")
+            return head.startswith(b"SQLite format 3\0") and ours
         return False
 
     def remove(self) -> None:
@@ -295,131 +332,9 @@ def _is_damage(problem: Exception) -> bool:
     return isinstance(problem, InTheWay) or not isinstance(problem, OSError)
 
 
-def remove_quoting_caches() -> None:
-    """Deletes the caches that quote words of memories: nothing of a purged one may stay there."""
-    for name in QUOTING:
-        CacheFile(cache_folder() / name).remove()
-
-
-class EntryFile(CacheFile):
-    """A cache file of bytes by key, of limited size: what was used longest ago is removed first.
-
-    Rows of one run lie together in its table, and so do their reads. Each has a checksum.
-
-    Attributes:
-        table: Name of its table.
-        things: Name of the entries in reports, such as `verdicts`.
-        most: Bytes from which entries leave.
-    """
-
-    version = 5
-    table: ClassVar[str]
-    things: ClassVar[str]
-    most: ClassVar[int]
-
-    def __init_subclass__(cls) -> None:
-        """Gives the file its table; `used` is the day of the last use of an entry."""
-        columns = "key BLOB PRIMARY KEY, used INTEGER NOT NULL, data BLOB NOT NULL"
-        cls.schema = (f"CREATE TABLE IF NOT EXISTS {cls.table} ({columns})",)
-
-    def __init__(self, path: Path, *, most_bytes: int | None = None) -> None:
-        """Keeps the path; file and folder are made when something is first written.
-
-        Args:
-            path: Of the file.
-            most_bytes: Size from which entries leave; `most` by default.
-        """
-        super().__init__(path)
-        self._most = self.most if most_bytes is None else most_bytes
-
-    def get(self, keys: Sequence[bytes], tally: Tally) -> dict[bytes, bytes]:
-        """Returns the entries that are known; damaged ones are counted and the file begun anew.
-
-        Args:
-            keys: Any number.
-            tally: Takes a sentence if the cache cannot be used.
-        """
-
-        def read(connection: sqlite3.Connection) -> list[Any]:
-            rows: list[Any] = []
-            for start in range(0, len(keys), AT_ONCE):
-                some = keys[start : start + AT_ONCE]
-                marks = ",".join("?" * len(some))
-                rows += connection.execute(
-                    f"SELECT key, CAST(used AS INTEGER), data FROM {self.table}"
-                    f" WHERE key IN ({marks})",
-                    some,
-                )
-            today = _today()
-            stale = [(today, row[0]) for row in rows if row[1] < today - _STALE]
-            if stale:
-                with connection:
-                    query = f"UPDATE {self.table} SET used = ? WHERE key = ?"
-                    connection.executemany(query, stale)
-            return rows
-
-        rows = self._use(read, tally, make=False) or [] if keys else []
-        whole = ((key, unchecked(key, data)) for key, _, data in rows)
-        entries = {key: data for key, data in whole if data is not None}
-        self.damaged(len(rows) - len(entries), tally)
-        return entries
-
-    def put(self, entries: Mapping[bytes, bytes], tally: Tally) -> None:
-        """Writes entries in one transaction; an entry replaces an earlier one of the same key.
-
-        Args:
-            entries: By key.
-            tally: Takes a sentence if the cache cannot be used, and if it is full.
-        """
-        if not entries:
-            return
-        query = f"INSERT OR REPLACE INTO {self.table} (key, used, data) VALUES (?, ?, ?)"
-        today = _today()
-
-        def write(connection: sqlite3.Connection) -> None:
-            with connection:
-                if _size(connection) >= self._most and not self._make_room(connection, tally):
-                    return
-                rows = ((key, today, checked(key, data)) for key, data in entries.items())
-                connection.executemany(query, rows)
-
-        self._use(write, tally, make=True)
-
-    def _make_room(self, connection: sqlite3.Connection, tally: Tally) -> bool:
-        """Removes the entries used longest ago, none of today; returns whether there is room."""
-        query = f"SELECT used, COUNT(*) FROM {self.table} GROUP BY used ORDER BY used"
-        days = connection.execute(query).fetchall()
-        share = _size(connection) / max(1, sum(count for _, count in days))
-        removed, last = 0, None
-        for used, count in days:
-            if used >= _today() or (_size(connection) - removed * share) < 0.75 * self._most:
-                break
-            removed, last = removed + count, used
-        if last is None:
-            self._resting = True
-            tally.note(
-                f"The {self.name} {self._path} is full; further {self.things} were not kept. "
-                f"Delete the file to start it anew.",
-                passing=True,
-            )
-            return False
-        connection.execute(f"DELETE FROM {self.table} WHERE used <= ?", (last,))
-        tally.note(
-            f"{removed:,} {self.things} not asked for longest left the cache {self._path}.",
-            passing=True,
-        )
-        return True
-
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        with super()._open() as connection:
-            # A loss of power may cost what was kept last, which is time and nothing else.
-            connection.execute("PRAGMA synchronous = NORMAL")
-            yield connection
-
-
-def _today() -> int:
-    return int(time.time() // 86_400)
+def remove_quoting_cache() -> None:
+    """Deletes the cache that quotes words of memories: nothing of a purged one may stay there."""
+    CacheFile(cache_folder() / QUOTING).remove()
 
 
 def _size(connection: sqlite3.Connection) -> int:
@@ -429,22 +344,3 @@ def _size(connection: sqlite3.Connection) -> int:
         for name in ("page_count", "freelist_count", "page_size")
     )
     return (pages - free) * size
-
-
-def _marks_of(connection: sqlite3.Connection) -> tuple[int, int, int]:
-    """Returns version, application and number of tables of a file, all of one moment.
-
-    Another process may be making the tables just now. Read one by one, a version of before and an
-    application of after would look like damage.
-    """
-    alone = not connection.in_transaction
-    if alone:
-        connection.execute("BEGIN")
-    try:
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-        (tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
-    finally:
-        if alone:
-            connection.rollback()
-    return version, application, tables

@@ -5,18 +5,10 @@ from __future__ import annotations
 import weakref
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from echoless.core.errors import StoreError, StoreFull, StoreLocked
 from echoless.core.failures import of_system
-from echoless.core.optional import lazy_module
-
-if TYPE_CHECKING:
-    import shutil
-    import tempfile
-else:
-    shutil = lazy_module("shutil")
-    tempfile = lazy_module("tempfile")
 
 _ATTEMPTS: Final = 5
 MOST_COPIED: Final = 2**34
@@ -92,6 +84,8 @@ class Copy:
 
     def discard(self) -> None:
         """Removes the copy; may be called twice."""
+        import shutil
+
         shutil.rmtree(self.path.parent, ignore_errors=True)
 
 
@@ -104,6 +98,9 @@ def copied(path: Path) -> Copy:
         StoreError: The file is too large for a copy.
     """
     real = path.resolve()
+    import shutil
+    import tempfile
+
     for _ in range(_ATTEMPTS):
         before = state(real)
         refuse_large(sum(part[0] for part in before if part), path)

@@ -15,7 +15,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from echoless.core.errors import UsageError
-from echoless.core.expressions import lazy_pattern
+from echoless.core.text import lazy_pattern
 
 NO_KEY: Final = "no-key"
 SEND_KEY: Final = "send-key"

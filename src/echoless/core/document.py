@@ -11,17 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
-from echoless.core import wording
+from echoless.core import text as wording
 from echoless.core.masking import OUTPUT, excerpt
 from echoless.core.model import Json
-from echoless.core.optional import lazy_module
-
-if TYPE_CHECKING:
-    from echoless.core import text_difference
-else:
-    text_difference = lazy_module("echoless.core.text_difference")  # its pattern is slow to compile
 
 Style: TypeAlias = Literal["", "strong", "dim", "old", "new", "good", "bad"]
 
@@ -191,6 +185,8 @@ def _both(pair: TextPair) -> Iterator[Paragraph]:
     if pair.old.text == pair.new.text and not pair.always:
         return
     old, new = flat(pair.old.text or ""), flat(pair.new.text or "")
+    from echoless.core import text_difference
+
     if old == new or (pair.decided and text_difference.alike(old, new)):
         yield say(pair.title, *difference(old, new), level=pair.level)
         return
@@ -259,6 +255,8 @@ def names(ids: Iterable[str], limit: int = 5) -> str:
 
 def difference(old: str, new: str) -> Line:
     """Returns the word-by-word difference of two texts as spans."""
+    from echoless.core import text_difference
+
     return tuple(Span(part.text, part.change) for part in text_difference.word_difference(old, new))
 
 
@@ -299,7 +297,6 @@ class Extent:
         pairs: Pairs of each kind that look alike and stay apart.
         explain: Whether the rule and the similarity of each verdict are shown.
         parts: Namespaces or months that are all listed; of more, those with redundant copies.
-        words: Whether reasons, which quote words of memories, are shown.
         repeat: How a reader sees more; None where there is no way.
     """
 
@@ -308,7 +305,6 @@ class Extent:
     pairs: int
     explain: bool = False
     parts: int = 12
-    words: bool = True
     repeat: Repeat | None = None
 
     def more(self, shown: int, whole: int, option: str, *, level: int = 0) -> Iterator[Block]:

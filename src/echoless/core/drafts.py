@@ -14,20 +14,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from echoless.core.errors import StoreLocked, UsageError
-from echoless.core.optional import lazy_module
-
-if TYPE_CHECKING:
-    import shutil
-    import tempfile
-
-    import filelock
-else:
-    tempfile = lazy_module("tempfile")
-    shutil = lazy_module("shutil")
-    filelock = lazy_module("filelock")
 
 SIDECAR: Final = ".echoless"
 BESIDE: Final = (SIDECAR, "-wal", "-journal")
@@ -58,14 +47,20 @@ def draft(target: Path) -> Iterator[Path]:
     """
     remove_abandoned(target)
     refuse_what_is_in_the_way(target)
+    import tempfile
+
     folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=_MAKING, dir=target.parent))
     try:
+        import filelock
+
         alive = filelock.FileLock(folder / _ALIVE)
         alive.acquire(blocking=False)
         folder = folder.rename(folder.with_suffix(_DRAFT))  # no one saw it without its lock
         yield folder / target.name
         alive.release()
     finally:
+        import shutil
+
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -177,6 +172,8 @@ def refuse_what_is_in_the_way(target: Path) -> None:
 
 def is_held(lock: Path) -> bool:
     """Returns whether another process holds a lock file."""
+    import filelock
+
     probe = filelock.FileLock(lock)
     try:
         probe.acquire(blocking=False)
@@ -217,6 +214,8 @@ def remove_abandoned(target: Path) -> list[Path]:
         The drafts.
     """
     gone = abandoned(target)
+    import shutil
+
     for folder in gone:
         part = folder / (target.name + SIDECAR)
         name = target.with_name(target.name + SIDECAR)

@@ -32,7 +32,7 @@ EcholessError                1   something failed or was refused
 ```
 
 `remember` ends with 9 (`NEEDS_REVIEW`) where it held a text back, `audit` with 10
-(`TOO_MUCH_REPETITION`) for `--fail-over` or `--fail-worse`, and an interrupted command with 130.
+(`TOO_MUCH_REPETITION`) for `--fail-over`, and an interrupted command with 130.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ NEEDS_REVIEW: Final = 9
 """Exit code of `remember` when a text was held back for a person to decide."""
 
 TOO_MUCH_REPETITION: Final = 10
-"""Exit code of `audit` for more redundant copies than `--fail-over` or `--fail-worse` allows."""
+"""Exit code of `audit` for more redundant copies than `--fail-over` allows."""
 
 INTERRUPTED: Final = 130
 """Exit code after Ctrl-C (128 + SIGINT, the shell's convention)."""
@@ -60,7 +60,7 @@ class EcholessError(Exception):
     exit_code: ClassVar[int] = 1
 
     def __init__(self, message: str = "", *more: str) -> None:
-        """Takes what is said of it.
+        """Makes the error.
 
         Args:
             message: What failed, for which id, and what to do next.

@@ -11,7 +11,7 @@ import os
 import sqlite3
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from echoless.core.errors import (
     EcholessError,
@@ -22,12 +22,6 @@ from echoless.core.errors import (
     StoreReadOnly,
     StoreUnfinished,
 )
-from echoless.core.optional import lazy_module
-
-if TYPE_CHECKING:
-    import resource
-else:
-    resource = lazy_module("resource")  # not on every system
 
 SQLITE_FAILURES: Final = (sqlite3.Error, UnicodeDecodeError)
 """What SQLite fails with; the second where its message quotes a damaged schema that is no text."""
@@ -117,6 +111,8 @@ def _is_full(path: Path | None) -> bool:
 
 def _limit_reached(path: Path | None) -> int | None:
     """Returns the largest size this process may give a file, where a database has it; else None."""
+    import resource
+
     try:
         limit = int(resource.getrlimit(resource.RLIMIT_FSIZE)[0])
     except (ImportError, OSError):  # Windows has none

@@ -7,14 +7,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING
-
-from echoless.core.optional import lazy_module
-
-if TYPE_CHECKING:
-    import ctypes
-else:
-    ctypes = lazy_module("ctypes")  # a command on a small store does without
 
 
 @contextmanager
@@ -48,5 +40,7 @@ def _trim() -> Callable[[int], int] | None:
     """Returns the function of the C library that returns free memory; None where there is none."""
     if sys.platform != "linux":
         return None
+    import ctypes
+
     trim: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
     return trim  # GNU has it, musl has not

@@ -15,8 +15,8 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from echoless.core.expressions import lazy_pattern
 from echoless.core.secrets import Secret, may_hold, secrets_in, uncut
+from echoless.core.text import lazy_pattern
 
 Json: TypeAlias = str | int | float | bool | Sequence["Json"] | Mapping[str, "Json"] | None
 
@@ -65,15 +65,6 @@ class Masks:
     def count(self) -> int:
         """Returns how many different secrets were masked since `begin`."""
         return len(self._used)
-
-    @property
-    def is_new(self) -> bool:
-        """Checks whether no secret has a number yet: the first one that is masked gets 1."""
-        return not self._numbers
-
-    def recount(self, count: int) -> None:
-        """Counts the secrets that an answer made before shows as masked."""
-        self._used = set(range(1, count + 1))
 
     def begin(self, *, shown: bool | None = None) -> None:
         """Starts the count again at zero; numbers of secrets stay.

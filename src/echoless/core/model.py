@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from operator import le
+from operator import attrgetter, le
 from typing import Final, Literal, TypeAlias
 
 from echoless.core.text import has_utf8, unreadable
@@ -32,6 +32,9 @@ So are `created_at` and `updated_at`: some programs stamp what they take with th
 UNDER: Final = "under"
 """Key of `Memory.native` under which an adapter lists what a text stands under, outermost first:
 its file, headings, the lead of its list. The judge reads it (`matching.guards.in_place`)."""
+
+FIRST_LINE: Final = "line"
+"""Key of `Memory.native` under which an adapter says in which line of its file a text begins."""
 
 UNFOUND: Final = "unfound"
 """Key of `Memory.native` under which an adapter says why its program's search does not find it."""
@@ -179,8 +182,8 @@ class Memory:
         vectors: At most one for a model.
         extra: Fields of the store that echoless does not interpret; carried along unchanged.
         native: What the adapter needs to put the record back exactly as it was (its raw line, its
-            place). Opaque to everyone else, but for `VOLATILE` and `UNDER`; not part of equality or
-            of the fingerprint.
+            place). Opaque to everyone else, but for `VOLATILE`, `UNDER` and `FIRST_LINE`; not part
+            of equality or of the fingerprint.
         owners: Fields of the record that look like owners and are no part of the namespace, such as
             `user=ann&wing=blue`; memories of two are never merged either. Not part of equality.
         promise: What the adapter reads from the record of how long, and for whom, it is in force.
@@ -212,6 +215,17 @@ def under(memory: Memory) -> tuple[str, ...]:
     """Returns what a text stands under, see `UNDER`; nothing where its adapter lists nothing."""
     listed = memory.native.get(UNDER, ())
     return tuple(map(str, listed)) if isinstance(listed, list | tuple) else ()
+
+
+def line_of(memory: Memory, offset: int) -> int:
+    """Returns the line of a place in a text: in its file, or in the text where it has no file.
+
+    Args:
+        memory: Any.
+        offset: In characters from the start of the text.
+    """
+    first = memory.native.get(FIRST_LINE, 1)
+    return (first if isinstance(first, int) else 1) + memory.content.count("\n", 0, offset)
 
 
 def later(a: Memory, b: Memory) -> Side | None:
@@ -505,6 +519,10 @@ Verdict: TypeAlias = (
 def verdict_name(verdict: Verdict) -> str:
     """Returns `duplicate`, `subsumes`, … as written in plans, reports and JSON."""
     return type(verdict).__name__.lower()
+
+
+BY_IDS: Final = attrgetter("a", "b")
+"""Order of verdicts."""
 
 
 def merges(verdict: Verdict) -> bool:

@@ -1,4 +1,4 @@
-"""Libraries and modules that are loaded when they are first used, may be absent, or may panic."""
+"""Libraries that may be absent, or may panic."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Final
 
 from echoless.core.errors import MissingExtra
@@ -19,25 +18,6 @@ os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 _PANICS: Final = frozenset({"PanicException", "RustPanic"})
 """PyO3's own, which is no `Exception`, and that of its asynchronous runtimes. Each extension module
 has classes of its own by these names, and no public module to import them from."""
-
-
-class _LazyModule(ModuleType):
-    """A module that is imported when one of its names is first asked for."""
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(import_module(self.__name__), name)
-
-
-def lazy_module(name: str) -> ModuleType:
-    """Returns a stand-in for a module, which is imported at the first use of a name in it.
-
-    For optional libraries, and for what would slow down the start of every command (numpy, rich).
-    Type checkers and the check of layers read an `if TYPE_CHECKING` import beside it.
-
-    Args:
-        name: Dotted name of the module.
-    """
-    return _LazyModule(name)
 
 
 def is_installed(module: str) -> bool:

@@ -12,17 +12,7 @@ import stat
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
-
-from echoless.core.optional import lazy_module
-
-if TYPE_CHECKING:
-    import secrets
-
-    import platformdirs
-else:
-    secrets = lazy_module("secrets")
-    platformdirs = lazy_module("platformdirs")
+from typing import Final, Literal
 
 LOG: Final = logging.getLogger("echoless.cache")
 """Where caches speak that have no report to speak in; the command line prints each sentence once
@@ -75,6 +65,9 @@ def _of_variables(kind: Kind, home: str, chosen: str | None) -> Path:  # noqa: A
 
 
 def _looked_up(kind: Kind) -> Path:
+
+    import platformdirs
+
     find: Mapping[Kind, Callable[..., str]] = {
         "cache": platformdirs.user_cache_dir,
         "config": platformdirs.user_config_dir,
@@ -161,6 +154,8 @@ def set_aside(path: Path) -> Path:
     Raises:
         OSError: It cannot be renamed.
     """
+    import secrets
+
     free = path.with_name(f"{path.name}.set-aside-{secrets.token_hex(4)}")
     path.rename(free)
     return free

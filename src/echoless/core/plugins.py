@@ -16,12 +16,9 @@ from echoless.core.destination import (
     without_userinfo,
 )
 from echoless.core.errors import UsageError
-from echoless.core.optional import lazy_module
 
 if TYPE_CHECKING:
     from importlib import metadata
-else:
-    metadata = lazy_module("importlib.metadata")  # a sixth of the start-up time
 
 
 _NO_PLUGIN: Final = frozenset({"", "auto", "none", "stored"})
@@ -30,6 +27,9 @@ _NO_PLUGIN: Final = frozenset({"", "auto", "none", "stored"})
 
 @lru_cache(maxsize=8)
 def _group(kind: str) -> dict[str, metadata.EntryPoint]:
+
+    from importlib import metadata
+
     return {entry.name: entry for entry in sorted(metadata.entry_points(group=f"echoless.{kind}"))}
 
 

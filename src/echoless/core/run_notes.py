@@ -60,6 +60,10 @@ class Tally:
             self.skip(reason, *ids)
         self._notes.update(other._notes)
 
+    def rename(self, name: Callable[[str], str]) -> None:
+        """Gives ids other names: a part of a memory counts as its memory."""
+        self._ids = {reason: [*map(name, ids)] for reason, ids in self._ids.items()}
+
     @property
     def skipped(self) -> Mapping[str, tuple[str, ...]]:
         """Returns ids by reason, both sorted, each id once."""

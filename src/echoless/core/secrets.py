@@ -20,7 +20,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Final
 
-from echoless.core.expressions import lazy_pattern
+from echoless.core.text import lazy_pattern
 
 _WORD: Final = r"(?:(?<![A-Za-z0-9_])|(?<=\\n))"
 _END: Final = r"(?![A-Za-z0-9])"

@@ -15,15 +15,9 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from echoless.core.errors import DamagedPackage
-from echoless.core.optional import lazy_module
-
-if TYPE_CHECKING:
-    from importlib import metadata
-else:
-    metadata = lazy_module("importlib.metadata")
 
 _HERE: Final = Path(__file__).parents[1]
 _ALGORITHM: Final = "sha256="
@@ -39,6 +33,8 @@ def insist_as_shipped(package: str, *, suffixes: tuple[str, ...]) -> None:
     Raises:
         DamagedPackage: One is missing or is another one now.
     """
+    from importlib import metadata
+
     for name, digest in _digests(package).items():
         if name.endswith(suffixes):
             _insist(package, Path(str(metadata.distribution(package).locate_file(name))), digest)
@@ -60,6 +56,8 @@ def state(package: str, *, suffixes: tuple[str, ...]) -> str:
         DamagedPackage: One is missing.
     """
     parts = []
+    from importlib import metadata
+
     for name, digest in sorted(_digests(package).items()):
         if name.endswith(suffixes):
             path = Path(str(metadata.distribution(package).locate_file(name)))
@@ -137,7 +135,12 @@ def _damaged(package: str, path: Path) -> DamagedPackage:
 def _digests(package: str) -> dict[str, str]:
     """Returns digests by path, in URL-safe base64 without padding; none if none are listed."""
     try:
-        record = _own_record() if package == "echoless" else _record(package)
+        if package == "echoless":
+            # `importlib.metadata` would find it too, in a twentieth of a short command
+            beside = [*_HERE.parent.glob("echoless-*.dist-info/RECORD")]
+            record = beside[0].read_text("utf-8") if len(beside) == 1 else ""
+        else:
+            record = _record(package)
     except (OSError, ValueError):
         return {}
     rows = (row for row in csv.reader(record.splitlines()) if len(row) == 3)
@@ -148,17 +151,36 @@ def _digests(package: str) -> dict[str, str]:
     }
 
 
-def _own_record() -> str:
-    """Returns the list of the files of echoless in the installed package.
-
-    `importlib.metadata` would find it too, and takes a twentieth of the time of a short command.
-    """
-    beside = [*_HERE.parent.glob("echoless-*.dist-info/RECORD")]
-    return beside[0].read_text("utf-8") if len(beside) == 1 else ""
-
-
 def _record(package: str) -> str:
+
+    from importlib import metadata
+
     try:
         return metadata.distribution(package).read_text("RECORD") or ""
     except metadata.PackageNotFoundError:
         return ""
+
+
+# ------------------------------------------------------------------ files of models
+
+
+def folder_digest(folder: Path) -> str:
+    """Returns SHA-256 over names and contents of a model's files, in hexadecimal digits.
+
+    Hidden files and notes (`.md`) do not count: no model is loaded from them, and people edit them.
+    500 MB take about a second.
+
+    Raises:
+        OSError: A file cannot be read.
+    """
+    digest = hashlib.sha256()
+    for file in sorted(folder.rglob("*")):
+        inside = file.relative_to(folder)
+        hidden = any(part.startswith(".") for part in inside.parts)
+        if not file.is_file() or hidden or file.suffix.lower() == ".md":
+            continue
+        digest.update(inside.as_posix().encode("utf-8", "surrogateescape"))
+        with file.open("rb") as stream:
+            while chunk := stream.read(1 << 20):
+                digest.update(chunk)
+    return digest.hexdigest()

@@ -18,7 +18,30 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, Generic, TypeVar
 
-from echoless.core.expressions import lazy_pattern
+
+class _LazyPattern:
+    """Stands for a compiled expression; its methods are looked up once."""
+
+    def __init__(self, source: str, flags: int) -> None:
+        self._made_of = (source, flags)
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):  # asked by `copy` and the like, which then do without
+            raise AttributeError(name)
+        method = getattr(re.compile(*self._made_of), name)
+        setattr(self, name, method)
+        return method
+
+
+def lazy_pattern(source: str, flags: int = 0) -> re.Pattern[str]:
+    """Returns a stand-in for a regular expression, which is compiled at the first use.
+
+    Args:
+        source: The expression.
+        flags: As of `re.compile`.
+    """
+    return _LazyPattern(source, flags)  # type: ignore[return-value]
+
 
 TEXT_VERSION: Final = 2
 
@@ -138,7 +161,7 @@ _INLINE: Final = (
 )
 _HTML: Final = lazy_pattern(
     r"(?P<code>```.*?(?:```|\Z)|(?P<ticks>`{1,2})[^`\n]{1,2000}(?P=ticks))"
-    rf"|<(?P<ends>/?)(?P<tag>{'|'.join(_VOID)}|{_BLOCK}|{_INLINE})(?P<with>\s[^<>]{{0,2000}})?\s*/?>"
+    rf"|<(?P<ends>/?)(?P<tag>{'|'.join(_VOID)}|{_BLOCK}|{_INLINE})(?P<with>\s[^<>]{{0,2000}})?/?>"
     r"|&(?P<sign>#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});",
     re.IGNORECASE | re.DOTALL,
 )
@@ -146,7 +169,7 @@ _HTML: Final = lazy_pattern(
 _ADDRESS: Final = lazy_pattern(
     r"\b(?:src|href)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))", re.IGNORECASE
 )
-_BREAK: Final = lazy_pattern(r"[ \t]*\n\s*")
+_BREAK: Final = lazy_pattern(r"(?<![ \t])[ \t]*\n\s*")
 _BREAKS: Final = frozenset({"br", "hr", *_BLOCK.replace("h[1-6]", "h1|h2|h3|h4|h5|h6").split("|")})
 _SIGNS: Final = (
     *(f"<{tag}" for tag in _VOID),
@@ -425,7 +448,7 @@ def token_estimate(text: str) -> int:
     Four characters a token for alphabets, one for scripts without spaces: the rule of thumb of
     OpenAI's tokenizer documentation, and the usual figure for CJK. An estimate for reports only.
     """
-    dense = sum(len(run) for run in _UNSPACED_RUN.findall(text))
+    dense = sum(run.end() - run.start() for run in _UNSPACED_RUN.finditer(text))
     return dense + (len(text) - dense + 3) // 4
 
 
@@ -505,3 +528,21 @@ class ByText(Generic[_T]):
     def forget(self) -> None:
         """Begins anew."""
         self._young, self._elder, self._room = {}, {}, self._most
+
+
+# ------------------------------------------------------------------ counted words
+
+
+def number(value: int) -> str:
+    """Returns a number with thousands separators."""
+    return f"{value:,}"
+
+
+def percent(share: float) -> str:
+    """Returns a share as a percentage with one decimal place."""
+    return f"{share * 100:.1f}%"
+
+
+def count(amount: int, one: str, many: str | None = None) -> str:
+    """Returns an amount with a noun, such as `1 group` or `2 groups`."""
+    return f"{number(amount)} {one if amount == 1 else many or one + 's'}"

@@ -6,14 +6,7 @@ import difflib
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
-
-from echoless.core.optional import lazy_module
-
-if TYPE_CHECKING:
-    from rapidfuzz import distance
-else:
-    distance = lazy_module("rapidfuzz.distance")  # slow to load, and seldom needed
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 LONGEST: Final = 1_500
 """Words compared; the comparison is quadratic in the worst case, and nobody reads further."""
@@ -124,6 +117,8 @@ def _steps(before: list[_Word], after: list[_Word]) -> list[tuple[str, int, int,
     if sum(often[text] for text in one) <= _MOST_EQUAL:
         return list(difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes())
     steps: list[tuple[str, int, int, int, int]] = []
+    from rapidfuzz import distance
+
     for each in distance.LCSseq.opcodes(one, other):
         kind = "equal" if each.tag == "equal" else "replace"
         a, c = each.src_start, each.dest_start

@@ -13,12 +13,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from echoless.core.errors import UsageError
-from echoless.core.optional import lazy_module
 
 if TYPE_CHECKING:
     import threadpoolctl
-else:
-    threadpoolctl = lazy_module("threadpoolctl")
 
 Result = TypeVar("Result")
 
@@ -87,6 +84,8 @@ def _pooled(tasks: Iterable[Callable[[], Result]], threads: int) -> Iterator[Res
 @cache
 def blas() -> threadpoolctl.ThreadpoolController:
     """Returns the control of the threads of BLAS; numpy has to be imported."""
+    import threadpoolctl
+
     return threadpoolctl.ThreadpoolController()
 
 

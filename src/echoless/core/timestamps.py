@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
-from echoless.core.expressions import lazy_pattern
+from echoless.core.text import lazy_pattern
 
 _FRACTION: Final = lazy_pattern(r"[.,](\d+)")
 _EPOCH: Final = lazy_pattern(r"-?\d{9,19}(?:\.\d+)?\Z")

@@ -73,6 +73,7 @@ _NOUNS_BY_RULE: Final[Mapping[str, str]] = MappingProxyType(
         "tense-differs": "another tense",
         "under-other-headings": "another heading",
         "vowel-signs-differ": "other vowel signs",
+        "zone-differs": "another time zone",
     }
 )
 
@@ -81,7 +82,7 @@ _SAME: Final[Mapping[str, str]] = MappingProxyType(
         "same-bytes": "the same text",
         "same-text": "the same text",
         "same-text-after-normalising": "the same text but for its spelling",
-        "same-passages": "the same, passage by passage",
+        "same-claims": "the same, claim by claim",
         "similar-enough": "similar enough to count as the same",
         "adds-junk": "the same, with additions that say nothing",
         "verifier-says-same": "the same",
@@ -94,10 +95,10 @@ _SAME: Final[Mapping[str, str]] = MappingProxyType(
 _REWORDED: Final = "the same in other words"
 _UNDECIDED: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "claims-left-over": "alike as a whole, but not claim by claim",
         "too-long-to-compare": "too long to compare",
         "nothing-to-compare": "nothing in them to compare",
         "not-compared": "not compared",
-        "passages-left-over": "alike as a whole, but not passage by passage",
         "dated-once": "the one that says less tells when",
         "status-told-once": "the same words, but only one says in what state it is",
         "struck-out": "the same words, but not the same ones are struck out",
@@ -149,7 +150,7 @@ def _more(verdict: Subsumes, names: tuple[str, str], side: Side) -> str:
     rule = verdict.evidence.rule
     if rule == "more-exact":
         return f"{longer} is more exact"
-    if rule == "passages-contained":
+    if rule == "claims-contained":
         return f"{longer} says all that {shorter} says, and more"
     added = _only(verdict.evidence.differences, side)
     said = f"{longer} says more"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from echoless.core.expressions import lazy_pattern
+from echoless.core.text import lazy_pattern
 
 _STEERING: Final = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _BREAKING: Final = "\u2028\u2029\ud800-\udfff"

@@ -10,8 +10,7 @@ from echoless.core import json_codec as codec
 from echoless.core.errors import BadRecord
 from echoless.core.model import Json, JsonObject, Vector
 from echoless.core.profiles import ActionKind
-from echoless.core.text import unreadable
-from echoless.core.wording import count
+from echoless.core.text import count, unreadable
 
 BY_CHAIN: Final = "joined by a chain, no direct match"
 """Evidence of a member without a verdict of its own."""

@@ -17,7 +17,6 @@ from echoless.core.destination import command_line
 from echoless.core.document import Block, command, count, quoted, say, strong
 from echoless.core.errors import EcholessError, PlanForeign, PlanRefused, PlanUsed
 from echoless.core.model import JsonObject
-from echoless.core.optional import lazy_module
 from echoless.execution.actions import Action, achieved
 from echoless.execution.journal import (
     ROLLED_BACK,
@@ -31,17 +30,12 @@ from echoless.execution.journal import (
     shares_transaction,
     write,
 )
-from echoless.execution.recovery import SEEN, files_state, recover, remember_store, settle
-from echoless.stores.base import ALL, Scope, Store, together_with_ledger
+from echoless.execution.recovery import files_state, recover, remember_store, settle
+from echoless.stores.base import Store, together_with_ledger
 from echoless.stores.link_index import Backlinks
 
 if TYPE_CHECKING:
-    from echoless.core import rendering
-    from echoless.execution import preflight
     from echoless.execution.plan import Plan
-else:
-    rendering = lazy_module("echoless.core.rendering")  # only notebooks need it here
-    preflight = lazy_module("echoless.execution.preflight")  # additions need none
 
 __all__ = ["Progress", "Refusal", "Run", "apply"]
 
@@ -71,10 +65,6 @@ class Run:
     recovered: tuple[str, ...] = ()
     failed: tuple[Refusal, ...] = ()
 
-    def _repr_html_(self) -> str:
-        """Returns the run as a notebook shows it; secrets are masked."""
-        return rendering.notebook(self.blocks(f"undo(store, {self.id!r})"))
-
     def blocks(self, undo: str) -> Iterator[Block]:
         """Yields the changes of the run, its refusals, and the command that takes the run back.
 
@@ -102,8 +92,6 @@ def apply(
     *,
     progress: Progress | None = None,
     one_by_one: bool = False,
-    job: str = "",
-    counted: Scope = ALL,
 ) -> Run:
     """Carries out a plan.
 
@@ -116,9 +104,6 @@ def apply(
             stays unfinished until `check` or the next write ends it. Without it a failure ends the
             run, and a store with transactions takes the plan whole or not at all. Undoing such a
             run gives a store that keeps records by place (JSONL) its lines in another order.
-        job: Id of the job whose partition the plan is for; the lineage keeps it.
-        counted: Memories that are counted before and after, in a transaction: that no others go or
-            come is checked among these.
 
     Returns:
         What was done. `refused` lists actions whose records changed since the plan.
@@ -137,16 +122,12 @@ def apply(
         run = new_run()
         with together_with_ledger(store):
             _admit(store, plan)  # again: another process may have been quicker
-            before = _count(store, counted) if shares_transaction(store) else None
-            started = {**({"job": job} if job else {}), "files": files_state(store)}
-            account = _carry_out(
-                store, plan, run, progress, started, counted, one_by_one=one_by_one
-            )
+            before = _count(store) if shares_transaction(store) else None
+            account = _carry_out(store, plan, run, progress, one_by_one=one_by_one)
             counts = account.counts(plan.actions)
             # what the ledger set off included
-            _verify_count(store, counted, before, counts["delete"])
-        if not job or store.ledger.fact(SEEN) is None:
-            remember_store(store)
+            _verify_count(store, before, counts["delete"])
+        remember_store(store)
         LOG.debug("%s carried out plan %s: %s", run, plan.id, counts)
         return Run(run, plan.id, counts, tuple(account.refused), recovered, tuple(account.failed))
 
@@ -174,8 +155,6 @@ def _carry_out(
     plan: Plan,
     run: str,
     progress: Progress | None,
-    started: JsonObject,
-    counted: Scope,
     *,
     one_by_one: bool,
 ) -> Account:
@@ -190,7 +169,7 @@ def _carry_out(
                 "profile": plan.profile,
                 "settings": plan.settings,
                 "groups": len(actions),
-                **started,
+                "files": files_state(store),
             },
         )
     account, backlinks, settled = Account(), Backlinks(store), True
@@ -199,7 +178,7 @@ def _carry_out(
     try:
         for at, batch in batches:
             try:
-                take(store, run, batch, at, account, backlinks, counted)
+                take(store, run, batch, at, account, backlinks)
             except EcholessError as problem:
                 if not one_by_one:
                     raise
@@ -227,7 +206,6 @@ def take(
     first: int,
     account: Account,
     backlinks: Backlinks,
-    counted: Scope = ALL,
 ) -> None:
     """Carries out some actions together, as the journal demands it.
 
@@ -241,19 +219,20 @@ def take(
         first: Place of the first of them in the plan.
         account: Takes refusals, and what the run changed itself.
         backlinks: Of the store, the same for all actions of a run.
-        counted: As for `apply`.
 
     Raises:
         PlanRefused: A record did not read back as written, or the store changed others.
     """
+    from echoless.execution import preflight
+
     preflight.release_stale(store, actions)
     with store.transaction():
-        before = _count(store, counted)
+        before = _count(store)
         entries = preflight.prepare(store, actions, first, account, backlinks)
         announce(store.ledger, run, entries)
         final = write(store, run, entries, ROLLED_BACK)
         removed = sum(memory is None for memory in final.values())
-        _verify_count(store, counted, before, removed)
+        _verify_count(store, before, removed)
     read_back(store, final, ROLLED_BACK)
     confirm(store, run, [entry.event for entry in entries])
     for entry in entries:
@@ -290,12 +269,12 @@ def set_aside(
     return outcome is not None
 
 
-def _count(store: Store, scope: Scope) -> int | None:
+def _count(store: Store) -> int | None:
     """Returns the number of memories, where no one else can change it within the transaction."""
-    return store.count(scope) if store.capabilities.transactions else None
+    return store.count() if store.capabilities.transactions else None
 
 
-def _verify_count(store: Store, scope: Scope, before: int | None, removed: int) -> None:
+def _verify_count(store: Store, before: int | None, removed: int) -> None:
     """Checks that no memory went or came but those of the plan: a trigger of the file may do so.
 
     Raises:
@@ -303,7 +282,7 @@ def _verify_count(store: Store, scope: Scope, before: int | None, removed: int) 
     """
     if before is None:
         return
-    now, wanted = store.count(scope), before - removed
+    now, wanted = store.count(), before - removed
     if now != wanted:
         raise PlanRefused(
             f"{store.url} holds {now:,} memories where the plan leaves {wanted:,}: something in it "

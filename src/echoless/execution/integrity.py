@@ -11,9 +11,9 @@ from echoless.core.destination import command_line
 from echoless.core.errors import BadRecord, ForeignStore, InputError, LedgerDamaged
 from echoless.core.model import Json, JsonObject
 from echoless.execution.journal import hidden_before, marks_of
-from echoless.execution.recovery import ADD, misplaced, outdated, recover, release
+from echoless.execution.recovery import ADD, misplaced, recover, release
 from echoless.stores.base import Store, together_with_ledger
-from echoless.stores.ledger import Ledger, Mark
+from echoless.stores.ledger import Ledger, Mark, outdated
 from echoless.stores.ledger_rows import survey
 
 _DAMAGE = (LedgerDamaged, ForeignStore, BadRecord)
@@ -121,8 +121,7 @@ def stopped(path: Path, *, mended: bool) -> Problem:
 def _damage(store: Store) -> list[Problem]:
     """Finds what of ledger and records cannot be read."""
     try:
-        parts = survey(store.ledger.database)
-        faults = [part.says for part in parts if not part.sound]
+        faults = survey(store.ledger.database)
         if not faults:
             store.ledger.open_runs()
             store.ledger.marks()

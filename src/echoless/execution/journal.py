@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from echoless.core.document import records_in
 from echoless.core.errors import PlanRefused
 from echoless.core.model import Json, JsonObject, Memory, fingerprint, identical
 from echoless.execution.actions import Action, counted
@@ -165,7 +166,7 @@ def read_back(store: Store, expected: Mapping[str, Memory | None], outcome: str)
 def confirm(
     store: Store, run: str, events: Iterable[JsonObject], *, recovered: bool = False
 ) -> None:
-    """Records that announced actions were carried out, with their marks, in one transaction.
+    """Records that announced actions were carried out, with marks and updates, in one transaction.
 
     Args:
         store: Whose records were written and read back.
@@ -179,6 +180,7 @@ def confirm(
     with ledger.transaction():
         ledger.unmark(mark.duplicate for event in done_now for mark in hidden_before(event))
         ledger.mark(mark for event in done_now for mark in marks_of(event, run))
+        ledger.update(each for event in done_now for each in records_in(event.get("updates")))
         more: dict[str, Json] = {"recovered": True} if recovered else {}
         ledger.record_all("action_done", run, ({"action": e["action"], **more} for e in done_now))
 

@@ -7,14 +7,12 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from echoless.core import json_codec as codec
-from echoless.core.document import say, strong
 from echoless.core.errors import BadRecord, InputError, PlanUnreadable, StoreError, UsageError
 from echoless.core.groups import Group, Membership
 from echoless.core.model import Json, JsonObject, Judged, Memory, digest, fingerprint, verdict_name
-from echoless.core.optional import lazy_module
 from echoless.core.profiles import ActionKind
 from echoless.core.secrets import shortened
 from echoless.core.timestamps import now
@@ -29,19 +27,11 @@ from echoless.execution.actions import (
     action_from_json,
     action_to_json,
     counted,
-    promise,
 )
 from echoless.execution.field_merge import merged
 from echoless.stores import ledger
 from echoless.stores.base import Store
 from echoless.stores.files import check_new, read_bytes, write_new
-
-if TYPE_CHECKING:
-    from echoless.core import rendering
-    from echoless.execution import plan_blocks
-else:  # only notebooks need them here
-    rendering = lazy_module("echoless.core.rendering")
-    plan_blocks = lazy_module("echoless.execution.plan_blocks")
 
 FORMAT: Final = 1
 _PREVIEW: Final = 160
@@ -84,11 +74,6 @@ class Plan:
             [self.store, self.profile, self.settings, [action_to_json(a) for a in self.actions]]
         )
 
-    @property
-    def action_digests(self) -> list[str]:
-        """Returns a digest of each action, sorted: plans of the parts of a store add up by them."""
-        return sorted(digest(action_to_json(action)) for action in self.actions)
-
     def to_json(self) -> dict[str, Json]:
         """Returns the content of a plan file."""
         return {
@@ -103,21 +88,6 @@ class Plan:
             "actions": [action_to_json(a) for a in self.actions],
             "digest": self.digest,
         }
-
-    def _repr_html_(self) -> str:
-        """Returns the plan as a notebook shows it; secrets are masked."""
-        shown = {a.survivor: Memory(id=a.survivor, content=a.preview) for a in self.actions}
-        for action in self.actions:
-            shown |= {m.id: Memory(id=m.id, content=m.preview) for m in action.members}
-        blocks = plan_blocks.plan_blocks(
-            self.url,
-            self.actions,
-            shown,
-            top=rendering.NOTEBOOK_GROUPS,
-            members=rendering.NOTEBOOK_MEMBERS,
-        )
-        promised = say(strong(f"{promise(self.counts)} Nothing is written yet."))
-        return rendering.notebook((*blocks, promised))
 
 
 Measure: TypeAlias = Callable[[str, str], float | None]
@@ -369,7 +339,7 @@ def plan_of_bytes(content: bytes, path: str) -> Plan:
     if digest_now != data.get("digest"):
         raise PlanUnreadable(
             f"{path} was edited: its digest no longer fits. Plans are not edited by hand; use "
-            "`echoless dedup --interactive` to choose group by group."
+            "`echoless review` to choose group by group."
         )
     return plan
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Final, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from echoless.core.document import (
     Block,
@@ -29,63 +29,15 @@ from echoless.core.document import (
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from echoless.core.secret_masking import learn
-from echoless.execution.actions import BY_CHAIN, Action, Rewrite
+from echoless.execution.actions import BY_CHAIN, Action, Member
 
-LEGEND: Final = legend("only in the memory that goes", "only in the one that stays")
+LEGEND: Final = legend("removed words", "added words")
 _SIGNS: Final[Mapping[str | None, str]] = {"duplicate": "=", "subsumes": "<", "update": "<"}
 """What stands before the verdict on a member: it says the same, or less or older values."""
 
 
-class ShownMember(Protocol):
-    """One memory behind a survivor: of a plan, or of a report."""
-
-    @property
-    def id(self) -> str:
-        """Id of the memory."""
-
-    @property
-    def verdict(self) -> str | None:
-        """Direct verdict with the survivor; None in a transitive group without one."""
-
-    @property
-    def similarity(self) -> float | None:
-        """Similarity with the survivor, 0 to 1; None where nothing measured it."""
-
-    @property
-    def evidence(self) -> str | None:
-        """Reason of the verdict in one line; None without a verdict."""
-
-    @property
-    def sentence(self) -> str:
-        """The verdict as a clause for a person; empty where only its name is known."""
-
-
-class ShownGroup(Protocol):
-    """Memories that say the same: of a plan, or of a report."""
-
-    @property
-    def survivor(self) -> str:
-        """Id of the memory that stays visible."""
-
-    @property
-    def members(self) -> Sequence[ShownMember]:
-        """The other memories."""
-
-    @property
-    def why(self) -> str:
-        """Reason for the choice of the survivor."""
-
-    @property
-    def gains(self) -> Collection[str]:
-        """Fields that the survivor takes over from the others."""
-
-    @property
-    def rewrite(self) -> Rewrite | None:
-        """New text of the survivor, if it gets one."""
-
-
 def group_blocks(
-    groups: Iterable[ShownGroup],
+    groups: Iterable[Action],
     memories: Mapping[str, Memory],
     *,
     members: int | None = None,
@@ -95,7 +47,7 @@ def group_blocks(
     """Yields groups with survivor, reason, members, and how each member differs.
 
     Args:
-        groups: Of a plan or a report.
+        groups: Of a plan, or of a report in the same form.
         memories: By id.
         members: How many of each group are shown; all by default.
         explained: Whether the rule and the similarity of each verdict are shown.
@@ -108,7 +60,7 @@ def group_blocks(
 
 def _group(
     at: int,
-    group: ShownGroup,
+    group: Action,
     memories: Mapping[str, Memory],
     members: int | None,
     repeat: Repeat | None,
@@ -134,7 +86,7 @@ def _group(
 
 
 def _member(
-    member: ShownMember, survivor: str, memories: Mapping[str, Memory], *, explained: bool
+    member: Member, survivor: str, memories: Mapping[str, Memory], *, explained: bool
 ) -> Iterator[Block]:
     """Yields one memory behind a survivor: the verdict, then the words that differ."""
     learn((memories.get(survivor), memories.get(member.id)))
@@ -204,7 +156,6 @@ def plan_blocks(
     memories: Mapping[str, Memory],
     *,
     top: int | None = None,
-    members: int | None = None,
     explained: bool = False,
     repeat: Repeat | None = None,
     remarks: Iterable[Block] = (),
@@ -216,7 +167,6 @@ def plan_blocks(
         actions: Of the plan.
         memories: By id.
         top: Groups to show; all if None.
-        members: How many of each group are shown; all by default.
         explained: Whether the rule and the similarity of each verdict are shown.
         repeat: How a reader sees more; None where there is no way.
         remarks: On the run that made the plan; they come first.
@@ -235,7 +185,7 @@ def plan_blocks(
     for title, part in (("Out of date", older), ("The same", shown[len(older) :])):
         if older and part:
             yield Heading(title)
-        yield from group_blocks(part, memories, members=members, explained=explained, repeat=repeat)
+        yield from group_blocks(part, memories, explained=explained, repeat=repeat)
     if len(shown) < len(actions):
         left = count(len(actions) - len(shown), "more group")
         line = repeat and repeat("--top", len(actions))

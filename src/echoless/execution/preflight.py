@@ -14,9 +14,11 @@ from echoless.core.timestamps import now
 from echoless.execution.actions import Action, Delete, Mark
 from echoless.execution.field_merge import Conflict, merged, relinked
 from echoless.execution.journal import Account, Entry, Refusal, state_print
-from echoless.execution.recovery import outdated, release, texts_key
+from echoless.execution.recovery import release
 from echoless.stores.base import Store
 from echoless.stores.ledger import Mark as LedgerMark
+from echoless.stores.ledger import outdated
+from echoless.stores.ledger_rows import texts_key
 from echoless.stores.link_index import Backlinks
 
 

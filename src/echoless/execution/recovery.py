@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -18,7 +18,7 @@ from typing import Final, Literal
 
 from echoless.core.destination import command_line
 from echoless.core.errors import EcholessError
-from echoless.core.model import Json, Memory, digest, identical, same
+from echoless.core.model import Json, Memory, identical, same
 from echoless.core.text import content_key, words
 from echoless.execution.journal import (
     added_by,
@@ -33,6 +33,7 @@ from echoless.execution.journal import (
 )
 from echoless.stores.base import Store, TextFiles
 from echoless.stores.ledger import Event, Mark
+from echoless.stores.ledger_rows import damaged
 
 Outcome = Literal["finished", "rolled back", "conflict"]
 
@@ -211,28 +212,6 @@ def _finish_undo(store: Store, run: str) -> Recovered:
     return Recovered(run, "finished", tuple(sorted(before)), "undo")
 
 
-def outdated(marks: Iterable[Mark], memories: Mapping[str, Memory]) -> list[Mark]:
-    """Returns marks that no longer hold: a text was rewritten, or the hidden one is more in force.
-
-    Args:
-        marks: Any marks.
-        memories: By id; marks of which one side is missing here are not judged.
-    """
-    stale = []
-    for mark in marks:
-        survivor, hidden = memories.get(mark.survivor), memories.get(mark.duplicate)
-        if survivor is not None and hidden is not None:
-            rewritten = mark.texts and mark.texts != texts_key(survivor, hidden)
-            if rewritten or not survivor.promise.covers(hidden.promise):
-                stale.append(mark)
-    return stale
-
-
-def texts_key(survivor: Memory, duplicate: Memory) -> str:
-    """Returns what a mark remembers of its two texts: 32 hexadecimal digits."""
-    return digest([survivor.content, duplicate.content])
-
-
 def release(store: Store, marks: Iterable[Mark], *, why: str) -> None:
     """Shows memories again whose mark no longer holds."""
     released = list(marks)
@@ -323,7 +302,12 @@ def misplaced(store: Store, run: str = "") -> str:
     runs = list(standing)
     for each in runs[runs.index(run) if run in runs else 0 :]:
         before, *after = standing[each]
-        if before == present and after and after[-1] != before and _stands(store, each):
+        if (
+            before == present
+            and after
+            and after[-1] != before
+            and (store.ledger.marks(each) or store.ledger.has_images(each))
+        ):
             return (
                 f"the lineage says that run {each} was carried out, and {store.url} is again as "
                 f"it was before: one of the two was put back from a copy. {_way_on(store)}"
@@ -338,11 +322,6 @@ def misplaced(store: Store, run: str = "") -> str:
     )
 
 
-def _stands(store: Store, run: str) -> bool:
-    """Returns whether there is anything to undo of a run: what it hid may be shown since."""
-    return bool(store.ledger.marks(run)) or store.ledger.has_images(run)
-
-
 def _way_on(store: Store) -> str:
     """Returns what a person can do where lineage and store do not belong together."""
     place = store.ledger.database.place or "the lineage"
@@ -352,12 +331,20 @@ def _way_on(store: Store) -> str:
 
 def _is_known(store: Store) -> bool:
     """Returns whether a store holds a memory that its lineage saw, or too little is known."""
-    seen = json.loads(store.ledger.fact(SEEN) or "[]")
+    try:
+        seen = [
+            (str(i), str(key), {*own})
+            for i, key, own in json.loads(store.ledger.fact(SEEN) or "[]")
+        ]
+    except (ValueError, TypeError) as problem:
+        raise damaged(
+            store.ledger.database.place, f"the fact {SEEN!r}", "is no list of memories"
+        ) from problem
     if store.capabilities.holds_ledger or len(seen) < 2:  # the only one may have been edited
         return True
     ids = {id_ for id_, _, _ in seen if len(id_) >= _STRONG}
     texts = {key for _, key, _ in seen}
-    parts = [set(own) for _, _, own in seen]
+    parts = [own for _, _, own in seen]
     empty = True
     with suppress(EcholessError):  # what is wrong with a record is told by who needs it
         for memory in _seen_now(store):

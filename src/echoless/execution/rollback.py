@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Final, Literal
 
-from echoless.core.cache import remove_quoting_caches
+from echoless.core.cache import remove_quoting_cache
 from echoless.core.destination import command_line
 from echoless.core.errors import InputError, LedgerDamaged, UndoConflict, UsageError
 from echoless.core.model import Json, Memory, same
@@ -278,7 +278,7 @@ def _carry_out(
         apart = [kept_pair(current[a], current[b]) for a, b in pairs if {a, b} <= staying]
     with ledger.transaction():
         ledger.record("undo_started", run)
-        ledger.keep(apart)  # already here: an undo that is cut off is finished by `check`
+        _keep(ledger, apart, f"undo of {run}")  # here: `check` finishes an undo that is cut off
     if old or added:
         with store.transaction():
             restore(store, old, added)
@@ -355,10 +355,15 @@ def keep_both(store: Store, pairs: list[tuple[str, str]], *, by: str = "library"
         known = [(a, b) for a, b in pairs if a != b and {a, b} <= memories.keys()]
         apart = [kept_pair(memories[a], memories[b]) for a, b in known]
         with store.ledger.transaction():
-            store.ledger.keep(apart)
-            for each in apart:
-                store.ledger.record("kept_both", data={"a": each.a, "b": each.b, "by": by})
+            _keep(store.ledger, apart, by)
     return len(apart)
+
+
+def _keep(ledger: Ledger, pairs: Sequence[Kept], by: str) -> None:
+    """Records pairs as different, with what each decision came through."""
+    ledger.keep(pairs)
+    for each in pairs:
+        ledger.record("kept_both", data={"a": each.a, "b": each.b, "by": by})
 
 
 def keep_both_no_more(store: Store, pairs: list[tuple[str, str]]) -> int:
@@ -453,7 +458,7 @@ def purge(store: Store, runs: list[str] | None = None, *, before: str | None = N
     limit = instant(before)
     if before is not None and limit is None:
         raise UsageError(f"{before!r} is not a time. Write it like 2026-01-31.")
-    remove_quoting_caches()
+    remove_quoting_cache()
     with store.writing(), together_with_ledger(store):
         recover(store)
         store.remove_leftovers()  # they hold texts too

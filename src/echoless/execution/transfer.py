@@ -12,7 +12,7 @@ from io import StringIO
 from itertools import islice
 from pathlib import Path
 from time import monotonic, sleep
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from echoless.core import drafts, plugins
 from echoless.core import json_codec as codec
@@ -20,7 +20,7 @@ from echoless.core.errors import BadRecord, DuplicateId, StoreError, UsageError
 from echoless.core.failures import kind_of, misplaced
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Json, JsonObject, Memory, fingerprint, unstorable
-from echoless.core.optional import lazy_module, library_settings, require_module
+from echoless.core.optional import library_settings, require_module
 from echoless.core.secret_masking import learn
 from echoless.core.sqlite import BUSY_TIMEOUT_SECONDS
 from echoless.core.text import is_blank
@@ -33,16 +33,6 @@ from echoless.stores.files import read_bytes, speaking_of, write_new
 from echoless.stores.files import text_of as decoded
 from echoless.stores.jsonl_record import KEYS, derived_id, from_object, text_of
 from echoless.stores.registry import SUFFIXES, is_one_file, locate, mapped, open_store
-
-if TYPE_CHECKING:
-    import csv
-    import tempfile
-
-    import duckdb
-    from pyarrow import parquet
-else:
-    csv, tempfile = lazy_module("csv"), lazy_module("tempfile")
-    duckdb, parquet = lazy_module("duckdb"), lazy_module("pyarrow.parquet")
 
 FORMATS: Final = ("jsonl", "markdown", "sqlite")
 
@@ -235,6 +225,8 @@ def open_source(url: str, field_map: FieldMap) -> Iterator[Store]:
         raise UsageError(f"{named}. Say which one holds the texts: --map content=COLUMN.")
     fields = {column: field for field, column in field_map.columns.items()}
     memories = _memories(path, [fields.get(each, each) for each in columns], rows)
+    import tempfile
+
     with (
         tempfile.TemporaryDirectory() as folder,
         open_store(Path(folder, "rows.db"), create=True) as store,
@@ -285,6 +277,8 @@ def _delimited(path: Path) -> Iterator[Sequence[Json]]:
     """Yields the names of the columns of a CSV file, and its rows."""
     text = decoded(read_bytes(path), path).removeprefix("\ufeff")
     first = text.partition("\n")[0]
+    import csv
+
     csv.field_size_limit(max(len(text), csv.field_size_limit()))  # of all readers: never lower
     mark = max(",;\t", key=first.count)
     rows = csv.reader(StringIO(text, newline=""), delimiter=mark, strict=True)
@@ -299,6 +293,8 @@ def _parquet(path: Path) -> Iterator[Sequence[Json]]:
     """Yields the names of the columns of a Parquet file, and its rows."""
     require_module("pyarrow", "A Parquet file", "scale")
     try:
+        from pyarrow import parquet
+
         with parquet.ParquetFile(path) as file:
             said, groups = file.metadata, range(file.metadata.num_row_groups)
             values = sum(
@@ -329,6 +325,8 @@ def _duckdb(path: Path, table: str) -> Iterator[Sequence[Json]]:
     if kind_of(log) not in {"file", ""}:
         raise misplaced(log, "file")
     settings = library_settings("duckdb")
+    import duckdb
+
     try:
         with duckdb.connect(str(path.absolute()), read_only=True, config=settings) as database:
             names = [name for (name,) in database.execute(_TABLES).fetchall()]

@@ -15,7 +15,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self, TypeVar, Unpack
 
-from echoless.core.checked_arrays import DamagedIndex
 from echoless.core.errors import DuplicateId, InputError, StoreError, UsageError
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
@@ -43,6 +42,7 @@ from echoless.matching.runner import open_judge
 from echoless.models.encoders.base import NO_VECTOR
 from echoless.stores.base import Store, writing_within
 from echoless.stores.expiration import promised
+from echoless.stores.reading import values_in_force
 from echoless.stores.scope import of_owners, owned
 
 if TYPE_CHECKING:
@@ -54,14 +54,15 @@ WAIT: Final = 30.0
 AT_ONCE: Final = 64
 """Texts of a group of `remember_many`."""
 
-STAYS: Final = 2
-"""Texts from which a process is taken for one that stays: all of the kept index is checked then, in
-a tenth of a second at 100,000 memories with vectors, and not a piece of it at each text."""
-
 _T = TypeVar("_T")
 
 _RECALLED: Final = (
     "The text is said to come out of memory, and no memory says it: nothing was stored."
+)
+
+_OUT_OF_DATE: Final = (
+    "{} is out of date: {} says the newer value. If the older one holds again, remember the text "
+    "with force."
 )
 
 
@@ -122,7 +123,6 @@ class Guard:
         self._vectoriser, self._encoder = vectors_for(self.settings, self._opening)
         self._judge = open_judge(profile, self._vectoriser, self._opening)
         self._index: MemoryIndex | None = None
-        self._asked = 0
         self._lines = {line.id: line for line in read_boot_files(boot)}
         self._comparing = Comparing(store, profile, self._judge, self._lines)
         self._boot: MemoryIndex | None = None
@@ -150,11 +150,7 @@ class Guard:
         """
         request = Request(text=text, **details)
         with self._lock:
-            try:
-                return self._remember(request)
-            except DamagedIndex as problem:  # nothing was written
-                self._begin_anew(problem)
-                return self._remember(request)
+            return self._remember(request)
 
     def remember_many(
         self, texts: Iterable[tuple[str, Details]], *, at_once: int = AT_ONCE
@@ -180,7 +176,10 @@ class Guard:
         waiting = iter(texts)
         grouped = at_once > 1 and self._store.capabilities.savepoints
         while some := list(islice(waiting, at_once if grouped else 1)):
-            yield from self._together(some) if grouped else map(self._alone, some)
+            if grouped:
+                yield from self._together(some)
+            else:
+                yield _or_error(lambda each: self.remember(each[0], **each[1]), some[0])
 
     def elsewhere(self, text: str, *, namespace: str = "") -> tuple[Memory, ...]:
         """Returns the memories of other namespaces that say a text; reads only.
@@ -199,14 +198,10 @@ class Guard:
         request, tally = Request(text=text, namespace=namespace), Tally()
         with self._lock:
             memory, index = request.memory(), self._current(tally)
-            if not index.beyond(memory).any():
+            if not index.allowed(memory, elsewhere=True).any():
                 return ()  # the text needs no vector, which may cost money
             matrices = vectors_of(memory, self._vectoriser, tally)
-            try:
-                compared = self._comparing.elsewhere(index, memory, matrices, tally)
-            except DamagedIndex as problem:
-                self._begin_anew(problem)
-                compared = self._comparing.elsewhere(self._current(tally), memory, matrices, tally)
+            compared = self._comparing.elsewhere(index, memory, matrices, tally)
         others = (each.memory for each in compared if says_it_all(each))
         return tuple(memory for memory in others if memory.namespace != namespace)
 
@@ -219,7 +214,7 @@ class Guard:
             self._handed.note(given)
 
     def close(self) -> None:
-        """Keeps the index for the next process, where that is worth it. May be called twice."""
+        """Saves the index for the next process if it is large enough. May be called twice."""
         with self._lock:
             if self._index is not None:
                 keeping.keep(self._index, self._store, self.settings)
@@ -255,9 +250,6 @@ class Guard:
         tally = Tally()
         # the first reading of a store must not hold its lock
         index = self._index or self._current(tally)
-        self._asked += 1
-        if self._asked == STAYS:
-            index.check()
         others = None
         if self.settings.profile.encoder == "stored":  # of the model most memories have
             vectors = index.vectors.values()
@@ -274,42 +266,24 @@ class Guard:
         memory = with_vector(self._store, memory, self._encoder, others)
         return _Ready(request, memory, vectors_of(memory, self._vectoriser, tally), tally)
 
-    def _alone(self, given: tuple[str, Details]) -> Remembered | InputError | UsageError:
-        text, details = given
-        try:
-            return self.remember(text, **details)
-        except (InputError, UsageError) as problem:
-            return problem
-
     def _together(
         self, some: Sequence[tuple[str, Details]]
     ) -> list[Remembered | InputError | UsageError]:
         """Remembers texts in one transaction; each text meets the texts stored before it."""
         with self._lock:
             try:
-                ready = [self._ready_or_not(*each) for each in some]
+                ready = [
+                    _or_error(lambda each: self._ready(Request(text=each[0], **each[1])), given)
+                    for given in some
+                ]
                 return self._within(lambda: [self._within_group(each) for each in ready])
-            except DamagedIndex as problem:
-                self._begin_anew(problem)
             except BaseException:
                 if self._index is not None:
                     self._index.token = ""  # it took in what was taken back
                 raise
-            return [self._alone(each) for each in some]
-
-    def _ready_or_not(self, text: str, details: Details) -> _Ready | InputError | UsageError:
-        """Returns all that is needed before the store is locked, or the error of this text."""
-        try:
-            request = Request(text=text, **details)
-            ready = self._ready(request)
-        except (InputError, UsageError) as problem:
-            return problem
-        return (
-            ready if isinstance(ready, _Ready) else _Ready(request, request.memory(), (), Tally())
-        )
 
     def _within_group(
-        self, ready: _Ready | InputError | UsageError
+        self, ready: _Ready | Remembered | InputError | UsageError
     ) -> Remembered | InputError | UsageError:
         """Decides on one text of a group; an error of its own takes back nothing but its own."""
         if not isinstance(ready, _Ready):
@@ -321,10 +295,6 @@ class Guard:
             return problem
         self._follow(answer, ready)
         return answer
-
-    def _begin_anew(self, problem: DamagedIndex) -> None:
-        """Exchanges an index in which damage was found for an empty one, and says so."""
-        self._index = keeping.anew(problem, self._store, self.settings, self._vectoriser)
 
     def _within(self, decide: Callable[[], _T]) -> _T:
         """Decides and writes as the only writer."""
@@ -346,28 +316,24 @@ class Guard:
         again.
         """
         if isinstance(answer, Admitted | Updates) and answer.run and self._index is not None:
-            try:
-                with _invalidated(self._index):
-                    self._index.take_written(ready.memory, ready.matrices, Tally())
-            except DamagedIndex as problem:
-                self._begin_anew(problem)
+            with _invalidated(self._index):
+                self._index.take_written(ready.memory, ready.matrices, Tally())
 
     def _decide(self, ready: _Ready) -> Remembered:
-        request, tally = ready.request, ready.tally
+        request = ready.request
         before = self._answered(request)
         if before is not None:
             return before
-        ruling, source = self._rule(request, ready.memory, ready.matrices, tally)
+        ruling, source = self._rule(ready)
         # what only counts is written with its answer: a retry after a crash counts nothing
         only_counts = ruling.kind == "known" and not (request.force or request.dry_run)
         with self._store.ledger.transaction() if only_counts else nullcontext():
-            return self._answer(request, ready.memory, ruling, source, tally)
+            return self._answer(ready, ruling, source)
 
-    def _answer(
-        self, request: Request, memory: Memory, ruling: Decided, source: Source, tally: Tally
-    ) -> Remembered:
+    def _answer(self, ready: _Ready, ruling: Decided, source: Source) -> Remembered:
         """Carries out a ruling, and keeps the answer under the key of the request."""
-        answer = self._carry_out(request, memory, ruling, source, tally)
+        request, tally = ready.request, ready.tally
+        answer = self._carry_out(request, ready.memory, ruling, source, tally)
         encodes = self._vectoriser is not None and self._vectoriser.encoder is not None
         by_words = self.settings.encoder in {"none", "auto"} and not encodes
         notes = _notes(self._opening, tally, answer.notes, by_words=by_words)
@@ -395,10 +361,9 @@ class Guard:
         ids = [str(match["id"]) for match in answer["matches"]]
         return answer_from_json(answer, self._comparing.texts(ids))
 
-    def _rule(
-        self, request: Request, memory: Memory, matrices: Sequence[Matrix], tally: Tally
-    ) -> tuple[Decided, Source]:
+    def _rule(self, ready: _Ready) -> tuple[Decided, Source]:
         """Returns the ruling, and where the memory it is about was known."""
+        request, memory, matrices, tally = ready.request, ready.memory, ready.matrices, ready.tally
         review = request.unsure == "review" or request.origin == "recalled"
         index = self._current(tally)
         ruling = rule(self._comparing.compared(index, memory, matrices, tally), review=review)
@@ -419,47 +384,49 @@ class Guard:
     def _carry_out(
         self, request: Request, memory: Memory, ruling: Decided, source: Source, tally: Tally
     ) -> Remembered:
-        if request.force and not (request.supersede and ruling.kind == "updates"):
-            near = (*ruling.about, *ruling.others)
-            return writing.admit(self._store, request, memory, near, self.settings)
-        recalled = request.origin == "recalled"
-        if ruling.kind == "known" or (recalled and ruling.kind == "review"):
-            assert ruling.first is not None
-            return self._known(request, ruling.first, source)
-        if recalled:
-            near = (*ruling.about, *ruling.others)
-            return NeedsReview(candidates=tuple(c.match for c in near), why=_RECALLED)
-        if ruling.kind == "review":
-            matches = tuple(each.match for each in ruling.others)
-            why = f"It may repeat {matches[0].id}: {matches[0].evidence}."
+        about, kind, recalled = ruling.about, ruling.kind, request.origin == "recalled"
+        if request.force and not (request.supersede and kind == "updates"):
+            return writing.admit(self._store, request, memory, about, self.settings)
+        if kind == "known" or (recalled and kind == "review"):
+            return self._known(request, about[0], source)
+        if recalled or kind == "review":
+            matches = tuple(each.match for each in about)
+            why = (
+                _RECALLED if recalled else f"It may repeat {matches[0].id}: {matches[0].evidence}."
+            )
             return NeedsReview(candidates=matches, why=why)
-        if ruling.kind == "updates":
-            assert ruling.first is not None
-            olds = (ruling.first, *ruling.others)
-            return writing.update(self._store, request, memory, olds, self.settings, tally)
-        return writing.admit(self._store, request, memory, ruling.others, self.settings)
+        if kind == "updates":
+            return writing.update(self._store, request, memory, about, self.settings, tally)
+        return writing.admit(self._store, request, memory, about, self.settings)
 
     def _known(self, request: Request, known: Compared, source: Source) -> AlreadyKnown:
         match = known.match
-        if source == "boot file":
-            return AlreadyKnown(
-                survivor=None,
-                verdict=match.verdict,
-                confirmations=0,
-                match=match,
-                source="boot file",
-            )
+        in_file = source == "boot file"
         # a record of this key is what an earlier call wrote whose answer was lost: no second saying
         retry = bool(request.key and not request.id) and match.id == request.memory().id
         counted = source == "store" and not retry
-        times = writing.confirm(self._store, request, known.shown, match, counted=counted)
+        newest = match.id if in_file else values_in_force(self._store, [match.id]).newest(match.id)
+        late = newest not in {match.id, known.shown}
         return AlreadyKnown(
-            survivor=known.shown,
+            survivor=None if in_file else known.shown,
             verdict=match.verdict,
-            confirmations=times,
+            confirmations=0
+            if in_file
+            else writing.confirm(self._store, request, known.shown, match, counted=counted),
             match=match,
             source=source,
+            notes=(_OUT_OF_DATE.format(match.id, newest),) if late else (),
         )
+
+
+def _or_error(
+    work: Callable[[tuple[str, Details]], _T], given: tuple[str, Details]
+) -> _T | InputError | UsageError:
+    """Returns the result of work on one text, or the error that is of this text alone."""
+    try:
+        return work(given)
+    except (InputError, UsageError) as problem:
+        return problem
 
 
 @contextmanager

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, overload
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.blocking.candidates import eligible
-from echoless.core.checked_arrays import Part, whole
+from echoless.core.eligibility import eligible
 from echoless.core.model import Memory, canonical
 from echoless.core.profiles import Profile
 from echoless.core.run_notes import Tally
@@ -20,92 +18,6 @@ from echoless.ingest.ngram_index import WordingIndex
 from echoless.ingest.rows import Rows
 from echoless.ingest.vector_index import VectorIndex
 from echoless.stores.base import Store
-
-Keys = NDArray[np.uint64]
-Places = NDArray[np.int32]
-
-
-class KeyTable:
-    """Places by a key of 64 bits: sorted where they were kept, and a dictionary of later ones.
-
-    A place stays in the table for good; whoever asks knows which places count.
-    """
-
-    def __init__(self, keys: Keys | None = None, places: Places | None = None) -> None:
-        """Begins with keys in ascending order and a place of each, ascending among equal keys."""
-        self._keys = np.empty(0, dtype=np.uint64) if keys is None else keys
-        self._places = np.empty(0, dtype=np.int32) if places is None else places
-        self._later: dict[int, list[int]] = {}
-
-    def add(self, key: int, place: int) -> None:
-        """Adds a place, above all that were added before."""
-        self._later.setdefault(key, []).append(place)
-
-    def places(self, key: int) -> list[int]:
-        """Returns the places of a key, ascending."""
-        wanted = np.uint64(key)
-        first = int(self._keys.searchsorted(wanted))
-        if first == len(self._keys) or self._keys[first] != wanted:
-            return list(self._later.get(key, ()))
-        last = int(self._keys.searchsorted(wanted, side="right"))
-        return [*self._places[first:last].tolist(), *self._later.get(key, ())]
-
-
-def ordered(keys: Keys) -> tuple[Keys, Places]:
-    """Returns what `KeyTable` begins with.
-
-    Args:
-        keys: Shape (places,): the key of each place.
-    """
-    order = np.argsort(keys, kind="stable")
-    return keys[order], order.astype(np.int32)
-
-
-class TextTable(Sequence[str]):
-    """Texts by place: stored texts in one block of UTF-8, later texts in a list."""
-
-    def __init__(
-        self, data: NDArray[np.uint8] | None = None, ends: NDArray[np.int64] | None = None
-    ) -> None:
-        """Begins with texts.
-
-        Args:
-            data: UTF-8 bytes of all texts, one text after the other.
-            ends: Shape (texts,): where each ends.
-        """
-        self._data = np.empty(0, dtype=np.uint8) if data is None else data
-        self._bytes = self._data.data
-        self._ends = np.empty(0, dtype=np.int64) if ends is None else ends
-        self._later: list[str] = []
-
-    def __len__(self) -> int:
-        return len(self._ends) + len(self._later)
-
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        """Returns the text at a place, or at some."""
-        if isinstance(place, slice):
-            return [self[each] for each in range(*place.indices(len(self)))]
-        stored = len(self._ends)
-        if place >= stored:
-            return self._later[place - stored]
-        start = int(self._ends[place - 1]) if place else 0
-        return str(self._bytes[start : int(self._ends[place])], "utf-8", "surrogatepass")
-
-    def extend(self, texts: Iterable[str]) -> None:
-        """Adds texts at the end."""
-        self._later.extend(texts)
-
-    def arrays(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """Returns what it may begin with the next time."""
-        later = [text.encode("utf-8", "surrogatepass") for text in self._later]
-        more = np.cumsum([len(each) for each in later], dtype=np.int64) + len(self._data)
-        data = np.frombuffer(b"".join(later), dtype=np.uint8)
-        return np.concatenate([self._data, data]), np.concatenate([self._ends, more])
-
 
 if TYPE_CHECKING:
     from echoless.models.encoders.base import Matrix, Vectoriser
@@ -139,34 +51,6 @@ def forms(text: str) -> tuple[int, int, int]:
     return key_of(text), key_of(normalise(text, fold_case=True)), key_of(loose(text))
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """Filter on index rows: inside one scope or outside it, evaluated for requested rows only.
-
-    A mask of 100,000 places takes 40 microseconds, and a query asks about some hundred.
-
-    Attributes:
-        scopes: Shape (places,): number of the scope of each; `NOWHERE` where none counts.
-        code: Number of the scope.
-        beyond: Whether the other scopes are meant.
-    """
-
-    scopes: NDArray[np.int32]
-    code: int
-    beyond: bool
-
-    def __getitem__(self, places: NDArray[np.integer] | slice) -> NDArray[np.bool_]:
-        """Returns which of some places are within reach."""
-        scopes = self.scopes[places]
-        within: NDArray[np.bool_] = scopes == self.code
-        return (scopes != NOWHERE) & ~within if self.beyond else within
-
-    def any(self) -> bool:
-        """Returns whether any place is within reach."""
-        starts = range(0, len(self.scopes), AT_ONCE)
-        return any(self[start : start + AT_ONCE].any() for start in starts)
-
-
 class MemoryIndex:
     """Index of memories by their texts, their wording and their vectors, within scopes.
 
@@ -176,7 +60,16 @@ class MemoryIndex:
     Attributes:
         token: State of the store the index was brought up to, as `Store.changes` tells it; empty
             where the store cannot tell.
+        vectoriser: What gives vectors of memories.
         touched: Memories taken in or out since the index was read or built.
+        ids: Of the memory at each place; empty where it is dead.
+        places: Of the memories, by id.
+        states: A digest of the memory at each place, as far as it counts here.
+        keys: Of the text at each place, by form.
+        scopes: Number of the scope at each place; `NOWHERE` where the memory is not compared.
+        codes: Numbers of scopes.
+        wording: Finds memories by their n-grams.
+        vectors: Find memories by their vectors, by model.
     """
 
     def __init__(self, profile: Profile, vectoriser: Vectoriser | None) -> None:
@@ -187,34 +80,19 @@ class MemoryIndex:
             vectoriser: Gives vectors of memories; None where the profile wants none.
         """
         self._profile = profile
-        self._vectoriser = vectoriser
+        self.vectoriser = vectoriser
         self.token, self.touched = "", 0
-        self.ids = TextTable()
-        self.used = Rows(np.empty(0, dtype=np.bool_))
+        self.ids: list[str] = []
+        self.places: dict[str, int] = {}
         self.states = Rows(np.empty(0, dtype=np.uint64))
-        self.keys = Rows(np.empty((0, len(KEYS)), dtype=np.uint64))
+        self.keys = {form: Rows(np.empty(0, dtype=np.uint64)) for form in KEYS}
         self.scopes = Rows(np.empty(0, dtype=np.int32))
-        self.alive = Rows(np.empty(0, dtype=np.bool_))
         self.codes: dict[str, int] = {}
         self.wording = WordingIndex()
         self.vectors: dict[str, VectorIndex] = {}
-        self._by_key: tuple[KeyTable, ...] = tuple(KeyTable() for _ in KEYS)
-        self._by_id = KeyTable()
-        self._size = 0
 
     def __len__(self) -> int:
-        return self._size
-
-    def place(self, id_: str) -> int | None:
-        """Returns the place of a memory, or None."""
-        used = self.used.all
-        places = self._by_id.places(key_of(id_))
-        return next((at for at in places if used[at] and self.ids[at] == id_), None)
-
-    @property
-    def vectoriser(self) -> Vectoriser | None:
-        """Returns what gives vectors of memories."""
-        return self._vectoriser
+        return len(self.places)
 
     # ------------------------------------------------------------------ keeping up
 
@@ -234,7 +112,7 @@ class MemoryIndex:
             done = self._take(store.get(ids), ids, tally) if ids else 0
         self.token = token
         if len(self.ids) > 2 * len(self) + AT_ONCE:
-            fresh = MemoryIndex(self._profile, self._vectoriser)
+            fresh = MemoryIndex(self._profile, self.vectoriser)
             self.__dict__.update(fresh.__dict__ | {"touched": self.touched})
             done = self._compare(store.scan(), tally, progress)
         self.touched += done
@@ -253,13 +131,10 @@ class MemoryIndex:
             matrices: What the vectoriser gives for it alone.
             tally: Takes what is not compared, and why.
         """
-        place = self.place(memory.id)
-        if place is not None:
-            if int(self.states.all[place]) == self._state(memory):
-                return
+        if not self._holds(memory):
             self._drop(memory.id)
-        self._place([memory], tally, matrices)
-        self.touched += 1
+            self._place([memory], tally, matrices)
+            self.touched += 1
 
     def _compare(self, memories: Iterable[Memory], tally: Tally, progress: Progress | None) -> int:
         """Brings the index to exactly these memories."""
@@ -275,8 +150,7 @@ class MemoryIndex:
                 if progress:
                     progress(len(seen), 0)
         done += self._take({m.id: m for m in batch}, [m.id for m in batch], tally)
-        held = np.flatnonzero(self.used.all).tolist()
-        gone = [id_ for id_ in (self.ids[place] for place in held) if id_ not in seen]
+        gone = [id_ for id_ in self.places if id_ not in seen]
         for id_ in gone:
             self._drop(id_)
         if progress:
@@ -284,7 +158,7 @@ class MemoryIndex:
         return done + len(gone)
 
     def _holds(self, memory: Memory) -> bool:
-        place = self.place(memory.id)
+        place = self.places.get(memory.id)
         return place is not None and int(self.states.all[place]) == self._state(memory)
 
     def _state(self, memory: Memory) -> int:
@@ -312,14 +186,12 @@ class MemoryIndex:
         return done
 
     def _drop(self, id_: str) -> bool:
-        place = self.place(id_)
+        place = self.places.pop(id_, None)
         if place is None:
             return False
-        if self.alive.all[place]:
+        if self.scopes.all[place] != NOWHERE:
             self.wording.remove(place)
-        self.alive.all[place] = self.used.all[place] = False
-        self.scopes.all[place] = NOWHERE
-        self._size -= 1
+        self.ids[place], self.scopes.all[place] = "", NOWHERE
         return True
 
     def _place(
@@ -338,24 +210,19 @@ class MemoryIndex:
         codes = [self.codes.setdefault(scope, len(self.codes)) for scope in scopes]
         codes = [code if m.id in fit else NOWHERE for code, m in zip(codes, memories, strict=True)]
         keys = np.array([forms(m.content) for m in memories], dtype=np.uint64)
-        self.ids.extend(m.id for m in memories)
-        self.used.append(np.ones(len(memories), dtype=np.bool_))
-        self._size += len(memories)
+        for rows, column in zip(self.keys.values(), keys.T, strict=True):
+            rows.append(column)
+        self.ids += (m.id for m in memories)
+        self.places.update((m.id, place) for place, m in enumerate(memories, first))
         self.states.append(np.array([self._state(m) for m in memories], dtype=np.uint64))
-        self.keys.append(keys)
         self.scopes.append(np.array(codes, dtype=np.int32))
-        self.alive.append(np.array([m.id in fit for m in memories], dtype=np.bool_))
-        for at, (m, own) in enumerate(zip(memories, keys.tolist(), strict=True), first):
-            self._by_id.add(key_of(m.id), at)
-            for table, key in zip(self._by_key, own, strict=True):
-                table.add(key, at)
-        compared = [(first + at, m) for at, m in enumerate(memories) if m.id in fit]
-        self.wording.add((place, m.content) for place, m in compared)
-        if self._vectoriser is None or not compared:
+        self.wording.add(m.content if m.id in fit else None for m in memories)
+        compared = [(place, m) for place, m in enumerate(memories, first) if m.id in fit]
+        if self.vectoriser is None or not compared:
             return
         places = np.array([place for place, _ in compared], dtype=np.int64)
         if matrices is None:
-            matrices = self._vectoriser.matrices([m for _, m in compared], tally)
+            matrices = self.vectoriser.matrices([m for _, m in compared], tally)
         for matrix in matrices:
             self._add_vectors(matrix, places[matrix.owners], tally)
 
@@ -370,69 +237,51 @@ class MemoryIndex:
 
     # ------------------------------------------------------------------ asking
 
-    def check(self) -> None:
-        """Reads and checks all files of the index, so that no query has to.
-
-        Raises:
-            DamagedIndex: A file changed since it was written.
-        """
-        self.wording.check()
-        for vectors in self.vectors.values():
-            vectors.check()
-
-    def allowed(self, memory: Memory) -> Reach:
-        """Returns the places in the scope of a memory."""
-        return self._reach(memory, beyond=False)
-
-    def beyond(self, memory: Memory) -> Reach:
-        """Returns the places in other scopes than that of a memory."""
-        return self._reach(memory, beyond=True)
-
-    def _reach(self, memory: Memory, *, beyond: bool) -> Reach:
+    def allowed(self, memory: Memory, *, elsewhere: bool = False) -> NDArray[np.bool_]:
+        """Returns by place whether a memory is in the scope of another, or in other scopes."""
+        scopes = self.scopes.all
         code = self.codes.get(canonical(self._profile.scope_of(memory)), UNKNOWN)
-        return Reach(self.scopes.all, code, beyond)
+        within: NDArray[np.bool_] = scopes == code
+        return (scopes != NOWHERE) & ~within if elsewhere else within
 
-    def same(self, form: str, key: int, allowed: Reach) -> list[int]:
+    def same(self, form: str, key: int, allowed: NDArray[np.bool_]) -> list[int]:
         """Returns places of the memories whose text has a key, in one of `KEYS`."""
-        places = np.array(self._by_key[KEYS.index(form)].places(key), dtype=np.int64)
-        return places[allowed[places]].tolist() if len(places) else []
+        places: list[int] = np.flatnonzero(
+            allowed & (self.keys[form].all == np.uint64(key))
+        ).tolist()
+        return places
 
     # ------------------------------------------------------------------ kept between processes
 
-    def restore(self, codes: Mapping[str, int], arrays: Mapping[str, Part[Any]]) -> None:
-        """Takes up what was kept; wording and vectors are set by the caller.
-
-        Nothing is read through: the time it takes does not grow with the number of memories, but
-        for what marks the dead.
-        """
-        given = {name: whole(arrays[name]) for name in (*_ARRAYS, *map("by-{}".format, _TABLES))}
-        self.codes = dict(codes)
-        self.ids = TextTable(given["ids"], given["ids-ends"])
-        self.states, self.keys = Rows(given["states"]), Rows(given["keys"])
-        self.scopes = Rows(np.where(given["alive"], given["scopes"], np.int32(NOWHERE)))
-        self.alive, self.used = Rows(given["alive"].copy()), Rows(given["used"].copy())
-        self._size = int(np.count_nonzero(self.used.all))
-        tables = [KeyTable(given[f"by-{name}"], whole(arrays[f"of-{name}"])) for name in _TABLES]
-        self._by_id, self._by_key = tables[-1], tuple(tables[:-1])
-
-    def arrays(self) -> Mapping[str, NDArray[np.generic]]:
-        """Returns what `restore` takes up."""
-        ids, ends = self.ids.arrays()
-        id_keys = np.array([key_of(id_) for id_ in self.ids], dtype=np.uint64)
-        columns = [*self.keys.all.T, id_keys]
-        arrays: dict[str, NDArray[np.generic]] = {
-            "ids": ids,
-            "ids-ends": ends,
-            "states": self.states.all,
-            "keys": self.keys.all,
-            "scopes": self.scopes.all,
-            "alive": self.alive.all,
-            "used": self.used.all,
+    def restore(self, contents: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Takes up what `snapshot` gave."""
+        self.token, self.ids, self.codes = (contents[name] for name in ("token", "ids", "codes"))
+        self.places = {id_: place for place, id_ in enumerate(self.ids) if id_}
+        self.states, self.scopes = Rows(arrays["states"]), Rows(arrays["scopes"].copy())
+        self.keys = {form: Rows(arrays[form]) for form in KEYS}
+        self.wording = WordingIndex(arrays, int(np.count_nonzero(arrays["scopes"] != NOWHERE)))
+        self.vectors = {
+            model: VectorIndex(model, *(arrays[f"{number}-{each}"] for each in VectorIndex.ARRAYS))
+            for number, model in enumerate(contents["models"])
         }
-        for name, column in zip(_TABLES, columns, strict=True):
-            arrays[f"by-{name}"], arrays[f"of-{name}"] = ordered(column)
-        return arrays
 
-
-_ARRAYS: Final = ("ids", "ids-ends", "states", "keys", "scopes", "alive", "used")
-_TABLES: Final = (*KEYS, "id")
+    def snapshot(self) -> tuple[dict[str, Any], dict[str, NDArray[np.generic]]]:
+        """Returns what `restore` takes up: contents, and arrays by name."""
+        contents: dict[str, Any] = {
+            "token": self.token,
+            "ids": self.ids,
+            "codes": self.codes,
+            "models": [*self.vectors],
+        }
+        arrays: dict[str, NDArray[np.generic]] = {
+            "states": self.states.all,
+            "scopes": self.scopes.all,
+            **{form: rows.all for form, rows in self.keys.items()},
+            **self.wording.arrays(),
+            **{
+                f"{number}-{name}": array
+                for number, vectors in enumerate(self.vectors.values())
+                for name, array in vectors.arrays().items()
+            },
+        }
+        return contents, arrays

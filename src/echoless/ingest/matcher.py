@@ -9,33 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby, zip_longest
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from echoless.blocking.similarities import CASE_FOLDED, CASE_KEPT
-from echoless.blocking.similarities import LEXICAL_THRESHOLD as LEXICAL
+from echoless.blocking.pair_scores import CASE_FOLDED, CASE_KEPT
+from echoless.blocking.pair_scores import LEXICAL_THRESHOLD as LEXICAL
 from echoless.core.model import Memory, Pair, Update, Verdict, later
-from echoless.core.optional import lazy_module
 from echoless.core.profiles import DetectorUse, Profile
 from echoless.core.run_notes import Tally
 from echoless.core.text import normalise
-from echoless.execution.recovery import outdated
 from echoless.ingest.index import EXACT, KEYS, LOOSE, NORMALISED, MemoryIndex, forms
 from echoless.ingest.policy import Compared, says_it_all
 from echoless.matching.base import Layered
 from echoless.matching.runner import verdicts_on
 from echoless.models.encoders.base import Vectoriser
 from echoless.stores.base import Store, in_context
+from echoless.stores.ledger import outdated
 
 if TYPE_CHECKING:
-    from echoless.blocking.detectors import sequence
     from echoless.matching.base import Judge
-    from echoless.models.encoders import operating_points
     from echoless.models.encoders.base import Matrix
-else:
-    operating_points = lazy_module("echoless.models.encoders.operating_points")
-    sequence = lazy_module("echoless.blocking.detectors.sequence")  # rapidfuzz loads with it
 
 JUDGED: Final = 5
 """Memories judged for one text. In the replay (`benchmarks/results/replay.md`), with 40 judged,
@@ -96,10 +91,9 @@ class Question:
         """
         self._memory, self._index, self._profile = memory, index, profile
         self._matrices, self._texts, self._tally = matrices, texts, tally
-        self._allowed = index.beyond(memory) if elsewhere else index.allowed(memory)
+        self._allowed = index.allowed(memory, elsewhere=elsewhere)
         self._forms = forms(memory.content)
         self._matches: dict[str, list[int]] = {}
-        self._wording: Ranked | None = None
 
     def of_the_same_text(self) -> list[Named]:
         """Returns memories of the very text, or what the profile takes for it, without a search.
@@ -140,7 +134,7 @@ class Question:
             case "normalised":
                 return self._normalised()
             case "lexical":
-                return self._passing(use, self._by_wording(), LEXICAL)
+                return self._passing(use, self._by_wording, LEXICAL)
             case "semantic":
                 return self._by_meaning(use)
             case "sequence":
@@ -181,11 +175,9 @@ class Question:
         same = self._keyed(NORMALISED, CASE_FOLDED)
         return [(place, CASE_KEPT if place in exact else score) for place, score in same]
 
+    @cached_property
     def _by_wording(self) -> Ranked:
-        if self._wording is None:
-            near = self._index.wording.nearest(self._memory.content, self._allowed)
-            self._wording = self._ordered(near)
-        return self._wording
+        return self._ordered(self._index.wording.nearest(self._memory.content, self._allowed))
 
     def _passing(self, use: DetectorUse, ranked: Ranked, default: float) -> Ranked:
         limit = default if use.threshold is None else use.threshold
@@ -193,8 +185,10 @@ class Question:
 
     def _by_sequence(self, use: DetectorUse) -> Ranked:
         """Compares memories of like wording; those without a word in common pass no ratio."""
-        places = {self._index.ids[place]: place for place, _ in self._by_wording()}
+        places = {self._index.ids[place]: place for place, _ in self._by_wording}
         texts = self._texts(list(places))
+        from echoless.blocking.detectors import sequence
+
         ratios = [
             (places[id_], sequence.ratio(self._memory.content, text)) for id_, text in texts.items()
         ]
@@ -212,7 +206,9 @@ class Question:
         known = self._index.vectors.get(matrix.model)
         if known is None or known.dimensions != matrix.rows.shape[1]:
             return
-        limit = use.threshold or matrix.operating_point or operating_points.DEFAULT_OPERATING_POINT
+        from echoless.models.encoders.base import DEFAULT_OPERATING_POINT
+
+        limit = use.threshold or matrix.operating_point or DEFAULT_OPERATING_POINT
         close = known.nearest(matrix.rows, self._allowed)
         passing = close.one_way > limit
         if use.inclusive:

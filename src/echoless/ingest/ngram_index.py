@@ -5,33 +5,29 @@ The detector compares all with all; here one text asks. Postings of its rarest n
 would: cosine of TF-IDF rows, by the statistics of what is in the index. So a memory may be missed,
 but no similarity is an estimate.
 
-Every n-gram has a number, so that how often it occurs is one look into an array. The index is a
-row of segments that never change; what comes in lies in lists by n-gram until it is enough for a
-segment. Segments of like size are joined, so each memory is copied some log(n) times. Which
-memories are named hangs on what is in the index only, not on how it lies in segments.
+Every n-gram has a number, so that how often it occurs is one look into an array. Postings of most
+memories lie in one array; those of later memories in lists by n-gram, until there are so many that
+the array is made anew. Which memories are named hangs on what is in the index only.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import accumulate, chain
-from typing import Final, TypeVar
+from itertools import chain, count
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.blocking.similarities import DECIMALS
-from echoless.core.checked_arrays import Part, whole
+from echoless.blocking.pair_scores import DECIMALS
 from echoless.core.text import padded_for_ngrams
-from echoless.ingest.rows import Allowed, Rows, counted, distinct
+from echoless.ingest.rows import Rows, counted
 
 Ints = NDArray[np.int64]
 Numbers = NDArray[np.int32]
 Floats = NDArray[np.float64]
-Scalar = TypeVar("Scalar", bound=np.generic)
 
 POSTINGS: Final = 10_000
 """Postings read for a query, rarest n-grams first."""
@@ -39,14 +35,9 @@ POSTINGS: Final = 10_000
 LOOKED_AT: Final = 16
 """Memories scored exactly: twice as many as are judged."""
 
-OPEN: Final = 128
-"""Memories from which what came in becomes a segment."""
-
-_FOLDS: Final = 16
-"""Parts that scores are laid in one above the other, to see how high the highest are."""
-
-MANY: Final = 16_384
-"""Rows made into a segment at once, where many come in."""
+LATER: Final = 4_096
+"""Later memories from which the array of postings is made anew, besides as many as lie in it: each
+memory is then sorted some two times."""
 
 _CHARACTER: Final = 21
 """Bits of a code point; three fit into an int64."""
@@ -67,155 +58,6 @@ def packed(text: str) -> Ints:
     return numbers
 
 
-class Vocabulary:
-    """Numbers of n-grams, given in the order in which they come in, with their frequencies."""
-
-    def __init__(self, names: Ints | None = None, frequencies: Ints | None = None) -> None:
-        """Begins with n-grams by their numbers, and in how many memories each occurs."""
-        none = np.empty(0, dtype=np.int64)
-        known = none if names is None else names
-        self.names = Rows(known)
-        self.frequencies = Rows(none if frequencies is None else frequencies.copy())
-        self._order = np.argsort(known, kind="stable")
-        self._sorted = known[self._order]
-        self._later: dict[int, int] = {}
-
-    def numbers(self, names: Ints) -> Ints:
-        """Returns the numbers of n-grams; -1 for those that are not known."""
-        if len(self._sorted):
-            at = np.minimum(np.searchsorted(self._sorted, names), len(self._sorted) - 1)
-            numbers = np.where(self._sorted[at] == names, self._order[at], -1)
-        else:
-            numbers = np.full(len(names), -1, dtype=np.int64)
-        if self._later:
-            missing = np.flatnonzero(numbers < 0)
-            if len(missing):
-                get = self._later.get
-                numbers[missing] = [get(name, -1) for name in names[missing].tolist()]
-        return numbers
-
-    def take(self, names: Ints) -> Numbers:
-        """Returns the numbers of n-grams, counts each, and gives numbers to those that are new.
-
-        Args:
-            names: Those of one memory or several, each once for each memory.
-        """
-        numbers = self.numbers(names)
-        missing = np.flatnonzero(numbers < 0)
-        if len(missing):
-            fresh = distinct(names[missing])
-            first = len(self.names)
-            self.names.append(fresh)
-            self.frequencies.append(np.zeros(len(fresh), dtype=np.int64))
-            if len(self._later) + len(fresh) > MANY:  # a dictionary of all would be slow to ask
-                self._order = np.argsort(self.names.all, kind="stable")
-                self._sorted, self._later = self.names.all[self._order], {}
-            else:
-                self._later.update(zip(fresh.tolist(), range(first, len(self.names)), strict=True))
-            numbers[missing] = self.numbers(names[missing])
-        np.add.at(self.frequencies.all, numbers, 1)
-        return numbers.astype(np.int32)
-
-
-class Segment:
-    """Part of the index that never changes: some memories, by rows and by n-grams.
-
-    Attributes:
-        owners: Shape (rows,), int32, ascending: the memory of each row, by its place in the index.
-        starts: Shape (rows + 1,), int64: where each row begins in the two arrays below.
-        terms: Shape (entries,), int32: numbers of n-grams, each once within a row.
-        counts: Shape (entries,), int32: how often each occurs in its row.
-        names: Shape (different n-grams,), int32, ascending: their numbers.
-        begins: Shape (different n-grams + 1,), int64: where the postings of each begin.
-        posts: Shape (entries,), int32: rows of the postings.
-    """
-
-    ARRAYS = ("owners", "starts", "terms", "counts", "names", "begins", "posts")
-    LARGE: Final = frozenset({"terms", "counts", "posts"})
-    """Arrays of which a query reads a small part."""
-
-    def __init__(
-        self,
-        owners: Numbers,
-        starts: Ints,
-        terms: Part[np.int32],
-        counts: Part[np.int32],
-        names: Numbers,
-        begins: Ints,
-        posts: Part[np.int32],
-    ) -> None:
-        """Takes the arrays."""
-        self.owners, self.starts, self.terms, self.counts = owners, starts, terms, counts
-        self.names, self.begins, self.posts = names, begins, posts
-
-    @property
-    def size(self) -> int:
-        """Returns the number of memories."""
-        return len(self.owners)
-
-    def check(self) -> None:
-        """Reads all large arrays, so that no query has to check its part.
-
-        Raises:
-            DamagedIndex: An array changed since it was written.
-        """
-        self.terms, self.counts = whole(self.terms), whole(self.counts)
-        self.posts = whole(self.posts)
-
-    def postings(self, terms: Ints) -> tuple[Numbers, Ints]:
-        """Returns the rows with some n-grams, n-gram by n-gram, and how many rows have each.
-
-        Args:
-            terms: Numbers of n-grams, at least one.
-        """
-        at = np.minimum(self.names.searchsorted(terms), len(self.names) - 1)
-        begins = self.begins[at]
-        ends = np.where(self.names[at] == terms, self.begins[at + 1], begins)
-        spans = zip(begins.tolist(), ends.tolist(), strict=True)
-        return np.concatenate([self.posts[begin:end] for begin, end in spans]), ends - begins
-
-    def row(self, row: int) -> tuple[Numbers, Numbers]:
-        """Returns the n-grams of a row, and how often each occurs."""
-        span = slice(int(self.starts[row]), int(self.starts[row + 1]))
-        return self.terms[span], self.counts[span]
-
-
-def _leading(scores: Floats, many: int) -> Ints:
-    """Returns which scores are high: those of the highest `many`, their ties, and few others.
-
-    The highest of each column of `_FOLDS` scores are as many different scores as there are columns,
-    so the highest `many` of all are no lower than the highest `many` of these.
-    """
-    width = len(scores) // _FOLDS
-    if width < many:
-        return np.arange(len(scores))
-    highest = scores[: _FOLDS * width].reshape(_FOLDS, width).max(axis=0)
-    limit = np.partition(highest, width - many)[width - many]
-    return np.flatnonzero(scores >= limit)
-
-
-def _segment(owners: Numbers, starts: Ints, terms: Numbers, counts: Numbers) -> Segment:
-    rows = np.repeat(np.arange(len(owners), dtype=np.int32), np.diff(starts))
-    order = np.argsort(terms, kind="stable")
-    ordered = terms[order]
-    first = np.flatnonzero(np.r_[True, np.diff(ordered) != 0]) if len(ordered) else order[:0]
-    begins = np.append(first, len(ordered)).astype(np.int64)
-    return Segment(owners, starts, terms, counts, ordered[first], begins, rows[order])
-
-
-def _joined(arrays: Sequence[NDArray[Scalar]], kind: type[Scalar]) -> NDArray[Scalar]:
-    return np.concatenate(arrays) if arrays else np.empty(0, dtype=kind)
-
-
-Row = tuple[int, Ints, Ints]
-"""Place of a memory, its n-grams in ascending order, and how often each occurs."""
-
-
-def row_of(place: int, text: str) -> Row:
-    """Returns a memory as a row."""
-    return place, *_counted_ngrams(text)
-
-
 @lru_cache(maxsize=1)
 def _counted_ngrams(text: str) -> tuple[Ints, Ints]:
     """Returns the different n-grams of a text, and how often each occurs; kept for the last text.
@@ -225,155 +67,73 @@ def _counted_ngrams(text: str) -> tuple[Ints, Ints]:
     return counted(packed(text))
 
 
-Numbered = tuple[int, Numbers, Numbers]
-"""The same with the numbers of the n-grams instead of the n-grams."""
-
-
-def segment_of(rows: Sequence[Numbered]) -> Segment:
-    """Returns a segment of at least one row."""
-    lengths = [len(terms) for _, terms, _ in rows]
-    return _segment(
-        np.array([place for place, _, _ in rows], dtype=np.int32),
-        np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)]),
-        np.concatenate([terms for _, terms, _ in rows]),
-        np.concatenate([counts for _, _, counts in rows]),
-    )
-
-
-def join(one: Segment, other: Segment) -> Segment:
-    """Joins two segments."""
-    starts = np.concatenate([one.starts, other.starts[1:] + one.starts[-1]])
-    return _segment(
-        np.concatenate([one.owners, other.owners]),
-        starts,
-        np.concatenate([whole(one.terms), whole(other.terms)]),
-        np.concatenate([whole(one.counts), whole(other.counts)]),
-    )
-
-
-class _Recent:
-    """Memories that came in lately: rows, and lists of rows by n-gram."""
-
-    def __init__(self) -> None:
-        self.rows: list[Numbered] = []
-        self._posts: defaultdict[int, list[int]] = defaultdict(list)
-
-    def add(self, row: Numbered) -> None:
-        """Adds a row."""
-        number = len(self.rows)
-        self.rows.append(row)
-        for term in row[1].tolist():
-            self._posts[term].append(number)
-
-    def postings(self, terms: Ints) -> tuple[Ints, Ints]:
-        """Returns what `Segment.postings` returns."""
-        lists = [self._posts.get(term, ()) for term in terms.tolist()]
-        rows = np.fromiter(chain.from_iterable(lists), dtype=np.int64)
-        return rows, np.array([len(each) for each in lists])
-
-    def row(self, row: int) -> tuple[Numbers, Numbers]:
-        """Returns the n-grams of a row, and how often each occurs."""
-        return self.rows[row][1:]
-
-
 class WordingIndex:
-    """Index of memories by character n-grams."""
+    """Index of memories by character n-grams; a memory is named by its place, from 0.
 
-    def __init__(
-        self,
-        vocabulary: Vocabulary | None = None,
-        segments: Sequence[Segment] = (),
-        size: int | None = None,
-    ) -> None:
-        """Begins with n-grams and segments that were kept, or with none.
+    Attributes:
+        size: Number of memories that count.
+        numbers: Number of each n-gram, in the order in which they came in.
+        frequencies: By number, in how many memories each n-gram occurs.
+    """
+
+    ARRAYS = ("ngrams", "frequencies", "starts", "terms", "counts", "begins", "posts")
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]] | None = None, size: int = 0) -> None:
+        """Begins with what `arrays` gave, or empty.
 
         Args:
-            vocabulary: N-grams with their frequencies.
-            segments: In the order of their places.
-            size: Memories in them that were not taken out; all by default.
+            arrays: Of memories in the order of their places.
+            size: Those of them that were not taken out.
         """
-        self.vocabulary = vocabulary or Vocabulary()
-        self._segments = list(segments)
-        self._recent = _Recent()
-        # of all rows, in the order of the segments; recent rows follow, and keep their numbers
-        self._owners = Rows(_joined([each.owners for each in segments], np.int32))
-        lengths = _joined([np.diff(each.starts) for each in segments], np.int64)
-        self._lengths = Rows(lengths.astype(np.int32))
-        self._last = np.empty(0, dtype=np.int32)
-        self._firsts = self._numbered()
-        self._size = sum(segment.size for segment in segments) if size is None else size
+        none, zero = np.empty(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        given = arrays or {**dict.fromkeys(self.ARRAYS, none), "starts": zero, "begins": zero}
+        self.size = size
+        ngrams = given["ngrams"].tolist()
+        self.numbers = defaultdict(count(len(ngrams)).__next__, zip(ngrams, count()))
+        self.frequencies: Rows[np.int64] = Rows(given["frequencies"].copy())
+        # where the row of each place begins in `terms` and `counts`, and postings of each n-gram
+        self._starts, self._begins = given["starts"], given["begins"]
+        self._terms, self._counts, self._posts = given["terms"], given["counts"], given["posts"]
+        self._lengths = Rows(np.diff(self._starts))
+        self._later: list[tuple[Numbers, Ints]] = []
+        self._listed = 0
+        self._lists: defaultdict[int, list[int]] = defaultdict(list)
 
-    @property
-    def size(self) -> int:
-        """Returns the number of memories that count."""
-        return self._size
-
-    @property
-    def segments(self) -> list[Segment]:
-        """Returns all segments, what came in lately among them."""
-        self._close()
-        return self._segments
-
-    def add(self, texts: Iterable[tuple[int, str]]) -> None:
-        """Adds memories: place in the index, above those already added, and text."""
-        rows: list[Row] = []
-        for place, text in texts:
-            rows.append(row_of(place, text))
-            if len(rows) >= MANY:
-                self._take(rows)
-                rows = []
-        self._take(rows)
-
-    def check(self) -> None:
-        """Reads all stored segments; raises `DamagedIndex` if one changed since it was written."""
-        for segment in self._segments:
-            segment.check()
+    def add(self, texts: Iterable[str | None]) -> None:
+        """Adds memories at the next places; None for one that is not compared."""
+        for text in texts:
+            names, times = counted(packed("")) if text is None else _counted_ngrams(text)
+            terms = np.array([*map(self.numbers.__getitem__, names.tolist())], dtype=np.int32)
+            fresh = len(self.numbers) - len(self.frequencies)
+            self.frequencies.append(np.zeros(fresh, dtype=np.int64))
+            self.frequencies.all[terms] += 1
+            self.size += text is not None
+            self._lengths.append(np.array([len(terms)]))
+            self._later.append((terms, times))
+            if len(self._later) > LATER + len(self._starts):
+                self._sort()
 
     def remove(self, place: int) -> None:
         """Takes a memory out of the statistics; whoever asks does not allow its place any more."""
-        row = int(self._owners.all.searchsorted(place))
-        if row < len(self._owners) and self._owners.all[row] == place:
-            terms, _ = self._row(row)
-            self.vocabulary.frequencies.all[terms] -= 1
-            self._size -= 1
+        self.frequencies.all[self._row(place)[0]] -= 1
+        self.size -= 1
 
-    def _take(self, rows: Sequence[Row]) -> None:
-        if not rows:
-            return
-        terms = self.vocabulary.take(np.concatenate([names for _, names, _ in rows]))
-        lengths = [len(names) for _, names, _ in rows]
-        self._size += len(rows)
-        self._owners.append(np.array([place for place, _, _ in rows], dtype=np.int32))
-        self._lengths.append(np.array(lengths, dtype=np.int32))
-        numbered = [
-            (place, terms[end - len(names) : end], times.astype(np.int32))
-            for (place, names, times), end in zip(rows, accumulate(lengths), strict=True)
-        ]
-        if len(numbered) >= OPEN:
-            self._close(numbered)
-            return
-        for row in numbered:
-            self._recent.add(row)
-        if len(self._recent.rows) >= OPEN:
-            self._close()
-
-    def _close(self, more: Sequence[Numbered] = ()) -> None:
-        """Makes a segment of the recent rows and of more, and joins segments of like size."""
-        rows = [*self._recent.rows, *more]
-        if rows:
-            self._segments.append(segment_of(rows))
-        self._recent = _Recent()
-        while len(self._segments) > 1 and self._segments[-2].size < 4 * self._segments[-1].size:
-            last = self._segments.pop()
-            self._segments[-1] = join(self._segments[-1], last)
-        self._firsts = self._numbered()
-
-    def _numbered(self) -> list[int]:
-        """Returns the number of the first row of each segment, and of the first recent row."""
-        return list(accumulate((each.size for each in self._segments), initial=0))
+    def arrays(self) -> Mapping[str, NDArray[np.generic]]:
+        """Returns what an index may begin with."""
+        self._sort()
+        own = (
+            np.array([*self.numbers], dtype=np.int64),
+            self.frequencies.all,
+            self._starts,
+            self._terms,
+            self._counts,
+            self._begins,
+            self._posts,
+        )
+        return dict(zip(self.ARRAYS, own, strict=True))
 
     def nearest(
-        self, text: str, allowed: Allowed, *, many: int = LOOKED_AT
+        self, text: str, allowed: NDArray[np.bool_], *, many: int = LOOKED_AT
     ) -> list[tuple[int, float]]:
         """Returns memories of like wording.
 
@@ -385,118 +145,98 @@ class WordingIndex:
         Returns:
             Place and cosine (0 to 1, six decimals), closest first, ties by place.
         """
-        _, names, times = row_of(-1, text)
-        if not len(names) or self._size <= 0:
-            return []
-        terms = self.vocabulary.numbers(names)
+        names, times = _counted_ngrams(text)
+        terms = np.array([self.numbers.get(name, -1) for name in names.tolist()], dtype=np.int64)
         known = terms >= 0
-        frequencies = np.where(known, self.vocabulary.frequencies.all[terms], 0)
+        if not known.any():
+            return []
+        frequencies = np.zeros(len(terms), dtype=np.int64)
+        frequencies[known] = self.frequencies.all[terms[known]]
         weights = times * self._idf(frequencies)
         # the rarest n-grams whose postings fit the budget; at least the eight rarest
         rarest = np.argsort(frequencies, kind="stable")
         spent = np.cumsum(frequencies[rarest])
         chosen = rarest[: max(8, int(np.searchsorted(spent, POSTINGS, side="right")))]
         chosen = chosen[known[chosen]]
-        rows, scores = self._shared(terms[chosen], weights[chosen] ** 2)
-        best = self._highest(scores, rows, allowed, many)
+        best = self._highest(terms[chosen], weights[chosen] ** 2, allowed, many)
         if not len(best):
             return []
-        worth = np.zeros(len(self.vocabulary.names))
+        worth = np.zeros(len(self.numbers))
         worth[terms[known]] = weights[known] / np.sqrt((weights**2).sum())
         return self._scored(best.tolist(), worth)
 
-    def _row(self, row: int) -> tuple[Numbers, Numbers]:
-        """Returns the n-grams of a row, and how often each occurs."""
-        number = bisect_right(self._firsts, row) - 1
-        part = self._segments[number] if number < len(self._segments) else self._recent
-        return part.row(row - self._firsts[number])
+    def _sort(self) -> None:
+        """Makes the array of postings anew, of all memories."""
+        self._terms = np.concatenate([self._terms, *(terms for terms, _ in self._later)])
+        counts = np.concatenate([self._counts, *(times for _, times in self._later)])
+        self._terms = self._terms.astype(np.int32)
+        self._counts = counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
+        self._starts = np.append(0, np.cumsum(self._lengths.all))
+        places = np.repeat(np.arange(len(self._lengths)), self._lengths.all)
+        # a quarter of the time that a stable order of the n-grams takes
+        self._posts = np.sort(self._terms.astype(np.int64) << 32 | places).astype(np.int32)
+        occurring = np.bincount(self._terms, minlength=len(self.numbers))
+        self._begins = np.append(0, np.cumsum(occurring))
+        self._later, self._listed, self._lists = [], 0, defaultdict(list)
 
-    def _shared(self, terms: Ints, weights: Floats) -> tuple[Ints, Floats]:
-        """Returns the rows that share n-grams, each once, with a rough score.
+    def _row(self, place: int) -> tuple[Numbers, NDArray[np.integer]]:
+        """Returns the n-grams of a memory, and how often each occurs."""
+        stored = len(self._starts) - 1
+        if place >= stored:
+            return self._later[place - stored]
+        span = slice(int(self._starts[place]), int(self._starts[place + 1]))
+        return self._terms[span], self._counts[span]
+
+    def _highest(self, terms: Ints, weights: Floats, allowed: NDArray[np.bool_], many: int) -> Ints:
+        """Returns the places with the highest rough score, at most so many, ties by place.
 
         Args:
             terms: Numbers of n-grams.
             weights: Of each, squared.
+            allowed: As in `nearest`.
+            many: At most so many.
         """
-        if not len(terms):
-            return terms, weights
-        parts: list[Segment | _Recent] = [*self._segments, self._recent]
-        asked = [part.postings(terms) for part in parts]
-        numbered = zip(asked, self._firsts, strict=True)
-        rows = np.concatenate([np.add(own, first, dtype=np.intp) for (own, _), first in numbered])
-        each = np.concatenate([np.repeat(weights, counts) for _, counts in asked])
-        # Sums by row without an array of all rows: a row counts at its last posting. To count in
-        # one of 98,304 rows and look through it for what is not 0 takes three times as long.
-        if len(self._last) < len(self._owners):
-            self._last = np.empty(2 * len(self._owners), dtype=np.int32)
-        numbers = np.arange(len(rows), dtype=np.int32)
-        self._last[rows] = numbers
-        last = self._last.take(rows)
-        shared = np.bincount(last, each, minlength=len(rows))
-        own = np.flatnonzero(last == numbers)
-        met = rows.take(own)
-        return met, shared.take(own) / np.sqrt(self._lengths.all.take(met))
+        for place, (own, _) in enumerate(
+            self._later[self._listed :], len(self._starts) - 1 + self._listed
+        ):
+            for term in own.tolist():
+                self._lists[term].append(place)
+        self._listed = len(self._later)
+        last = len(self._begins) - 1
+        begins, ends = (self._begins[np.minimum(terms + step, last)].tolist() for step in (0, 1))
+        parts = [self._posts[begin:end] for begin, end in zip(begins, ends, strict=True)]
+        lists = [self._lists.get(term, ()) for term in terms.tolist()]
+        later = np.fromiter(chain.from_iterable(lists), dtype=np.int32)
+        places = np.concatenate([later[:0], *parts, later])
+        each = np.repeat(np.tile(weights, 2), [len(part) for part in (*parts, *lists)])
+        scores = np.bincount(places, each, minlength=len(self._lengths))
+        met = np.flatnonzero(scores)
+        met = met[allowed[met]]
+        scores = scores[met] / np.sqrt(self._lengths.all[met])
+        if len(met) > many:
+            high = scores >= np.partition(scores, -many)[-many]
+            met, scores = met[high], scores[high]
+        return met[np.lexsort((met, -scores))[:many]]
 
-    def _highest(self, scores: Floats, rows: Ints, allowed: Allowed, many: int) -> Ints:
-        """Returns the allowed rows with the highest scores, at most so many, ties by place."""
-        some = _leading(scores, many)
-        places = self._owners.all[rows[some]]
-        may = allowed[places]
-        if np.count_nonzero(may) < many and len(some) < len(scores):
-            some = np.arange(len(scores))
-            places = self._owners.all[rows]
-            may = allowed[places]
-        scores, rows, places = scores[some[may]], rows[some[may]], places[may]
-        if len(scores) > 4 * many:
-            enough = _leading(scores, many)
-            scores, rows, places = scores[enough], rows[enough], places[enough]
-        return rows[np.lexsort((places, -scores))[:many]]
-
-    def _idf(self, frequencies: NDArray[np.integer]) -> Floats:
+    def _idf(self, frequencies: Ints) -> Floats:
         """Returns weights by the formula of `blocking/text_join/tfidf_rows.py`."""
-        weights: Floats = np.log((1.0 + self._size) / (1.0 + frequencies)) + 1.0
+        weights: Floats = np.log((1.0 + self.size) / (1.0 + frequencies)) + 1.0
         return weights
 
-    def _scored(self, numbers: Sequence[int], worth: Floats) -> list[tuple[int, float]]:
-        """Returns place and exact cosine of some rows, closest first.
+    def _scored(self, places: Sequence[int], worth: Floats) -> list[tuple[int, float]]:
+        """Returns place and exact cosine of some memories, closest first.
 
         Args:
-            numbers: Of the rows.
+            places: Of the memories.
             worth: Shape (n-grams,): weights of the query, of length 1.
         """
-        rows = [self._row(number) for number in numbers]
+        rows = [self._row(place) for place in places]
         terms = np.concatenate([own for own, _ in rows])
         counts = np.concatenate([times for _, times in rows])
         lengths = np.array([len(own) for own, _ in rows])
-        weights = counts * self._idf(self.vocabulary.frequencies.all[terms])
-        ends = np.cumsum(lengths) - lengths
-        norms = np.sqrt(np.add.reduceat(weights**2, ends))
-        shared = np.add.reduceat(worth[terms] * weights, ends)
+        weights = counts * self._idf(self.frequencies.all[terms])
+        firsts = np.cumsum(lengths) - lengths
+        norms = np.sqrt(np.add.reduceat(weights**2, firsts))
+        shared = np.add.reduceat(worth[terms] * weights, firsts)
         cosines = np.minimum(np.round(shared / norms, DECIMALS), 1.0)
-        pairs = zip(self._owners.all[numbers].tolist(), cosines.tolist(), strict=True)
-        return sorted(pairs, key=lambda hit: (-hit[1], hit[0]))
-
-
-def arrays_of(wording: WordingIndex) -> Mapping[str, NDArray[np.generic]]:
-    """Returns the arrays of an index by name, for `wording_from`."""
-    vocabulary = wording.vocabulary
-    return {
-        "ngrams": vocabulary.names.all,
-        "frequencies": vocabulary.frequencies.all,
-        "counted": np.array([wording.size]),
-        **{
-            f"words-{number}-{name}": whole(getattr(segment, name))
-            for number, segment in enumerate(wording.segments)
-            for name in Segment.ARRAYS
-        },
-    }
-
-
-def wording_from(arrays: Mapping[str, Part[np.generic]], many: int) -> WordingIndex:
-    """Returns an index from what `arrays_of` gave, with so many segments."""
-    segments = [
-        Segment(*(arrays[f"words-{number}-{name}"] for name in Segment.ARRAYS))  # type: ignore[arg-type]
-        for number in range(many)
-    ]
-    vocabulary = Vocabulary(whole(arrays["ngrams"]), whole(arrays["frequencies"]))  # type: ignore[arg-type]
-    return WordingIndex(vocabulary, segments, int(whole(arrays["counted"])[0]))
+        return sorted(zip(places, cosines.tolist(), strict=True), key=lambda hit: (-hit[1], hit[0]))

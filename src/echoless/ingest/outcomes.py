@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 
 from echoless.core.model import Json, JsonObject
 
 Source = Literal["store", "recalled", "boot file"]
 """Where a known text was found: in the store, among what was just handed to the agent, or in a file
 the agent reads at its start."""
-
-SOURCES: Final[tuple[Source, ...]] = ("store", "recalled", "boot file")
-
-_FORCE: Final = "To store it all the same, remember it again with force."
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +44,45 @@ class Match:
         return {name: getattr(self, name) for name in self.__slots__ if name != "sentence"}
 
 
+_SEVERAL: Final = ("linked", "older", "candidates")
+"""Fields with any number of matches."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Admitted:
+class _Answer:
+    """What all answers have in common.
+
+    Attributes:
+        answer: Its name in JSON.
+        notes: What was skipped, capped or fallen back on, one sentence each.
+    """
+
+    answer: ClassVar[str]
+
+    notes: tuple[str, ...] = ()
+
+    @property
+    def override(self) -> str:
+        """Returns how to have it otherwise."""
+        return "To store it all the same, remember it again with force."
+
+    def to_json(self) -> dict[str, Json]:
+        """Returns the answer in the form of `remember --json`: matches stand in one list."""
+        own = {each.name: getattr(self, each.name) for each in fields(self)}
+        matches: list[Match] = [m for name in _SEVERAL for m in own.pop(name, ())]
+        matches[:0] = [own.pop("match")] if "match" in own else []
+        notes = own.pop("notes")
+        return {
+            "answer": self.answer,
+            **{name: [*v] if isinstance(v, tuple) else v for name, v in own.items()},
+            "matches": [match.to_json() for match in matches],
+            "override": self.override,
+            "notes": [*notes],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admitted(_Answer):
     """Answer that the text is a memory now.
 
     Attributes:
@@ -60,23 +93,20 @@ class Admitted:
         notes: What was skipped, capped or fallen back on, one sentence each.
     """
 
+    answer: ClassVar[str] = "admitted"
+
     id: str
     linked: tuple[Match, ...] = ()
     run: str = ""
-    notes: tuple[str, ...] = ()
 
     @property
     def override(self) -> str:
         """Returns how to have it otherwise."""
         return f"To take it back: undo {self.run}." if self.run else "Nothing was written."
 
-    def to_json(self) -> dict[str, Json]:
-        """Returns the answer in the form of `remember --json`."""
-        return {"answer": "admitted", "id": self.id, "run": self.run, **_more(self.linked, self)}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlreadyKnown:
+class AlreadyKnown(_Answer):
     """Answer that a memory says it already; nothing was added and no record changed.
 
     Attributes:
@@ -90,32 +120,17 @@ class AlreadyKnown:
         notes: What was skipped, capped or fallen back on, one sentence each.
     """
 
+    answer: ClassVar[str] = "already_known"
+
     survivor: str | None
     verdict: str
     confirmations: int
     match: Match
     source: Source = "store"
-    notes: tuple[str, ...] = ()
-
-    @property
-    def override(self) -> str:
-        """Returns how to have it otherwise."""
-        return _FORCE
-
-    def to_json(self) -> dict[str, Json]:
-        """Returns the answer in the form of `remember --json`."""
-        return {
-            "answer": "already_known",
-            "survivor": self.survivor,
-            "verdict": self.verdict,
-            "confirmations": self.confirmations,
-            "source": self.source,
-            **_more((self.match,), self),
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Updates:
+class Updates(_Answer):
     """Answer that the text was added and updates an older memory: another value, or more.
 
     Attributes:
@@ -130,6 +145,8 @@ class Updates:
         notes: What was skipped, capped or fallen back on, one sentence each.
     """
 
+    answer: ClassVar[str] = "updates"
+
     old: str
     new: str
     changed: tuple[str, ...]
@@ -137,7 +154,6 @@ class Updates:
     older: tuple[Match, ...] = ()
     run: str = ""
     hidden: str = ""
-    notes: tuple[str, ...] = ()
 
     @property
     def override(self) -> str:
@@ -149,21 +165,9 @@ class Updates:
         way = "supersede, and force where a note says why it stays"
         return f"To hide the older one: {way}. To take the new one back: undo {self.run}."
 
-    def to_json(self) -> dict[str, Json]:
-        """Returns the answer in the form of `remember --json`."""
-        return {
-            "answer": "updates",
-            "old": self.old,
-            "new": self.new,
-            "changed": list(self.changed),
-            "run": self.run,
-            "hidden": self.hidden,
-            **_more((self.match, *self.older), self),
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NeedsReview:
+class NeedsReview(_Answer):
     """Answer that nothing was stored: a person, or the agent, decides whether the text is new.
 
     Attributes:
@@ -173,29 +177,13 @@ class NeedsReview:
         notes: What was skipped, capped or fallen back on, one sentence each.
     """
 
+    answer: ClassVar[str] = "needs_review"
+
     candidates: tuple[Match, ...]
     why: str
-    notes: tuple[str, ...] = ()
-
-    @property
-    def override(self) -> str:
-        """Returns how to have it otherwise."""
-        return _FORCE
-
-    def to_json(self) -> dict[str, Json]:
-        """Returns the answer in the form of `remember --json`."""
-        return {"answer": "needs_review", "why": self.why, **_more(self.candidates, self)}
 
 
 Remembered: TypeAlias = Admitted | AlreadyKnown | Updates | NeedsReview
-
-
-def _more(matches: Sequence[Match], answer: Remembered) -> dict[str, Json]:
-    return {
-        "matches": [match.to_json() for match in matches],
-        "override": answer.override,
-        "notes": list(answer.notes),
-    }
 
 
 def answer_to_keep(answer: Remembered) -> dict[str, Json]:
@@ -204,9 +192,7 @@ def answer_to_keep(answer: Remembered) -> dict[str, Json]:
     The ledger keeps whole texts in images only, which can be purged.
     """
     data = answer.to_json()
-    matches = _list(data, "matches")
-    without = [{**m, "text": ""} for m in matches if isinstance(m, Mapping)]
-    return {**data, "matches": without}
+    return {**data, "matches": [{**match, "text": ""} for match in _matches(data)]}
 
 
 def answer_from_json(data: JsonObject, texts: Mapping[str, str]) -> Remembered:
@@ -216,60 +202,25 @@ def answer_from_json(data: JsonObject, texts: Mapping[str, str]) -> Remembered:
         data: Result of `answer_to_keep`.
         texts: Texts of the matches by id, of those that are still there.
     """
-    matches = tuple(_match(m, texts) for m in _list(data, "matches") if isinstance(m, Mapping))
-    notes = _texts(data, "notes")
-    match data["answer"]:
-        case "admitted":
-            run = str(data["run"])
-            return Admitted(id=str(data["id"]), linked=matches, run=run, notes=notes)
-        case "already_known":
-            survivor, confirmations = data["survivor"], data["confirmations"]
-            assert isinstance(confirmations, int)
-            (source,) = (each for each in SOURCES if each == data["source"])
-            return AlreadyKnown(
-                survivor=None if survivor is None else str(survivor),
-                verdict=str(data["verdict"]),
-                confirmations=confirmations,
-                match=matches[0],
-                source=source,
-                notes=notes,
-            )
-        case "updates":
-            return Updates(
-                old=str(data["old"]),
-                new=str(data["new"]),
-                changed=_texts(data, "changed"),
-                match=matches[0],
-                older=matches[1:],
-                run=str(data["run"]),
-                hidden=str(data["hidden"]),
-                notes=notes,
-            )
-        case _:
-            return NeedsReview(candidates=matches, why=str(data["why"]), notes=notes)
+    given: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list | tuple) else value
+        for name, value in data.items()
+        if name not in {"answer", "matches", "override"}
+    }
+    matches = [
+        Match(**{**match, "text": texts.get(str(match["id"]), "")})  # type: ignore[arg-type]
+        for match in _matches(data)
+    ]
+    kind = next(each for each in get_args(Remembered) if each.answer == data["answer"])
+    names = {each.name for each in fields(kind)}
+    if "match" in names:
+        given["match"] = matches.pop(0)
+    several = {name: tuple(matches) for name in _SEVERAL if name in names}
+    answer: Remembered = kind(**given, **several)
+    return answer
 
 
-def _match(data: JsonObject, texts: Mapping[str, str]) -> Match:
-    id_, similarity, difference = str(data["id"]), data["similarity"], data["difference"]
-    assert isinstance(similarity, int | float)
-    chance = data["chance"]
-    return Match(
-        id_,
-        similarity,
-        str(data["how"]),
-        str(data["verdict"]),
-        str(data["evidence"]),
-        None if difference is None else str(difference),
-        texts.get(id_, ""),
-        chance if isinstance(chance, float) else None,
-    )
-
-
-def _texts(data: JsonObject, name: str) -> tuple[str, ...]:
-    return tuple(map(str, _list(data, name)))
-
-
-def _list(data: JsonObject, name: str) -> Sequence[Json]:
-    value = data[name]
-    assert isinstance(value, Sequence)
-    return value
+def _matches(data: JsonObject) -> list[JsonObject]:
+    matches = data["matches"]
+    assert isinstance(matches, Sequence)
+    return [match for match in matches if isinstance(match, Mapping)]

@@ -87,19 +87,12 @@ class Decided:
 
     Attributes:
         kind: `known`, `updates`, `review` or `new`.
-        first: The memory of the decision; None for a new text.
-        others: For `review` all that are in doubt, for `new` what it is related to, for `updates`
-            the other memories that hold older values of the same.
+        about: For `known` the memory that says it, for `updates` the value in force and then older
+            ones, for `review` all that are in doubt, for `new` what the text is related to.
     """
 
     kind: Literal["known", "updates", "review", "new"]
-    first: Compared | None
-    others: tuple[Compared, ...]
-
-    @property
-    def about(self) -> tuple[Compared, ...]:
-        """Returns the memory of the decision in a tuple; an empty one for a new text."""
-        return () if self.first is None else (self.first,)
+    about: tuple[Compared, ...]
 
 
 def rule(compared: Sequence[Compared], *, review: bool) -> Decided:
@@ -115,19 +108,19 @@ def rule(compared: Sequence[Compared], *, review: bool) -> Decided:
     known = [c for c in compared if says_it_all(c)]
     if known:
         first = min(known, key=lambda c: (not isinstance(c.verdict, Duplicate), *_closeness(c)))
-        return Decided("known", first, ())
+        return Decided("known", (first,))
     updated = [c for c in compared if is_updated(c)]
     if updated:
-        return Decided("updates", *_newest_value(updated))
+        return Decided("updates", _newest_value(updated))
     doubtful = sorted((c for c in compared if _is_doubtful(c.verdict)), key=_closeness)
     if doubtful and review:
-        return Decided("review", doubtful[0], tuple(doubtful))
+        return Decided("review", tuple(doubtful))
     near = (c for c in compared if not isinstance(c.verdict, Distinct))
-    return Decided("new", None, tuple(sorted(near, key=_closeness)[:LINKED]))
+    return Decided("new", tuple(sorted(near, key=_closeness)[:LINKED]))
 
 
-def _newest_value(updated: Sequence[Compared]) -> tuple[Compared, tuple[Compared, ...]]:
-    """Returns the memory whose value is replaced, and those with older values, newest first.
+def _newest_value(updated: Sequence[Compared]) -> tuple[Compared, ...]:
+    """Returns the memory whose value is replaced, and then those with older values, newest first.
 
     Of several values of one thing the newest is the one in force. They are of one thing if the new
     text has the same other value against each; the closest memory says which thing it is about.
@@ -138,8 +131,7 @@ def _newest_value(updated: Sequence[Compared]) -> tuple[Compared, tuple[Compared
     closest = min(updated, key=_closeness)
     values = _new_values(closest)
     same = [each for each in updated if each is closest or values & _new_values(each)]
-    same.sort(key=lambda c: (-(instant(c.memory.created_at) or 0), *_closeness(c)))
-    return same[0], tuple(same[1:])
+    return tuple(sorted(same, key=lambda c: (-(instant(c.memory.created_at) or 0), *_closeness(c))))
 
 
 def _new_values(each: Compared) -> set[tuple[DifferenceKind, tuple[str, ...]]]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypedDict
 
-from echoless.blocking.candidates import MAX_LENGTH
+from echoless.core.eligibility import MAX_LENGTH
 from echoless.core.errors import InputError, UsageError
 from echoless.core.model import EMPTY, Json, JsonObject, Memory, Provenance, Vector, digest
 from echoless.core.text import is_blank, unreadable

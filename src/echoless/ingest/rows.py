@@ -1,8 +1,8 @@
-"""Array of rows that grows at its end."""
+"""Array of rows that grows at its end, and the different values of an array."""
 
 from __future__ import annotations
 
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,14 +10,6 @@ from numpy.typing import NDArray
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 _LEAST: Final = 256
-
-
-class Allowed(Protocol):
-    """Which memories may be named: a mask of all places, or what tells it of some."""
-
-    def __getitem__(self, places: NDArray[np.integer], /) -> NDArray[np.bool_]:
-        """Returns it of some places, in their order."""
-        ...
 
 
 def distinct(values: NDArray[Scalar]) -> NDArray[Scalar]:

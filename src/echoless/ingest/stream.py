@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import BinaryIO, Final, Literal, TypeAlias
+from typing import BinaryIO, Final, Literal, TypeAlias, cast
 
 from echoless.core.errors import BadRecord, EcholessError, InputError
-from echoless.core.json_codec import read_importance, read_object, read_provenance, read_tags
+from echoless.core.json_codec import read_number, read_object, read_provenance, read_tags
 from echoless.core.model import Json, JsonObject
 from echoless.core.text import is_blank
 from echoless.ingest import Guard, Remembered
@@ -24,9 +24,6 @@ LONGEST: Final = 4_000_000
 
 _CHUNK: Final = 1 << 16
 _TEXT: Final = ("text", "content")
-_Named = Literal["namespace", "type", "id", "key", "created_at"]
-_NAMED: Final[tuple[_Named, ...]] = ("namespace", "type", "id", "key", "created_at")
-_KEYS: Final = (*_TEXT, *_NAMED, "tags", "importance", "provenance", "metadata", "origin", "force")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,43 +119,41 @@ def _entry(number: int, line: str, form: Format) -> Line | Broken:
 
 
 def _details(data: JsonObject) -> Details:
-    unknown = sorted(set(data) - set(_KEYS))
+    given = {name: value for name, value in data.items() if name not in _TEXT}
+    unknown = sorted(set(given) - set(_READERS))
     if unknown:
-        raise BadRecord(
-            f"the key {unknown[0]!r} is unknown (known: {', '.join(_KEYS)}); put it into metadata"
-        )
-    details = _named(data)
-    if "tags" in data:
-        details["tags"] = read_tags(data["tags"])
-    if "importance" in data:
-        details["importance"] = read_importance(data["importance"])
-    if "provenance" in data:
-        details["provenance"] = read_provenance(data["provenance"])
-    if "metadata" in data:
-        details["metadata"] = read_object(data["metadata"], "metadata")
-    if "force" in data:
-        force = data["force"]
-        if not isinstance(force, bool):
-            raise BadRecord("'force' must be true or false")
-        details["force"] = force
-    if "origin" in data:
-        origin = next((each for each in ORIGINS if each == data["origin"]), None)
-        if origin is None:
-            raise BadRecord(f"'origin' must be one of {', '.join(ORIGINS)}")
-        details["origin"] = origin
-    return details
+        known = ", ".join((*_TEXT, *_READERS))
+        raise BadRecord(f"the key {unknown[0]!r} is unknown (known: {known}); put it into metadata")
+    return cast("Details", {name: _READERS[name](value, name) for name, value in given.items()})
 
 
-def _named(data: JsonObject) -> Details:
-    """Returns the details that are texts."""
-    details: Details = {}
-    for name in _NAMED:
-        if name in data:
-            value = data[name]
-            if not isinstance(value, str):
-                raise BadRecord(f"{name!r} must be a text")
-            details[name] = value
-    return details
+_Reader: TypeAlias = Callable[[Json, str], object]
+
+
+def _checked(is_right: Callable[[Json], bool], what: str) -> _Reader:
+    """Returns a reader that takes a value as it is, and refuses a wrong one."""
+
+    def read(value: Json, name: str) -> Json:
+        if not is_right(value):
+            raise BadRecord(f"{name!r} must be {what}")
+        return value
+
+    return read
+
+
+_READERS: Final[Mapping[str, _Reader]] = {
+    **dict.fromkeys(
+        ("namespace", "type", "id", "key", "created_at"),
+        _checked(lambda value: isinstance(value, str), "a text"),
+    ),
+    "tags": lambda value, _: read_tags(value),
+    "importance": read_number,
+    "provenance": lambda value, _: read_provenance(value),
+    "metadata": read_object,
+    "origin": _checked(lambda value: value in ORIGINS, f"one of {', '.join(ORIGINS)}"),
+    "force": _checked(lambda value: isinstance(value, bool), "true or false"),
+}
+"""Details that a line may give, and what reads and checks each."""
 
 
 # ------------------------------------------------------------------ taking in

@@ -12,15 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.blocking.similarities import DECIMALS
-from echoless.core.checked_arrays import Part, whole
-from echoless.ingest.rows import Allowed, Rows, distinct
+from echoless.blocking.pair_scores import DECIMALS
+from echoless.ingest.rows import Rows, distinct
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -72,15 +70,12 @@ class VectorIndex:
     """
 
     ARRAYS = ("owners", "rows", "mean", "signatures")
-    LARGE: Final = frozenset({"rows"})
-    """Arrays of which a query reads a small part."""
 
     def __init__(
         self,
         model: str,
         owners: Ints,
-        rows: Part[np.float32],
-        *,
+        rows: Floats,
         mean: Floats | None = None,
         signatures: Words | None = None,
     ) -> None:
@@ -96,12 +91,11 @@ class VectorIndex:
         self.model, self.dimensions = model, rows.shape[1]
         random = np.random.default_rng(SEED)
         self._planes = random.standard_normal((self.dimensions, BITS)).astype(np.float32)
-        self._stored: Part[np.float32] = _unit(whole(rows)) if signatures is None else rows
-        self._fresh = Rows(np.empty((0, self.dimensions), dtype=np.float32))
+        self._stored = _unit(rows) if signatures is None else rows
+        self._fresh = Rows(self._stored[:0])
         self._owners = Rows(owners)
         self._mean = np.zeros(self.dimensions, np.float32) if mean is None else mean
         self._columns: list[Rows[np.uint64]] = []
-        self._asked: tuple[Floats, Floats, Words] | None = None
         if signatures is not None and signatures.size:
             self._columns = [Rows(column) for column in signatures]
         self._sign()
@@ -109,25 +103,15 @@ class VectorIndex:
     def __len__(self) -> int:
         return len(self._owners)
 
-    def check(self) -> None:
-        """Reads all stored vectors; raises `DamagedIndex` if one changed since it was written."""
-        whole(self._stored)
-
     def add(self, owners: Ints, rows: Floats) -> None:
         """Adds vectors: shape (n,) and (n, dimensions); owners not below those already added."""
-        asked, words = self._asked, None
-        if asked is not None and asked[0] is rows and len(rows) == 1:  # what was asked comes in
-            _, unit, words = asked
-        else:
-            unit = _unit(rows)
-            if self._columns:
-                words = self._signed(unit)
+        unit = _unit(rows)
         self._fresh.append(unit)
         self._owners.append(owners)
-        if words is None:
-            self._sign()
+        if self._columns:
+            self._append(unit)
         else:
-            self._append(words)
+            self._sign()
 
     def _sign(self) -> None:
         """Begins to keep signatures, once there are enough vectors to know their mean."""
@@ -137,13 +121,13 @@ class VectorIndex:
         everything = np.arange(len(self))
         self._mean = self._rows(everything[:MEAN_OF]).mean(axis=0)
         for start in range(0, len(self), _BLOCK):
-            self._append(self._signed(self._rows(everything[start : start + _BLOCK])))
+            self._append(self._rows(everything[start : start + _BLOCK]))
 
-    def _append(self, words: Words) -> None:
-        for column, own in zip(self._columns, words.T, strict=True):
+    def _append(self, unit: Floats) -> None:
+        for column, own in zip(self._columns, self._signed(unit).T, strict=True):
             column.append(own)
 
-    def nearest(self, rows: Floats, allowed: Allowed, *, many: int = LOOKED_AT) -> Close:
+    def nearest(self, rows: Floats, allowed: NDArray[np.bool_], *, many: int = LOOKED_AT) -> Close:
         """Returns memories with a vector close to one of the query's.
 
         Args:
@@ -152,10 +136,7 @@ class VectorIndex:
             many: Vectors compared, for each of the query's.
         """
         unit = _unit(rows)
-        signed = [self._signed(row[None, :]) for row in unit] if self._columns else []
-        self._asked = (rows, unit, signed[0]) if signed else None
-        each = zip_longest(unit, signed)
-        candidates = distinct(np.concatenate([self._closest(*one, allowed, many) for one in each]))
+        candidates = distinct(np.concatenate([self._closest(row, allowed, many) for row in unit]))
         places = distinct(self._owners.all[candidates])
         if not len(places):
             return Close(places, np.empty(0), np.empty(0))
@@ -169,39 +150,36 @@ class VectorIndex:
         back = np.minimum.reduceat(cosines.max(axis=0), starts)
         return Close(places, np.maximum(forth, back), np.minimum(forth, back))
 
-    def _closest(self, row: Floats, signed: Words | None, allowed: Allowed, many: int) -> Ints:
+    def _closest(self, row: Floats, allowed: NDArray[np.bool_], many: int) -> Ints:
         """Returns numbers of the vectors whose signatures differ little, the closest of them.
 
         Args:
             row: Of unit length.
-            signed: Its signature; None where none are kept.
             allowed: Which memories may be named.
             many: Vectors, at most.
         """
-        if signed is None:
-            # Without BLAS, whose threads wait for each other: of 3,000 vectors .1 ms on an idle
-            # machine, but 15 ms beside other programs, against .3 ms this way.
-            parts = (whole(self._stored), self._fresh.all)
-            cosines = np.concatenate([np.einsum("ij,j->i", part, row) for part in parts])
-            near = np.flatnonzero(allowed[self._owners.all])
-            apart = -cosines
-        else:
-            apart = _differing([column.all for column in self._columns], signed[0])
+        if self._columns:
+            signed = self._signed(row[None, :])[0]
+            apart = _differing([column.all for column in self._columns], signed)
             near = np.flatnonzero(apart <= int(FAR * BITS))
             near = near[allowed[self._owners.all[near]]]
+        else:
+            # Without BLAS, whose threads wait for each other: of 3,000 vectors .1 ms on an idle
+            # machine, but 15 ms beside other programs, against .3 ms this way.
+            parts = (self._stored, self._fresh.all)
+            apart = -np.concatenate([np.einsum("ij,j->i", part, row) for part in parts])
+            near = np.flatnonzero(allowed[self._owners.all])
         if len(near) <= many:
             return near
         chosen: Ints = near[np.argpartition(apart[near], many)[:many]]
         return chosen
 
     def _rows(self, numbers: Ints) -> Floats:
-        stored = len(self._stored)
-        if not len(numbers) or numbers.max() < stored:
-            return self._stored[numbers]
+        """Returns vectors; those that were kept are read where they lie, as they may be many."""
         rows = np.empty((len(numbers), self.dimensions), dtype=np.float32)
-        old = numbers < stored
+        old = numbers < len(self._stored)
         rows[old] = self._stored[numbers[old]]
-        rows[~old] = self._fresh.all[numbers[~old] - stored]
+        rows[~old] = self._fresh.all[numbers[~old] - len(self._stored)]
         return rows
 
     def _signed(self, unit: Floats) -> Words:
@@ -210,15 +188,11 @@ class VectorIndex:
 
     def arrays(self) -> Mapping[str, NDArray[np.generic]]:
         """Returns what to keep, by name."""
-        signatures = np.empty((BITS // 64, 0), dtype=np.uint64)
-        if self._columns:
-            signatures = np.stack([column.all for column in self._columns])
-        return {
-            "owners": self._owners.all,
-            "rows": np.concatenate([whole(self._stored), self._fresh.all]),
-            "mean": self._mean,
-            "signatures": signatures,
-        }
+        columns = [column.all for column in self._columns]
+        signatures = np.stack(columns) if columns else np.empty((0, 0), dtype=np.uint64)
+        rows = np.concatenate([self._stored, self._fresh.all])
+        own = (self._owners.all, rows, self._mean, signatures)
+        return dict(zip(self.ARRAYS, own, strict=True))
 
 
 def _unit(rows: Floats) -> Floats:

@@ -9,30 +9,31 @@ from typing import TYPE_CHECKING, Final
 from echoless.blocking.candidates import open_vectors
 from echoless.core.errors import UsageError
 from echoless.core.groups import Group, Membership
-from echoless.core.model import Link, Memory, Vector, flipped, judged_as, richer
-from echoless.core.optional import lazy_module
+from echoless.core.model import (
+    Contradiction,
+    Json,
+    Link,
+    Memory,
+    Update,
+    Vector,
+    flipped,
+    judged_as,
+    richer,
+)
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Settings
 from echoless.execution.insertions import add
 from echoless.ingest.outcomes import Admitted, Match, Updates
-from echoless.ingest.policy import Compared
+from echoless.ingest.policy import Compared, says_it_all
 from echoless.ingest.request import Request
 from echoless.stores.base import Store
+from echoless.stores.ledger_rows import texts_key
+from echoless.stores.reading import values_in_force
 
 if TYPE_CHECKING:
-    from echoless.execution import executor
-    from echoless.execution import plan as planning
     from echoless.ingest.vector_index import VectorIndex
-    from echoless.matching import replacement
-    from echoless.models.encoders import registry, vectorizer
     from echoless.models.encoders.base import Encoder
     from echoless.models.encoders.vectorizer import MemoryVectoriser
-else:  # what a text that is only added, or has no vector, does without
-    executor = lazy_module("echoless.execution.executor")
-    planning = lazy_module("echoless.execution.plan")
-    replacement = lazy_module("echoless.matching.replacement")
-    registry = lazy_module("echoless.models.encoders.registry")
-    vectorizer = lazy_module("echoless.models.encoders.vectorizer")
 
 
 def vectors_for(settings: Settings, tally: Tally) -> tuple[MemoryVectoriser | None, Encoder | None]:
@@ -44,6 +45,8 @@ def vectors_for(settings: Settings, tally: Tally) -> tuple[MemoryVectoriser | No
     if settings.profile.encoder != "stored":
         return open_vectors(settings, tally, lambda *_: None), None
     named = settings.named_encoder
+    from echoless.models.encoders import registry, vectorizer
+
     return vectorizer.MemoryVectoriser(), None if named is None else registry.open_encoder(named)
 
 
@@ -97,7 +100,8 @@ def admit(
     run = ""
     if not request.dry_run:
         why = "remembered" if not request.force else "remembered, the caller insisted"
-        run = add(store, [memory], profile=settings.profile.name, why=why, said=request.event_data)
+        said = _said(store, request, memory, near)
+        run = add(store, [memory], profile=settings.profile.name, why=why, said=said)
     return Admitted(id=memory.id, linked=linked, run=run, notes=notes)
 
 
@@ -124,7 +128,8 @@ def update(
     old, run, hidden = olds[0], "", ""
     if not request.dry_run:
         why = f"remembered, updates {old.shown}"
-        run = add(store, [memory], profile=settings.profile.name, why=why, said=request.event_data)
+        said = _said(store, request, memory, olds)
+        run = add(store, [memory], profile=settings.profile.name, why=why, said=said)
         if request.supersede:
             stay = [old for old in olds if not _may_go(request, memory, old, tally)]
             hidden = "" if stay else _hide(store, memory, olds, settings, tally)
@@ -139,6 +144,42 @@ def update(
     )
 
 
+def _said(
+    store: Store, request: Request, memory: Memory, near: Sequence[Compared]
+) -> dict[str, Json]:
+    """Returns what the event tells: of the request, and of each value that a newer one replaces.
+
+    Of two values without times the new text says the newer one.
+
+    Args:
+        store: Takes the text.
+        request: What is asked for.
+        memory: The new record.
+        near: What it was compared with. An older value that is said again, because the caller
+            insists, replaces the one that had replaced it.
+    """
+    updates: list[Json] = []
+    for each in near:
+        older, newer = each.memory, memory
+        if says_it_all(each):
+            known = values_in_force(store, [older.id])
+            older = known.memories.get(known.newest(older.id), older)
+            replaces = older.id not in {each.shown, each.memory.id}
+        else:
+            from echoless.matching import replacement
+
+            verdict = flipped(each.verdict)
+            if isinstance(verdict, Update) and verdict.newer == "a":
+                older, newer, verdict = memory, each.memory, each.verdict
+            opposed = isinstance(verdict, Update | Contradiction)
+            same = older.content == newer.content  # of two days: `the deploy failed yesterday`
+            replaces = opposed and not (same or replacement.why_both_hold(older, newer, verdict))
+        if replaces:
+            texts = texts_key(newer, older)
+            updates.append({"older": older.id, "newer": newer.id, "texts": texts})
+    return {**request.event_data, **({"updates": updates} if updates else {})}
+
+
 def _may_go(request: Request, new: Memory, old: Compared, tally: Tally) -> bool:
     """Returns whether an older memory may be hidden; a note says why not.
 
@@ -146,6 +187,8 @@ def _may_go(request: Request, new: Memory, old: Compared, tally: Tally) -> bool:
     """
     reason = "" if old.shown == old.memory.id else f"only {old.memory.id} behind it was compared"
     if not (reason or request.force or richer(old.verdict) == "a"):
+        from echoless.matching import replacement
+
         reason = replacement.why_visible(old.memory, new, flipped(old.verdict))
     if reason:
         tally.note(f"{old.shown} was not hidden: {reason}.")
@@ -165,6 +208,8 @@ def _hide(
     ]
     group = Group(new.id, tuple(sorted(members, key=lambda member: member.id)))
     memories = store.get([new.id, *(member.id for member in members)])
+    from echoless.execution import plan as planning
+
     plan = planning.make_plan(
         [group],
         memories.__getitem__,
@@ -177,6 +222,8 @@ def _hide(
         action="mark",
         reasons={new.id: "the newer word, hidden because the caller asked for it"},
     )
+    from echoless.execution import executor
+
     done = executor.apply(store, plan)
     if done.refused:
         names = ", ".join(member.id for member in group.members)

@@ -27,21 +27,6 @@ class Judge(Protocol):
 
 
 @runtime_checkable
-class Repeatable(Judge, Protocol):
-    """A judge whose verdicts may be kept from one run to the next.
-
-    A verdict of it is a function of the two texts in their order, the instants at which they were
-    made, and `basis`; of nothing else. What the detectors measured stands in its evidence and
-    changes nothing.
-    """
-
-    @property
-    def basis(self) -> str:
-        """Names all that its verdicts hang on but the pair: its rules, words, weights, model."""
-        ...
-
-
-@runtime_checkable
 class Layered(Judge, Protocol):
     """A judge with rules, which can decide alone, and a model after them."""
 

@@ -15,9 +15,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from echoless.core.expressions import lazy_pattern
 from echoless.core.model import STEP, Memory, under
-from echoless.core.text import BOX, BOXES, ByText, normalise, struck, without_html, words
+from echoless.core.text import (
+    BOX,
+    BOXES,
+    ByText,
+    lazy_pattern,
+    normalise,
+    struck,
+    without_html,
+    words,
+)
 from echoless.matching.languages import listed, stem
 
 

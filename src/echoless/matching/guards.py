@@ -19,7 +19,6 @@ from typing import Final
 from rapidfuzz import fuzz
 
 from echoless.core.errors import UsageError
-from echoless.core.expressions import lazy_pattern
 from echoless.core.model import (
     IN_OTHER_WORDS,
     Contradiction,
@@ -37,15 +36,15 @@ from echoless.core.model import (
     merges,
     under,
 )
-from echoless.core.text import loose
+from echoless.core.text import lazy_pattern, loose
 from echoless.matching.base import Judge
 from echoless.matching.fields import is_statement, limits, stand_alike
 from echoless.matching.rule_judge import RuleJudge
 
 _SHARED: Final = 62
-"""Share of words in common (`rapidfuzz.fuzz.token_set_ratio`, 0 to 100) from which the model's word
-that one says all of the other counts under other headings too, inclusive: of eight such pairs read
-the wrong ones have 56 at most, the right ones 64 at least."""
+"""Minimum word overlap (`rapidfuzz.fuzz.token_set_ratio`, 0 to 100, inclusive) for accepting
+"contains" across different headings. Of eight such pairs read the wrong ones have at most 56, the
+right ones at least 64."""
 
 _NUMBER: Final = lazy_pattern(r"\d+(?:[.,:/-]\d+)*")
 _WORD: Final = lazy_pattern(r"\w+(?:'\w+)*")

@@ -67,8 +67,8 @@ from echoless.matching.rules import FIRM, forbidden
 
 WITHOUT: Final = (
     "The pair model was not asked, as onnxruntime is not installed: copies in other words are "
-    "missed, and some of the contradictions are none. pip install onnxruntime brings it, where "
-    "there is one for this platform."
+    "missed, and some reported contradictions may be wrong. pip install onnxruntime brings it, "
+    "where there is one for this platform."
 )
 NO_SCORE: Final = "decided by rules: too long for the pair model, or it gave no number"
 
@@ -90,10 +90,11 @@ BLOCK: Final = 100
 """Questions of one kind about one namespace between two looks at what they told, and two signs of
 progress, at which a call can be cancelled."""
 LAST: Final = 200
-"""Questions of one kind about one namespace that are looked back on."""
+"""Number of recent questions that decide whether the next ones are asked."""
 FEW: Final = 2
-"""Verdicts in `TOLD` among the `LAST` from which the next pairs are asked about, inclusive. Below
-it fewer than 5 of the next 500 would tell anything. Of 10,000 sentences of changelogs 3,500
+"""Continue while at least so many of the `LAST` answers are in `TOLD`.
+
+Below it fewer than 5 of the next 500 would tell anything. Of 10,000 sentences of changelogs 3,500
 questions became 2,100: the same copies, and 1 of 118 updates and unsure pairs less (ADR 0038)."""
 _LEAST_HELD: Final = -1.0
 """Logit below which the model finds neither text in the other; only the rules merge then."""
@@ -295,7 +296,12 @@ class LearnedJudge:
                 open_.append(_Question(place, plain, hope, part))
             else:
                 settled[place] = self._unlike(verdict, plain)
-        open_.sort(key=lambda asked: (-asked.hope, *_texts(pairs[asked.place])))
+        open_.sort(
+            key=lambda asked: (
+                -asked.hope,
+                *sorted((pairs[asked.place].a.content, pairs[asked.place].b.content)),
+            )
+        )
         for asked in open_:
             # what adds only junk is a copy; `levelled` finds these
             if not merges(verdict := verdicts[asked.place]) and richer(verdict) is None:
@@ -461,11 +467,6 @@ def _doubted(verdict: Verdict) -> Verdict:
 def _other_figure(verdict: Verdict) -> bool:
     """Returns whether each text has a figure or a day that the other has not."""
     return any(each.kind in COUNTED and each.a and each.b for each in verdict.evidence.differences)
-
-
-def _texts(pair: Pair) -> tuple[str, str]:
-    one, other = sorted((pair.a.content, pair.b.content))
-    return one, other
 
 
 def _merged(verdict: Verdict, evidence: Evidence, scores: Scores) -> Verdict:

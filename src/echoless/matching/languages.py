@@ -14,8 +14,8 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any, Final, TypeAlias
 
-from echoless.core.expressions import lazy_pattern
 from echoless.core.shipped import shipped_json, shipped_text
+from echoless.core.text import lazy_pattern
 from echoless.core.text import words as cut
 
 LANGUAGES: Final = ("en", "de", "ja")

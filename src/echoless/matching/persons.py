@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 from rapidfuzz import fuzz
 
-from echoless.core.expressions import lazy_pattern
 from echoless.core.model import Difference, DifferenceKind
+from echoless.core.text import lazy_pattern
 from echoless.matching.comparison import Comparison
 from echoless.matching.facts import Facts, remembered
 from echoless.matching.languages import fold, lexicon, whole_pieces
@@ -26,7 +26,8 @@ _BETWEEN: Final = (
     r"(?:van|von|de|der|den|del|della|di|da|dos|la|le|al|bin|ten|ter|zu)))"
 )
 _NAME: Final = lazy_pattern(
-    rf"(?<![\w.])(?P<given>{_CAPITAL}\.?)(?P<between>{_BETWEEN}{{0,4}}?)[ ](?P<surname>{_CAPITAL})"
+    rf"(?<![\w.’-])(?P<given>{_CAPITAL}\.?)(?P<between>{_BETWEEN}{{0,4}}?)"
+    rf"[ ](?P<surname>{_CAPITAL})"
     r"(?!\.?\w)(?:,?[ ](?P<suffix>jun|sen|jr|sr|junior|senior|II|III)\b)?"
 )
 _QUOTES: Final = "\"“”'()"
@@ -38,6 +39,8 @@ _TITLES: Final = frozenset(
 )
 _JOINING: Final = frozenset({"and", "&", "+", "und", "y", "e", "et", "en", "и"})
 _YOUNGER: Final = frozenset({"jun", "jr", "junior"})
+_MOST: Final = 40
+"""Persons of one surname that are read: each is compared with each of the other text."""
 _GENITIVES: Final = ("'s", "’s", "'", "’")
 _BEFORE: Final = 40
 """Characters before a name in which another first name may stand: `Nora and Astrid Ekdal`."""
@@ -113,7 +116,10 @@ def _persons(facts: Facts) -> Mapping[str, list[_Person]]:
             names += [word for word in before[-2:-1] if word[0].isupper()]
         age = "" if not suffix else "younger" if suffix.casefold() in _YOUNGER else "elder"
         folded = frozenset(fold(name, facts.language) for name in names)
-        persons.setdefault(fold(surname, facts.language), []).append(_Person(given, folded, age))
+        family = persons.setdefault(fold(surname, facts.language), [])
+        person = _Person(given, folded, age)
+        if person not in family and len(family) < _MOST:
+            family.append(person)
     return persons
 
 

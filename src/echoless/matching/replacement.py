@@ -11,6 +11,7 @@ from typing import Final
 
 from echoless.core.model import Difference, DifferenceKind, Memory, Verdict, later
 from echoless.matching import bounds
+from echoless.matching.claims import note_of
 from echoless.matching.comparison import Comparison
 from echoless.matching.facts import facts_of
 from echoless.matching.languages import relations_of
@@ -19,6 +20,7 @@ from echoless.matching.values.tokens import Kind
 
 _STATES: Final = frozenset({DifferenceKind.NEGATION, DifferenceKind.POLARITY})
 _REPLACEABLE: Final = VALUES_OF_ONE | {DifferenceKind.NAME}
+_MEASURED: Final = frozenset({DifferenceKind.NUMBER, DifferenceKind.UNIT})
 _NARROWING: Final = frozenset({Kind.SCOPE, Kind.MODALITY})
 """Kinds of words that say where, when or whether: `in staging`, `may`."""
 _PLANNED, _UNDER_WAY, _DONE = range(3)
@@ -33,12 +35,24 @@ def why_visible(older: Memory, newer: Memory, verdict: Verdict) -> str:
         newer: With the value in force.
         verdict: Of the two, with the older one on side a.
     """
+    return why_both_hold(older, newer, verdict) or _lost(
+        compared(older, newer), verdict.evidence.differences
+    )
+
+
+def why_both_hold(older: Memory, newer: Memory, verdict: Verdict) -> str:
+    """Returns why a newer memory does not replace the value of an older one; empty if it does.
+
+    Arguments as for `why_visible`.
+    """
     if lack := newer.promise.lack(older.promise):
         return f"{newer.id} {lack}"
     if later(older, newer) == "a":
         return "its words call it the older one, and it was written later"
-    texts, differences = compared(older, newer), verdict.evidence.differences
-    return _unlike(texts, differences) or _lost(texts, differences)
+    held = {*note_of(newer.content).texts}
+    if len([said for said in note_of(older.content).texts if said not in held]) > 1:
+        return "it says more than the value that is replaced"
+    return _unlike(compared(older, newer), verdict.evidence.differences)
 
 
 def _unlike(texts: Comparison, differences: Sequence[Difference]) -> str:
@@ -57,6 +71,9 @@ def _unlike(texts: Comparison, differences: Sequence[Difference]) -> str:
         return "both tell of what was done"
     if (end := bounds.passing(b)) and not bounds.passing(a):
         return f"only the newer one holds for a while: {end}"
+    both = {each.kind for each in differences if each.a and each.b}
+    if DifferenceKind.DATE in both and both & _MEASURED and not b.update:
+        return "each tells of its own day"
     opposed = {word for each in differences if each.a for word in each.b}
     kinds = _NARROWING if b.update else {*_NARROWING, Kind.NAME, Kind.IDENTIFIER, Kind.PATH}
     own = [t.text for t in texts.only_b if t.kind in kinds and t.text not in opposed]

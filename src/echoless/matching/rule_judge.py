@@ -21,7 +21,6 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-import rapidfuzz
 from rapidfuzz import fuzz
 
 from echoless.core.model import (
@@ -46,7 +45,6 @@ from echoless.core.model import (
     merges,
     richer,
 )
-from echoless.core.versions import edition
 from echoless.matching import bindings
 from echoless.matching.comparison import Comparison, compare
 from echoless.matching.facts import Facts, anchored, day_of, facts_of
@@ -111,15 +109,6 @@ _STATES: Final = frozenset({DifferenceKind.NEGATION, DifferenceKind.POLARITY})
 
 class RuleJudge:
     """Decides by equality, values and wording. It merges only what leaves nothing unexplained."""
-
-    @property
-    def basis(self) -> str:
-        """Names all that a verdict depends on but the pair, see `Repeatable`.
-
-        It has the edition of the stage and the library that compares letters; the rules ask no
-        weights.
-        """
-        return f"rules {edition('matching')}, rapidfuzz {rapidfuzz.__version__}"
 
     def judge(self, pair: Pair) -> Verdict:
         """Returns the verdict with its evidence."""

@@ -18,16 +18,17 @@ from typing import Final, NamedTuple
 from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA
 
-from echoless.core.expressions import lazy_pattern
 from echoless.core.model import Difference, DifferenceKind, Evidence
+from echoless.core.text import lazy_pattern
 from echoless.matching import bindings, bounds
 from echoless.matching.comparison import Comparison
 from echoless.matching.facts import Facts, remembered
-from echoless.matching.facts.surface import capitals, has_case, past, signs, small_words, words
+from echoless.matching.facts.extraction import capitals, has_case, past, signs, small_words, words
 from echoless.matching.languages import Lexicon, fold
 from echoless.matching.persons import other_person
+from echoless.matching.values.equivalence import ZONES
 from echoless.matching.values.patterns import MARKS
-from echoless.matching.values.tokens import Kind, Number, Token, Value
+from echoless.matching.values.tokens import ClockTime, Kind, Number, Token, Value
 
 
 class Force(IntEnum):
@@ -277,6 +278,23 @@ def _slipped(one: str, other: str, lex: Lexicon) -> bool:
     return slip and len(short) >= _LEAST_SLIPPED and lex.knows(one) != lex.knows(other)
 
 
+def _zones(texts: Comparison) -> Difference | None:
+    """Finds `10:00 utc` against `10:00 cet`; `utc` and `gmt` are one zone."""
+    a, b = _zoned(texts.a, texts.only_a), _zoned(texts.b, texts.only_b)
+    if not a or not b or {*a.values()} == {*b.values()}:
+        return None
+    return Difference(DifferenceKind.DATE, tuple(a), tuple(b))
+
+
+def _zoned(facts: Facts, tokens: Sequence[Token]) -> dict[str, int]:
+    """Returns the zones right behind a clock time, with their hours; elsewhere `west` is a word."""
+    return {
+        intern(token.text): ZONES[token.text.upper()]
+        for token in tokens
+        if token.text.upper() in ZONES and isinstance(_beside(facts.tokens, token)[0], ClockTime)
+    }
+
+
 def _captured(texts: Comparison) -> Difference | None:
     """Returns the same event noted at two times may be two events; a lasting state is one."""
     a, b = texts.a, texts.b
@@ -322,6 +340,8 @@ RULES: Final[tuple[Rule, ...]] = (
     _small(DifferenceKind.MODALITY),
     _small(DifferenceKind.SCOPE),
     _small(DifferenceKind.NAME),
+    # Behind the names, which tell `UTC` and `CET` as a sibling or a contradiction.
+    Rule("zone-differs", DifferenceKind.DATE, Force.VETOES, _zones),
     Rule("near-words", DifferenceKind.NAME, Force.VETOES, _near_words),
     Rule("words-differ", DifferenceKind.DETAIL, Force.NAMES),
     _between("captured-at-other-times", DifferenceKind.DATE, Force.HOLDS, _captured),

@@ -3,43 +3,26 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final
 
+from echoless.core.batches import batched
+from echoless.core.claims import is_long
 from echoless.core.model import Judged, Memory, Pair, Verdict
-from echoless.core.optional import lazy_module
-from echoless.core.passages import is_long
 from echoless.core.profiles import Profile
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Settings
-from echoless.matching.base import Judge, Repeatable
+from echoless.matching.base import Judge
 
 if TYPE_CHECKING:
-    from echoless.matching import guards, passages
-    from echoless.matching import judge as road
-    from echoless.matching.batch import verdict_cache
-    from echoless.matching.batch.verdict_cache import CachedVerdicts
     from echoless.matching.judge import Questions
-    from echoless.matching.pair_model import network
-    from echoless.matching.verifiers import base as verifiers
-    from echoless.matching.verifiers import consultation
     from echoless.matching.verifiers.consultation import Consultation
-    from echoless.models.encoders import registry as encoders
     from echoless.models.encoders.vectorizer import MemoryVectoriser
-else:  # they bring in lexicons, weights and numpy, which a command that judges nothing leaves alone
-    guards = lazy_module("echoless.matching.guards")
-    road = lazy_module("echoless.matching.judge")
-    passages = lazy_module("echoless.matching.passages")
-    verdict_cache = lazy_module("echoless.matching.batch.verdict_cache")
-    verifiers = lazy_module("echoless.matching.verifiers.base")
-    consultation = lazy_module("echoless.matching.verifiers.consultation")
-    network = lazy_module("echoless.matching.pair_model.network")
-    encoders = lazy_module("echoless.models.encoders.registry")
 
 NO_MODEL: Final = (
     "No encoder was used, so the pair model was not asked either: copies in other words are "
-    "missed, and some of the contradictions are none."
+    "missed, and some reported contradictions may be wrong."
 )
 """What a run says that was asked to do without an encoder."""
 
@@ -47,11 +30,7 @@ JUDGING: Final = "judging"
 """The stage of a run in which pairs are judged."""
 
 JUDGED_AT_ONCE: Final = 2_000
-"""Pairs judged, and kept, between two signs of progress, at least; a fiftieth of more than 100,000.
-Each time the file of verdicts is written all over, so its cost would grow with its size."""
-
-KEPT_FROM: Final = 1_000
-"""Pairs from which verdicts are kept: fewer are judged in a second, and leave no trace."""
+"""Pairs judged between two signs of progress, at least; a fiftieth of more than 100,000."""
 
 
 def open_judge(
@@ -73,8 +52,12 @@ def open_judge(
         DamagedPackage: The weights of the pair model are not as they were shipped.
     """
     if profile.judge != "full" or vectors is None or vectors.encoder is None:
+        from echoless.matching import guards
+
         return guards.judge_named(profile.judge)
     cached = vectors.cache is not None
+    from echoless.matching import judge as road
+
     return road.open_learned(tally, cache=cached, questions=questions, use=profile.use)
 
 
@@ -91,33 +74,25 @@ def left_off(settings: Settings) -> str:
     by_meaning = any(use.name == "semantic" for use in settings.profile.detectors)
     if not by_meaning or settings.encoder in {"none", "stored"}:
         return NO_MODEL
+    from echoless.models.encoders import registry as encoders
+
     if settings.encoder == "auto" and not encoders.has_default_encoder():
         return encoders.NO_ENCODER
+    from echoless.matching import judge as road
+    from echoless.matching.pair_model import network
+
     return "" if network.available() else road.WITHOUT
 
 
 def rules_of(judge: Judge) -> Judge:
     """Returns the rules of a judge; the judge itself where it asks no model."""
+    from echoless.matching import judge as road
+
     return judge.rules if isinstance(judge, road.LearnedJudge) else judge
 
 
-def open_cached_verdicts(judge: Judge, tally: Tally, *, enabled: bool) -> CachedVerdicts | None:
-    """Verdicts of earlier runs, for a judge that costs more than looking them up.
-
-    Args:
-        judge: The judge of the run.
-        tally: Receives a note if the cache cannot be read or written.
-        enabled: Whether caches are to be used.
-    """
-    judge = rules_of(judge)
-    cache = verdict_cache.open_verdicts(enabled)
-    if cache is None or not isinstance(judge, Repeatable):
-        return None
-    return verdict_cache.CachedVerdicts(judge, cache, tally)
-
-
 def verdicts_on(judge: Judge, profile: Profile, pairs: Sequence[Pair]) -> list[Verdict]:
-    """Returns the verdicts on pairs; long notes are compared by passages where texts are read.
+    """Returns the verdicts on pairs; long notes are compared by claims where texts are read.
 
     What pairs stand under is read too, see `guards.in_place`.
 
@@ -126,13 +101,13 @@ def verdicts_on(judge: Judge, profile: Profile, pairs: Sequence[Pair]) -> list[V
         profile: Only the judge `full` reads texts.
         pairs: Any pairs.
     """
-    return settled_by_passages(judge, profile, pairs, judge.judge_all(pairs))
+    return settled_by_claims(judge, profile, pairs, judge.judge_all(pairs))
 
 
-def settled_by_passages(
+def settled_by_claims(
     judge: Judge, profile: Profile, pairs: Sequence[Pair], verdicts: list[Verdict]
 ) -> list[Verdict]:
-    """Returns verdicts of the judge, those on long notes settled by their passages.
+    """Returns verdicts of the judge, those on long notes settled by their claims.
 
     Args:
         judge: The judge of the profile.
@@ -141,7 +116,11 @@ def settled_by_passages(
         verdicts: On the whole texts, in the same order.
     """
     if profile.judge == "full" and any(is_long(m.content) for p in pairs for m in (p.a, p.b)):
-        verdicts = passages.by_passages(judge, pairs, verdicts)
+        from echoless.matching import claims
+
+        verdicts = claims.by_claims(judge, pairs, verdicts)
+    from echoless.matching import guards
+
     return [guards.in_place(p.a, p.b, verdict) for p, verdict in zip(pairs, verdicts, strict=True)]
 
 
@@ -151,7 +130,6 @@ def judge_all(
     signals: Mapping[tuple[str, str], Mapping[str, float]],
     apart: AbstractSet[tuple[str, str]],
     tell: Progress,
-    past: CachedVerdicts | None = None,
     known: Mapping[tuple[str, str], Verdict] | None = None,
 ) -> list[Judged]:
     """Returns the verdict on every pair but those kept apart, by ids.
@@ -162,12 +140,10 @@ def judge_all(
         signals: Similarity by detector, by pair of ids (smaller first).
         apart: Pairs nobody is to be asked about again.
         tell: Receives the progress.
-        past: Verdicts of earlier runs; taken over, and added to, where there are pairs enough.
         known: Verdicts of the rules on some of the pairs, by ids.
     """
     measured = _Measured(signals, apart)
     wanted = measured.pairs
-    past = past if past is not None and (past.used or len(wanted) >= KEPT_FROM) else None
     rules = rules_of(judge)
 
     def pairs_at(places: Sequence[int]) -> list[Pair]:
@@ -175,22 +151,18 @@ def judge_all(
         return [Pair(memories[a], memories[b], values) for (a, b), values in some]
 
     verdicts = [*map((known or {}).get, wanted)]
-    if past is not None:
-        for places in _batches([at for at, verdict in enumerate(verdicts) if verdict is None]):
-            for at, verdict in zip(places, past.recall(pairs_at(places)), strict=True):
-                verdicts[at] = verdict
     left = _together(wanted, [at for at, verdict in enumerate(verdicts) if verdict is None])
     done = len(wanted) - len(left)
     tell(JUDGING, done, len(wanted))
-    for places in _batches(left):
-        ruled = rules.judge_all(pairs := pairs_at(places))
-        if past is not None:
-            past.keep(pairs, ruled)
+    for places in batched(left, max(JUDGED_AT_ONCE, len(left) // 50)):
+        ruled = rules.judge_all(pairs_at(places))
         for at, verdict in zip(places, ruled, strict=True):
             verdicts[at] = verdict
         done += len(places)
         tell(JUDGING, done, len(wanted))
     settled = [verdict for verdict in verdicts if verdict is not None]
+    from echoless.matching import judge as road
+
     if isinstance(judge, road.LearnedJudge):
         settled = judge.settle(
             pairs_at(range(len(wanted))),
@@ -267,17 +239,15 @@ def _together(wanted: Sequence[tuple[str, str]], left: Sequence[int]) -> list[in
     return sorted(left, key=turn)
 
 
-def _batches(places: Sequence[int]) -> Iterator[Sequence[int]]:
-    step = max(JUDGED_AT_ONCE, len(places) // 50)
-    for start in range(0, len(places), step):
-        yield places[start : start + step]
-
-
 def open_consultation(settings: Settings, tell: Progress) -> Consultation | None:
     """Returns the verifier of the run, made first: a wrong name is told before the long work."""
     if settings.verifier == "none":
         return None
-    verifier = verifiers.open_verifier(settings.verifier, settings.limits, locale=settings.locale)
+    from echoless.matching.verifiers import consultation
+
+    verifier = consultation.open_verifier(
+        settings.verifier, settings.limits, locale=settings.locale
+    )
     if verifier is None:
         return None
     return consultation.Consultation(
@@ -297,7 +267,7 @@ def consult(
     """Verdicts with a verifier's word, and those it changed."""
     if asked is None:
         return judged, {}
-    pairs = [Pair(memories[j.a], memories[j.b], signals[j.a, j.b]) for j in judged]
+    pairs = [Pair(memories[j.a], memories[j.b], signals.get((j.a, j.b), {})) for j in judged]
     verdicts = asked.settle(pairs, [j.verdict for j in judged], tally)
     asked.report(tally)
     made = [Judged(j.a, j.b, new) for j, new in zip(judged, verdicts, strict=True)]

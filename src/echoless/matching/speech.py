@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from echoless.core.expressions import lazy_pattern
 from echoless.core.shipped import shipped_json
+from echoless.core.text import lazy_pattern
 from echoless.matching.facts import Facts, remembered
 
 _PHRASES: Final = (

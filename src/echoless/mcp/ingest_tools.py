@@ -21,7 +21,7 @@ from echoless.mcp.served_store import ALONE, ServedStore
 from echoless.mcp.tool import Context, MemoryTool, make_tool
 from echoless.stores import Store
 from echoless.workflows.consolidation.merge_pairs import keep_both
-from echoless.workflows.tool_answers import Answer
+from echoless.workflows.owner_tools import Answer
 
 
 class _Details(TypedDict):

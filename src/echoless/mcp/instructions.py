@@ -18,9 +18,8 @@ from echoless.core.rendering import markdown
 from echoless.mcp.background import ProgressReporter, in_thread
 from echoless.mcp.served_store import ServedStore
 from echoless.stores import Store
-from echoless.workflows.audit.incremental import audit_store
-from echoless.workflows.audit.report import Report, report_json
-from echoless.workflows.audit.report_blocks import stored_audit_blocks
+from echoless.workflows.audit.report import Report, audit_store, report_json
+from echoless.workflows.audit.report_blocks import audit_blocks
 from echoless.workflows.dedupe.secret_masking import learn_answer
 
 _SHOWN: Final = Extent(top=20, members=10, pairs=10)
@@ -172,7 +171,7 @@ def resources(served: ServedStore) -> list[Resource]:
 
 def _as_markdown(store: Store, report: Report) -> str:
     """Returns an audit of the store as Markdown."""
-    blocks = stored_audit_blocks(store, report, _SHOWN)
+    blocks = audit_blocks(store, report, _SHOWN)
     return "\n".join(markdown((Heading(f"Audit of {report.url}"), *blocks)))
 
 

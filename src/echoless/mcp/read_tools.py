@@ -21,11 +21,16 @@ from echoless.mcp.served_store import ServedStore
 from echoless.mcp.tool import Context, MemoryTool, make_tool
 from echoless.stores import Store
 from echoless.stores.base import in_context
-from echoless.workflows.audit.incremental import audit_store
-from echoless.workflows.audit.report import held_json, report_json
+from echoless.workflows.audit.report import audit_store, held_json, report_json
 from echoless.workflows.dedupe.secret_masking import learn_answer, learn_run
-from echoless.workflows.owner_tools import SHARED, SimilarRequest, owner_tools
-from echoless.workflows.pairs.judge_pairs import explain_memories, explanation_json
+from echoless.workflows.owner_tools import (
+    SHARED,
+    Answer,
+    SimilarRequest,
+    owner_tools,
+    similar_answer,
+)
+from echoless.workflows.pairs import explain_memories, explanation_json
 from echoless.workflows.retrieval.neighbours import (
     ASKED,
     NeighbourQuery,
@@ -36,7 +41,6 @@ from echoless.workflows.retrieval.neighbours import (
 from echoless.workflows.retrieval.search import search
 from echoless.workflows.review.items import ADVICE
 from echoless.workflows.review.pairs import consolidate
-from echoless.workflows.tool_answers import Answer, similar_answer
 
 
 class ReadTools:
@@ -71,7 +75,7 @@ class ReadTools:
         """Search the memory by words, and by meaning where no memory has them.
 
         Call it before you answer from memory; a question will do. A hidden duplicate folds under
-        the memory that stands for it.
+        the memory that stands for it, an old value under the one in force (`older`).
 
         Args:
             query: Words, or a question.
@@ -97,6 +101,7 @@ class ReadTools:
                     progress=progress,
                 )
             self._served.recalled(hit.memory for hit in result.hits)
+            self._served.recalled(old.memory for hit in result.hits for old in hit.older)
             return result.to_json()
 
         return await in_thread(work, ctx)
@@ -189,7 +194,7 @@ class ReadTools:
                 chosen = self._served.settings(store, Choices(namespace=namespace))
                 audit = audit_store(store, chosen, progress=progress)
                 answer = report_json(audit)
-                for name in {"groups", "series", "overlaps", "stale"} & answer.keys():
+                for name in {"groups", "series", "claims", "stale"} & answer.keys():
                     answer[name] = records_in(answer[name])[:top]
                 closest = sorted(audit.held, key=lambda pair: -pair.similarity)
                 answer["held"] = held_json(closest[:pairs])

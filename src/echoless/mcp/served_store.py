@@ -8,22 +8,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Final, Self, TypeVar
+from typing import Final, Self, TypeVar
 
 from anyio import Lock
 
 from echoless.core.errors import UsageError
 from echoless.core.model import Memory
-from echoless.core.optional import lazy_module
 from echoless.core.plugins import text_destination
 from echoless.core.settings import Choices, Settings, layered, resolve
 from echoless.mcp.background import GuardThread, ProgressReporter, ProgressSink, in_thread
 from echoless.stores import Store, open_store
-
-if TYPE_CHECKING:
-    from echoless.ingest import guard as ingest_guard
-else:
-    ingest_guard = lazy_module("echoless.ingest.guard")  # only where texts are stored
 
 CAPACITY: Final = 64
 """Plans kept at a time; a new one takes the place of the oldest."""
@@ -226,6 +220,8 @@ class ServedStore:
         """Returns the write guard."""
         with self._opening:
             if self._guard_thread is None:
+                from echoless.ingest import guard as ingest_guard
+
                 self._guard_thread = GuardThread(
                     self.opened,
                     lambda store: ingest_guard.Guard(store, self.settings(store), boot=self.boot),

@@ -24,19 +24,22 @@ from echoless.mcp.served_store import ALONE, ServedStore
 from echoless.mcp.tool import Context, MemoryTool, make_tool
 from echoless.stores import Store
 from echoless.stores.hidden_records import seen_elsewhere
-from echoless.workflows.audit.namespace_report import reported_pair
+from echoless.workflows.audit.report_parts import reported_pair
 from echoless.workflows.consolidation.merge_pairs import notes_on, plan_merge
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan_groups
 from echoless.workflows.owner_tools import (
     STRATEGIES,
+    Answer,
     DeduplicationRequest,
     OwnerPreview,
     OwnerTools,
     Strategy,
+    groups_answer,
+    held_pairs,
+    merged_answer,
     owner_tools,
 )
-from echoless.workflows.tool_answers import Answer, groups_answer, held_pairs, merged_answer
 
 TOOL = "memory_deduplicate"
 NOTHING = "Nothing is said twice; there is nothing to do. memory_audit shows what was left apart."

@@ -22,15 +22,12 @@ from echoless.core.destination import (
     sentence,
 )
 from echoless.core.errors import UsageError
-from echoless.core.optional import lazy_module, require_module
+from echoless.core.optional import require_module
 from echoless.models.encoders.registry import require_argument
 
 if TYPE_CHECKING:
     import anthropic
     import openai
-else:
-    anthropic = lazy_module("anthropic")
-    openai = lazy_module("openai")
 
 RETRIES: Final = 4
 """How often the SDKs try again: after connection errors, 408, 409, 429 and 5xx, as Retry-After says
@@ -203,6 +200,8 @@ class OpenAIServer(ProviderServer):
     def client(self) -> openai.OpenAI:
         """Opens a client, which the caller closes; first announces where texts go."""
         self.announce()
+        import openai
+
         return openai.OpenAI(
             api_key=self.sdk_key,
             base_url=self._address.url,
@@ -223,6 +222,8 @@ class AnthropicServer(ProviderServer):
     def client(self) -> anthropic.Anthropic:
         """Opens a client, which the caller closes; first announces where texts go."""
         self.announce()
+        import anthropic
+
         return anthropic.Anthropic(
             api_key=self.sdk_key,
             base_url=self._address.url,

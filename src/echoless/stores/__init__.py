@@ -2,7 +2,6 @@
 
 from echoless.stores.base import Capabilities as Capabilities
 from echoless.stores.base import OwnerView as OwnerView
-from echoless.stores.base import Printed as Printed
 from echoless.stores.base import Scope as Scope
 from echoless.stores.base import Store as Store
 from echoless.stores.base import StoreKind as StoreKind

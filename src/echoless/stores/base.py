@@ -39,11 +39,9 @@ class Capabilities:
         hides: The store's own clients stop seeing what `hide` gets.
         sectioned: The namespaces are sections of one owner, such as headings, and not users. A
             report may go across them unasked; a plan never does.
-        partitioned: A scope of some namespaces costs what is in them: in `scan`, `count` and
-            `Printed.prints`. `namespaces` then reads no whole record.
+        partitioned: A scope of some namespaces costs what is in them: in `scan` and
+            `count`. `namespaces` then reads no whole record.
         exclusive: Nobody else can open the store while it is open, in the same process neither.
-        repeatable: An audit depends on the memories and the ledger alone. The store overrides none
-            of `protected`, `retained`, `remarks` and `context`.
     """
 
     transactions: bool = False
@@ -53,7 +51,6 @@ class Capabilities:
     sectioned: bool = False
     partitioned: bool = False
     exclusive: bool = False
-    repeatable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +182,10 @@ class Store(ABC):
 
     def remarks(self) -> Sequence[str]:
         """Returns oddities that the last complete `scan` left unchanged, one sentence each."""
+        return ()
+
+    def unloaded(self) -> Sequence[str]:
+        """Returns the remarks on what the store's own program does not load."""
         return ()
 
     # ------------------------------------------------------------------ judging and merging
@@ -418,50 +419,6 @@ class StoreKind(ABC):
             field_map: Field of a memory to the store's column or metadata key.
         """
         return location
-
-
-@dataclass(frozen=True, slots=True)
-class Prints:
-    """Digests of what a store holds.
-
-    Attributes:
-        by_namespace: 64 bytes for each namespace with memories, over every field and vector of
-            every memory in it. Without these, nobody can guess them.
-        homes: Namespace by id, of the memories that were asked about and are there.
-        moment: State of the store when the digests were made, for `Printed.still`.
-    """
-
-    by_namespace: Mapping[str, bytes]
-    homes: Mapping[str, str]
-    moment: object = None
-
-
-@runtime_checkable
-class Printed(Protocol):
-    """Store that computes digests of its content in far less time than a scan takes."""
-
-    def prints(
-        self, namespaces: Collection[str] | None = None, homes_of: Collection[str] | None = ()
-    ) -> Prints:
-        """Returns digests of what the store holds now.
-
-        Args:
-            namespaces: Only these; all by default.
-            homes_of: Ids whose namespace the caller needs, within `namespaces`; None for all
-                memories of `namespaces`.
-        """
-        ...
-
-    def still(self, prints: Prints) -> bool:
-        """Returns whether the store knows, without reading, that nothing was written since.
-
-        Args:
-            prints: Made by this object.
-
-        Returns:
-            False where something was, or may have been.
-        """
-        ...
 
 
 @runtime_checkable

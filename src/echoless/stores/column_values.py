@@ -20,10 +20,9 @@ from urllib.parse import quote
 from echoless.core import json_codec as codec
 from echoless.core.destination import command_line
 from echoless.core.errors import BadRecord, EcholessError, StoreError
-from echoless.core.expressions import lazy_pattern
 from echoless.core.model import Json, JsonObject, Link, Memory, Provenance
 from echoless.core.sqlite import Cell, Database, is_sqlite, looking
-from echoless.core.text import words
+from echoless.core.text import lazy_pattern, words
 from echoless.stores.expiration import puts_away
 from echoless.stores.scope import is_owner
 

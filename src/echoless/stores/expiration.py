@@ -19,10 +19,9 @@ from datetime import date
 from functools import lru_cache
 from typing import Final
 
-from echoless.core.expressions import lazy_pattern
 from echoless.core.json_codec import json_text
 from echoless.core.model import EMPTY, UNFOUND, Json, Memory, Promise
-from echoless.core.text import retired
+from echoless.core.text import lazy_pattern, retired
 from echoless.core.timestamps import instant, iso
 
 HIDDEN: Final = "echoless_hidden"

@@ -13,19 +13,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 from urllib.parse import quote, unquote
 
 from echoless.core.errors import InputError, StoreError, UsageError
 from echoless.core.json_codec import FIELDS
-from echoless.core.optional import lazy_module
 from echoless.core.text import unreadable
 from echoless.stores.files import read_bytes
-
-if TYPE_CHECKING:
-    import tomllib
-else:
-    tomllib = lazy_module("tomllib")
 
 TABLE_FILES: Final = (".csv", ".tsv", ".parquet", ".duckdb")
 """Suffixes of tables that are imported by a map."""
@@ -40,7 +34,7 @@ Hiding: TypeAlias = Literal["", "mark", "move", "expire"]
 """How memories are hidden: `mark` notes it in the ledger alone, `move` takes the record out of the
 store too, `expire` gives it a date in the past; empty leaves it to what the store was told."""
 
-_FORMS: Final = {"map": "map=FIELD:COLUMN", "hide": "hide=move"}
+_FORMS: Final = {"map": "map=FIELD:COLUMN", "hide": "hide=move", "model": "model=NAME"}
 _HIDINGS: Final[Mapping[str, Hiding]] = {"mark": "mark", "move": "move", "expire": "expire"}
 
 _SAFE: Final = "/ :.,@+-_>"
@@ -119,6 +113,8 @@ class FieldMap:
 @cache
 def presets() -> Mapping[str, FieldMap]:
     """Returns maps by the name of the program whose layout they are."""
+    import tomllib
+
     rows = tomllib.loads(Path(__file__).with_name("maps.toml").read_text("utf-8"))
     return {name: FieldMap(row) for name, row in rows.items()}
 
@@ -162,6 +158,8 @@ def read_file(path: Path) -> FieldMap:
         if not path.exists():
             raise InputError(f"There is no map file {path}. Check the path.")
         text = read_bytes(path).decode("utf-8")
+        import tomllib
+
         data = json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)
     except (StoreError, ValueError, RecursionError) as problem:
         kind = "JSON" if path.suffix.lower() == ".json" else "TOML"
@@ -189,15 +187,18 @@ class MappedUrl:
         map: From the query.
         hide: How hidden memories are hidden, from `hide=` of the query; empty where it says
             nothing, see `Hiding`.
+        model: Name of the model that made the vectors; may be empty.
     """
 
     path: Path
     part: str = ""
     map: FieldMap = field(default_factory=FieldMap)
     hide: Hiding = ""
+    model: str = ""
 
     def __str__(self) -> str:
-        parts = [self.map.query, f"hide={self.hide}" if self.hide else ""]
+        named = [("model", quote(self.model)), ("hide", self.hide)]
+        parts = [self.map.query, *(f"{name}={value}" for name, value in named if value)]
         query = "?" + "&".join(filter(None, parts)) if any(parts) else ""
         return f"{self.path}{query}" + (f"#{self.part}" if self.part else "")
 
@@ -238,7 +239,7 @@ def read_location(location: str, *, takes: Iterable[str] = ("map",)) -> MappedUr
 
     Args:
         location: Part of the address behind `scheme:///`.
-        takes: Parts the query may have: `map`, `hide`.
+        takes: Parts the query may have: `map`, `hide`, `model`.
 
     Raises:
         UsageError: The query holds something else than maps, or as `FieldMap`.
@@ -249,16 +250,19 @@ def read_location(location: str, *, takes: Iterable[str] = ("map",)) -> MappedUr
     path, _, query = rest.partition("?")
     pairs: list[str] = []
     hide: Hiding = ""
+    model = ""
     known = tuple(takes)
     for entry in filter(None, query.split("&")):
         name, _, value = entry.partition("=")
         if name not in known:
             forms = " and ".join(_FORMS[each] for each in known)
             raise UsageError(
-                f"The URL holds {entry!r}. Behind the question mark only {forms} is known."
+                f"The URL has no part {name!r}. Behind the question mark only {forms} is known."
             )
         if name == "map":
             pairs.append(unquote(value))
+        elif name == "model":
+            model = unquote(value)
         else:
             hide = read_hiding(value)
-    return MappedUrl(Path(path), part, read_pairs(pairs, ":"), hide)
+    return MappedUrl(Path(path), part, read_pairs(pairs, ":"), hide, model)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path, PurePosixPath
 from time import time_ns
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from echoless.core import drafts
 from echoless.core.errors import (
@@ -24,16 +24,7 @@ from echoless.core.errors import (
     UsageError,
 )
 from echoless.core.failures import kind_of, misplaced, of_system
-from echoless.core.optional import lazy_module
 from echoless.core.sqlite import BUSY_TIMEOUT_SECONDS
-
-if TYPE_CHECKING:
-    import tempfile
-
-    import filelock
-else:
-    tempfile = lazy_module("tempfile")
-    filelock = lazy_module("filelock")
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,6 +318,8 @@ def replace_bytes(path: Path, data: bytes, expected: Snapshot | None) -> Snapsho
         if path.exists() and not os.access(path, os.W_OK):
             raise PermissionError(errno.EACCES, "file is read-only", str(path))
         refuse_several_names(path)
+        import tempfile
+
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=NEW, dir=path.parent)
     except OSError as problem:
         raise of_system(problem, path) from problem
@@ -478,6 +471,8 @@ def exclusive(path: Path) -> Iterator[None]:
     with speaking_of(path):
         shared = path.parent.stat().st_mode & 0o022 == 0o020  # its group alone writes there too
     mode = 0o660 if shared else 0o600
+    import filelock
+
     lock = filelock.FileLock(place, timeout=BUSY_TIMEOUT_SECONDS, mode=mode)
     try:
         lock.acquire()

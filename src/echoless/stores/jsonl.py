@@ -32,16 +32,16 @@ from echoless.core.errors import (
     StoreNotFound,
     StoreReadOnly,
 )
-from echoless.core.expressions import lazy_pattern
 from echoless.core.model import Memory
 from echoless.core.sqlite import is_sqlite
+from echoless.core.text import lazy_pattern
 from echoless.stores import files
 from echoless.stores import jsonl_record as lines
 from echoless.stores import jsonl_record as records
 from echoless.stores.base import ALL, Capabilities, Head, Scope, StoreKind
 from echoless.stores.field_map import Hiding, MappedUrl, read_path
 from echoless.stores.files import Snapshot, read_bytes, read_end, replace_bytes
-from echoless.stores.hidden_records import HiddenRecords, HidesOnRequest, back_again
+from echoless.stores.hidden_records import HiddenRecord, HiddenRecords, HidesOnRequest, back_again
 from echoless.stores.json_splice import LARGEST, not_read, records_in
 from echoless.stores.ledger import Mark
 from echoless.stores.sidecar import Sidecar
@@ -64,7 +64,7 @@ system stands still (FAT, 2 s), an edit may leave size and time as they are."""
 class JsonlStore(StoreKind, HidesOnRequest):
     """Memories in a JSON Lines file."""
 
-    summary: ClassVar[str] = "one JSON object a line; replaced atomically, lineage in a sidecar"
+    summary: ClassVar[str] = "JSON Lines file (history is kept in NAME.echoless)"
     one_file: ClassVar[bool] = True
     general: ClassVar[bool] = True
     _sidecar: Sidecar
@@ -147,6 +147,7 @@ class JsonlStore(StoreKind, HidesOnRequest):
             self._read_document(text)
         self._away: set[str] = set()
         self._back: set[str] = set()
+        self._is_edited = False
         self._moved_ids = [""] * len(self._lines)
         self._index_lines()
         if self._strange and not self._places and not self._sidecar.path.exists():
@@ -199,7 +200,7 @@ class JsonlStore(StoreKind, HidesOnRequest):
         moved = [each for id_, each in rows.items() if id_ not in self._back]
         if moved:
             known = self._sidecar.ledger.fact(lines.FACT) or ""
-            whole = lines.joined(self._lines, moved, known)
+            whole, self._is_edited = lines.joined(self._lines, moved, known)
             self._lines, self._moved_ids = [[*each] for each in zip(*whole, strict=True)]
             self._away = rows.keys() - self._back
             self._index_lines()
@@ -288,16 +289,21 @@ class JsonlStore(StoreKind, HidesOnRequest):
 
     def remarks(self) -> Sequence[str]:
         """Returns what was passed over, and hidden memories that are in the file again."""
-        back = back_again(sorted(self._back))
+        said = list(back_again(sorted(self._back)))
+        if self._is_edited:
+            said.append(
+                f"{self._path.name} was edited since lines were moved out of it. Hidden memories "
+                "come back as its last lines."
+            )
         if not self._strange:
-            return back
+            return said
         key = _LAST_KEY.search(self._head)
         named = f"its list {key[1]!r}" if key else self._path.name
         passed = (
             f"Entries of {named} without a text, passed over: {len(self._strange)} (the first on "
             f"line {self._strange[0]}). They are no memories and stay as they are."
         )
-        return (passed, *back)
+        return (passed, *said)
 
     def returned(self) -> Collection[str]:
         """Returns the moved memories that are in the file again."""
@@ -404,7 +410,8 @@ class JsonlStore(StoreKind, HidesOnRequest):
         places = {self._places[id_]: id_ for id_ in self._away}
         if places:  # safe in the sidecar before they leave the file
             with self.ledger.transaction():
-                table.save(lines.parted(self._lines, places, self._memory))
+                moved = sorted(places.items())
+                table.save(HiddenRecord(self._memory(id_), at) for at, id_ in moved)
                 known = f"{lines.digest(before)} {lines.digest(self._lines)}"
                 self.ledger.set_fact(lines.FACT, known)
         shown = self._between.join(lines.shown(self._lines, places))

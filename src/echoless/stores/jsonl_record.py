@@ -1,15 +1,14 @@
 """Conversion of a line of a JSON Lines store to a memory, and back, and the order of moved lines.
 
-A moved line knows its place among all lines and the line before it. While no one else writes the
-file, the places alone give the old order, and a digest of all lines shows that they do. After an
-edit a line goes behind the one it stood behind; where that is gone, to its old number.
+A moved line knows its place among all lines. While no one else writes the file, the places give the
+old order, and a digest of all lines shows that they do. After an edit moved lines come last.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -274,8 +273,10 @@ _Placed: TypeAlias = tuple[str, str]
 """A line and the id of its memory; the id is empty for a line of the file."""
 
 
-def joined(present: Sequence[str], moved: Sequence[HiddenRecord], known: str) -> list[_Placed]:
-    """Returns the lines of a file together with the moved lines.
+def joined(
+    present: Sequence[str], moved: Sequence[HiddenRecord], known: str
+) -> tuple[list[_Placed], bool]:
+    """Returns the lines of a file together with the moved lines, and whether these come last.
 
     Args:
         present: Lines of the file, each with its end.
@@ -285,45 +286,12 @@ def joined(present: Sequence[str], moved: Sequence[HiddenRecord], known: str) ->
     whole = [(line, "") for line in present]
     for each in moved:
         whole.insert(min(each.place, len(whole)), _line(each))
-    is_known = digest(line for line, _ in whole) in known.split()
-    return whole if is_known else _after_an_edit(present, moved)
-
-
-def _after_an_edit(present: Sequence[str], moved: Sequence[HiddenRecord]) -> list[_Placed]:
-    """Returns all lines, each moved line behind its former neighbour."""
-    at: dict[str, list[int]] = {}
-    for number, line in enumerate(present):
-        at.setdefault(_print(line), []).append(number)
-    behind: dict[int, list[_Placed]] = {}
-    for before, each in enumerate(moved):
-        usual = each.place - before - 1  # of the lines in the file, the one before it
-        spots = at.get(each.after, []) if each.after else [-1]
-        spot = min(spots, key=lambda n: (abs(n - usual), n), default=min(usual, len(present) - 1))
-        behind.setdefault(max(spot, -1), []).append(_line(each))
-    whole = list(behind.get(-1, ()))
-    for number, line in enumerate(present):
-        whole += [(line, ""), *behind.get(number, ())]
+    if digest(line for line, _ in whole) in known.split():
+        return whole, False
+    whole = [*((line, "") for line in present), *map(_line, moved)]
     if not all(line.endswith("\n") for line in present[:-1]):  # elements of a JSON array
-        return whole
-    return [(line.removesuffix("\n") + "\n", id_) for line, id_ in whole[:-1]] + whole[-1:]
-
-
-def parted(
-    whole: Sequence[str], places: Mapping[int, str], memory: Callable[[str], Memory]
-) -> Iterator[HiddenRecord]:
-    """Yields the moved lines as records of the ledger.
-
-    Args:
-        whole: All lines.
-        places: Id of each moved memory by the place of its line.
-        memory: Returns the memory with an id, with its line in `native`.
-    """
-    before = ""
-    for place, line in enumerate(whole):
-        if place in places:
-            yield HiddenRecord(memory(places[place]), place, before)
-        else:
-            before = _print(line)
+        return whole, True
+    return [(line.removesuffix("\n") + "\n", id_) for line, id_ in whole], True
 
 
 def shown(whole: Sequence[str], hidden: Collection[int]) -> list[str]:
@@ -335,8 +303,3 @@ def _line(record: HiddenRecord) -> _Placed:
     """Returns the raw line of a moved memory, and its id."""
     line = native_line(record.memory) or written(record.memory) + "\n"
     return line, record.memory.id
-
-
-def _print(line: str) -> str:
-    """Returns a digest of a line without its end."""
-    return digest([line.rstrip("\r\n")])

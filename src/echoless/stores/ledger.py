@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from itertools import groupby, islice
+from itertools import groupby
 from typing import Any, Final
 
+from echoless.core.batches import batched
 from echoless.core.json_codec import memory_to_json
 from echoless.core.model import Json, JsonObject, Memory, canonical
 from echoless.core.sqlite import Cell
@@ -23,6 +24,7 @@ from echoless.core.text import unreadable as unreadable_text
 from echoless.core.timestamps import now
 from echoless.stores.ledger_rows import (
     COLUMNS,
+    UPDATE,
     Event,
     Image,
     Kept,
@@ -42,6 +44,7 @@ from echoless.stores.ledger_rows import (
 from echoless.stores.ledger_schema import (
     ENDS,
     STARTS,
+    UPDATES,
     LedgerDatabase,
     count_again,
     count_confirmation,
@@ -49,6 +52,7 @@ from echoless.stores.ledger_schema import (
     remove_review,
     write_answer,
     write_review,
+    write_updates,
 )
 
 __all__ = ["Event", "Image", "Kept", "Ledger", "Mark", "Moment"]
@@ -256,13 +260,6 @@ class Ledger:
         """Returns marks by hidden id, of one run if given."""
         return self._marks("true", ()) if run is None else self._marks("run = ?", (run,))
 
-    def has_decisions(self) -> bool:
-        """Returns whether any mark or kept pair stands, or a survivor is one without a mark."""
-        tables = ("marks", "kept")
-        return bool(self.sticky()) or any(
-            self._rows(table, f"SELECT 1 FROM {self._table(table)} LIMIT 1") for table in tables
-        )
-
     def marks_of(self, ids: Iterable[str]) -> dict[str, Mark]:
         """Returns marks of some hidden memories, by id."""
         return self._marks_where("duplicate", ids)
@@ -403,6 +400,30 @@ class Ledger:
         what = f"the answer under {key!r}"
         return object_of(rows[0][0], self._place, what) if rows else None
 
+    # ------------------------------------------------------------------ updates
+
+    def update(self, updates: Iterable[JsonObject]) -> None:
+        """Takes in updates: ids `older` and `newer`, and `texts`, as `texts_key` gives them."""
+        with self.database.speaking():
+            write_updates(self.database, updates)
+
+    def updates_about(self, ids: Iterable[str]) -> set[Mark]:
+        """Returns the updates among visible memories that name one of some ids, as marks.
+
+        A ledger of an older version, which is read as it is, has none.
+        """
+        updates: set[Mark] = set()
+        made = f"SELECT 1 FROM {self._table('migrations')} WHERE name = ?"
+        if not self._rows("migrations", made, (f"ledger/{UPDATES}",)):
+            return updates
+        for batch in _batches(ids):
+            named = f"IN ({','.join('?' * len(batch))})"
+            query = f"SELECT older, newer, '', ?, NULL, '', texts FROM {self._table('updates')}"
+            query += f" WHERE older {named} OR newer {named}"
+            rows = self._rows("updates", query, (UPDATE, *batch, *batch))
+            updates.update(mark_of(row, self._place) for row in rows)
+        return updates
+
     # ------------------------------------------------------------------ reviews
 
     def save_reviews(self, bodies: Iterable[JsonObject]) -> list[int]:
@@ -465,7 +486,7 @@ class Ledger:
         return reviews
 
     def count_again(self) -> None:
-        """Makes confirmations, answers and reviews anew from the events."""
+        """Makes confirmations, answers, reviews and updates anew from the events."""
         with self.database.speaking():
             count_again(self.database)
 
@@ -499,7 +520,7 @@ class Ledger:
         count = 0
         for table, group in groupby(rows, key=lambda each: each[0]):
             columns = COLUMNS[table].split(", ")
-            while batch := list(islice(group, _BATCH)):
+            for batch in batched(group, _BATCH):
                 cells: list[list[Any]] = [[row[column] for column in columns] for _, row in batch]
                 self._add(table, cells)
                 count += len(batch)
@@ -514,13 +535,12 @@ class Ledger:
 
 
 def _batches(ids: Iterable[str]) -> Iterator[list[str]]:
-    """Yields ids in batches, each small enough for one statement.
+    """Returns ids in batches, each small enough for one statement.
 
     No row names an id that has no UTF-8, or one of a damaged record that is no text.
     """
     wanted = sorted({id_ for id_ in ids if isinstance(id_, str) and has_utf8(id_)})
-    for start in range(0, len(wanted), _BATCH):
-        yield wanted[start : start + _BATCH]
+    return batched(wanted, _BATCH)
 
 
 def kept_apart(
@@ -540,3 +560,14 @@ def kept_apart(
         and pair.b in memories
         and pair.holds(memories[pair.a], memories[pair.b])
     }
+
+
+def outdated(marks: Iterable[Mark], memories: Mapping[str, Memory]) -> list[Mark]:
+    """Returns marks that no longer hold: a text was rewritten, or the hidden one is more in force.
+
+    Args:
+        marks: Any marks.
+        memories: By id; marks of which one side is missing here are not judged.
+    """
+    both = (mark for mark in marks if mark.survivor in memories and mark.duplicate in memories)
+    return [m for m in both if not m.holds(memories[m.survivor], memories[m.duplicate])]

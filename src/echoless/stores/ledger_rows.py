@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from echoless.core.errors import EcholessError, LedgerDamaged
 from echoless.core.json_codec import memory_from_json
-from echoless.core.model import Json, JsonObject, Memory
+from echoless.core.model import Json, JsonObject, Memory, digest
 from echoless.core.profiles import ACTIONS
 from echoless.core.text import content_key
 from echoless.stores.ledger_schema import LedgerDatabase
@@ -58,6 +59,10 @@ class Event:
     data: JsonObject
 
 
+UPDATE: Final = "update"
+"""Verdict of marks whose survivor says a newer value than the memory behind it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mark:
     """A hidden memory with its visible survivor.
@@ -79,6 +84,16 @@ class Mark:
     similarity: float | None
     evidence: str
     texts: str = ""
+
+    def holds(self, survivor: Memory, duplicate: Memory) -> bool:
+        """Returns whether both texts are as at the verdict, and the hidden one no more in force."""
+        same = not self.texts or self.texts == texts_key(survivor, duplicate)
+        return same and survivor.promise.covers(duplicate.promise)
+
+
+def texts_key(survivor: Memory, duplicate: Memory) -> str:
+    """Returns what a mark remembers of its two texts: 32 hexadecimal digits."""
+    return digest([survivor.content, duplicate.content])
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,9 +284,9 @@ def _list(data: Mapping[str, Json], name: str) -> None:
         raise TypeError(f"{name} is no list of texts")
 
 
-def _objects(data: Mapping[str, Json], name: str) -> list[Mapping[str, Json]]:
-    """Returns a part that must be a list of objects."""
-    value = data[name]
+def _objects(data: Mapping[str, Json], name: str, default: Json = None) -> list[Mapping[str, Json]]:
+    """Returns a part that must be a list of objects; the default where it is missing."""
+    value = data.get(name, default)
     items = value if isinstance(value, list) else [value]
     objects = [each for each in items if isinstance(each, Mapping)]
     if items is not value or len(objects) < len(items):
@@ -283,7 +298,7 @@ _KINDS: Final = (*ACTIONS, "add")
 
 
 def _check_started(data: JsonObject) -> None:
-    """Checks the members, conflicts and earlier marks of an action that started."""
+    """Checks the members, conflicts, updates and earlier marks of an action that started."""
     for member in _objects(data, "members"):
         _text(member, "id")
         _text(member, "evidence")
@@ -291,14 +306,16 @@ def _check_started(data: JsonObject) -> None:
             raise TypeError("a verdict is no word")
         if not isinstance(member["similarity"], int | float | None):
             raise TypeError("a similarity is no number")
-    for conflict in _objects(data, "conflicts"):
-        if not {"key", "kept", "lost", "id"} <= conflict.keys():
-            raise ValueError("a conflict does not say what it is about")
+    needed = {"key", "kept", "lost", "id"}
+    if not all(needed <= conflict.keys() for conflict in _objects(data, "conflicts")):
+        raise ValueError("a conflict does not say what it is about")
     if data["kind"] not in _KINDS:
         raise ValueError(f"{data['kind']!r} is no kind of action")
     if data["kind"] == "add":
         _list(data, "added")
-    for mark in _objects(data, "marked") if "marked" in data else ():
+    for name, update in product(("older", "newer", "texts"), _objects(data, "updates", [])):
+        _text(update, name)
+    for mark in _objects(data, "marked", []):
         if not {"duplicate", "survivor", "run"} <= mark.keys() <= set(Mark.__slots__):
             raise ValueError("an earlier mark is none")
         mark_of([mark.get(name, "") for name in Mark.__slots__], None)
@@ -336,42 +353,17 @@ _ENOUGH: Final = 3
 """Damaged rows that are named; the others are counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class TableSurvey:
-    """Readable part of one table.
+def survey(database: LedgerDatabase) -> list[str]:
+    """Reads every row of a ledger that can be read; never raises for damaged ones.
 
-    Attributes:
-        table: Its name: `events`, `images`, `marks` or `kept`.
-        read: Number of sound rows.
-        rows: Number of rows ever written; None where the file does not show it any more.
-        wrong: What is wrong, one sentence each, at most `_ENOUGH` of them.
+    Returns:
+        How much of each table can be read that is not whole, one sentence each.
     """
-
-    table: str
-    read: int
-    rows: int | None
-    wrong: tuple[str, ...]
-
-    @property
-    def sound(self) -> bool:
-        """Returns whether nothing is missing."""
-        return not self.wrong and self.read == self.rows
-
-    @property
-    def says(self) -> str:
-        """Returns how much can be read, in one sentence."""
-        whole = f"of {self.rows:,}" if self.rows is not None else "of an unknown number"
-        reason = f" ({'; '.join(self.wrong)})" if self.wrong else ""
-        return f"Of the ledger {self.read:,} {whole} {self.table} can be read{reason}."
+    return [said for each in _SURVEYED if (said := _unread(database, *each))]
 
 
-def survey(database: LedgerDatabase) -> list[TableSurvey]:
-    """Reads every row of a ledger that can be read; never raises for damaged ones."""
-    return [_part(database, *table) for table in _SURVEYED]
-
-
-def _part(database: LedgerDatabase, table: str, order: str, reader: _Reader) -> TableSurvey:
-    """Reads one table from both ends."""
+def _unread(database: LedgerDatabase, table: str, order: str, reader: _Reader) -> str:
+    """Returns how much of a table can be read, in one sentence; empty where nothing is missing."""
     wrong: list[str] = []
     read = seen = 0
     statement = f"SELECT {COLUMNS[table]} FROM {database.table(table)} ORDER BY {order}"
@@ -382,32 +374,14 @@ def _part(database: LedgerDatabase, table: str, order: str, reader: _Reader) -> 
             read += 1
         except LedgerDamaged as problem:
             wrong.append(problem.part)
-    if len(wrong) > seen - read:  # besides damaged rows, the table did not go on to its end
-        backward = ", ".join(f"{name} DESC" for name in order.split(", "))
-        more, total = _rest(database, table, backward, reader, seen)
-        return TableSurvey(table, read + more, total, tuple(wrong[:_ENOUGH]))
+    is_cut = len(wrong) > seen - read  # besides damaged rows, the table did not go on to its end
     written = _numbered(database) if table == "events" else None
-    return TableSurvey(table, read, max(seen, written or 0), tuple(wrong[:_ENOUGH]))
-
-
-def _rest(
-    database: LedgerDatabase, table: str, backward: str, reader: _Reader, seen: int
-) -> tuple[int, int | None]:
-    """Returns the rows readable from the other end, and how many were ever written, or None.
-
-    Events are numbered without gaps, so their number is known and each can be asked for by itself.
-    """
-    total = _numbered(database) if table == "events" else None
-    end = f"ORDER BY {backward}" if total is None else f"WHERE seq > {seen} ORDER BY seq DESC"
-    statement = f"SELECT {COLUMNS[table]} FROM {database.table(table)} {end}"
-    more = 0
-    for row in _rows(database, statement, table, []):
-        try:
-            reader(row, database.place)
-            more += 1
-        except LedgerDamaged:
-            continue
-    return more, total
+    if not wrong and read == max(seen, written or 0):
+        return ""
+    unknown = is_cut and written is None
+    whole = "of an unknown number" if unknown else f"of {max(seen, written or 0):,}"
+    reason = f" ({'; '.join(wrong[:_ENOUGH])})" if wrong else ""
+    return f"Of the ledger {read:,} {whole} {table} can be read{reason}."
 
 
 def _numbered(database: LedgerDatabase) -> int | None:

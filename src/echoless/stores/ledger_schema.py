@@ -1,8 +1,8 @@
 """Tables of the ledger, what it needs of the database they are in, and projections of events.
 
 Two databases have it: an SQLite file (`core/sqlite.py`) and a schema of PostgreSQL
-(`stores/sql/postgres_ledger.py`). Statements are those both understand, with a question mark for
-each value; the few words in which their tables differ are a `Dialect`.
+(`echoless_stores/sql/postgres_ledger.py`). Statements are those both understand, with a question
+mark for each value; the few words in which their tables differ are a `Dialect`.
 """
 
 from __future__ import annotations
@@ -138,6 +138,7 @@ class Dialect:
 
 
 FIRST: Final = "0001_events"
+UPDATES: Final = "0008_updates"
 
 STEPS: Final[Mapping[str, tuple[str, ...]]] = {
     FIRST: (
@@ -183,6 +184,14 @@ STEPS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     # the primary key of kept pairs is an index by the first memory
     "0007_kept_by_second": ("CREATE INDEX kept_b ON {at}kept(b)",),
+    # visible memories whose value a newer memory replaced
+    UPDATES: (
+        (
+            "CREATE TABLE {at}updates (older {text}, newer {text}, texts {text},"
+            " PRIMARY KEY (older, newer)){end}"
+        ),
+        "CREATE INDEX updates_newer ON {at}updates(newer)",
+    ),
 }
 """Statements by step, in order."""
 
@@ -235,15 +244,16 @@ def find_open(database: LedgerDatabase) -> None:
 
 
 def count_again(database: LedgerDatabase) -> None:
-    """Fills the projections of confirmations, answers and reviews from the events.
+    """Fills the projections of confirmations, answers, reviews and updates from the events.
 
     An event that cannot be read counts for none. It stays as it is; reading it raises an error.
     """
-    for table in ("confirmations", "answers", "reviews"):
+    for table in ("confirmations", "answers", "reviews", "updates"):
         database.change(f"DELETE FROM {database.table(table)}")
     for seq, kind, at, data in database.rows(
         f"SELECT seq, kind, at, data FROM {database.table('events')} WHERE kind IN"
-        " ('confirmed', 'answered', 'reviewed', 'review_withdrawn') ORDER BY seq"
+        " ('confirmed', 'answered', 'reviewed', 'review_withdrawn')"
+        """ OR (kind = 'action_started' AND data LIKE '%"updates"%') ORDER BY seq"""
     ):
         try:
             details = json.loads(data) if isinstance(data, str) else None
@@ -265,6 +275,8 @@ def _count(
         write_review(database, str(details["key"]), seq, details)
     elif kind == "review_withdrawn" and "key" in details:
         remove_review(database, str(details["key"]))
+    elif kind == "action_started" and isinstance(updates := details.get("updates"), list):
+        write_updates(database, updates)
 
 
 def count_confirmation(database: LedgerDatabase, id_: str, at: str) -> None:
@@ -291,6 +303,15 @@ def write_review(database: LedgerDatabase, key: str, number: int, data: JsonObje
         f"INSERT INTO {database.table('reviews')} (key, number, body) VALUES (?, ?, ?)"
         " ON CONFLICT (key) DO UPDATE SET number = excluded.number, body = excluded.body",
         (key, number, canonical(data)),
+    )
+
+
+def write_updates(database: LedgerDatabase, updates: Iterable[JsonObject]) -> None:
+    """Writes which memories replaced the value of which, each with a digest of both texts."""
+    database.change_many(
+        f"INSERT INTO {database.table('updates')} (older, newer, texts) VALUES (?, ?, ?)"
+        " ON CONFLICT (older, newer) DO UPDATE SET texts = excluded.texts",
+        [(str(each["older"]), str(each["newer"]), str(each["texts"])) for each in updates],
     )
 
 

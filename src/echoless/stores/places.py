@@ -17,13 +17,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from echoless.core.optional import lazy_module
-
 if TYPE_CHECKING:
-    import platformdirs
     from platformdirs.api import PlatformDirsABC
-else:
-    platformdirs = lazy_module("platformdirs")
 
 Root = Literal["home", "data", "config", "temporary", "system"]
 
@@ -59,6 +54,8 @@ class Base:
         chosen = environment.get(self.variable, "").strip() if self.variable else ""
         if chosen:
             return expanded(chosen, home)
+        import platformdirs
+
         dirs = (platform or platformdirs.PlatformDirs)(appname=None, appauthor=False, roaming=True)
         local = (platform or platformdirs.PlatformDirs)(appname=None, appauthor=False)
         match self.root:

@@ -73,7 +73,7 @@ def _kind(scheme: str) -> type[StoreKind]:
         raise UsageError(
             f"The stores {scheme!r} of another package cannot be opened: their class does not "
             "inherit echoless.stores.StoreKind. Install another version of that package, or remove "
-            "it. docs/extending-store.md shows what a store needs."
+            "it. docs/extending.md shows what a store needs."
         )
     return kind
 

@@ -13,8 +13,8 @@ from heapq import nsmallest
 from typing import Final, Protocol, TypeAlias, TypeVar
 from urllib.parse import quote, unquote
 
-from echoless.core.expressions import lazy_pattern
 from echoless.core.model import Json, Memory, canonical
+from echoless.core.text import lazy_pattern
 from echoless.core.timestamps import instant
 
 OWNERS: Final = ("agent_id", "run_id", "user_id")

@@ -381,10 +381,6 @@ class JoinedLedger(Ledger):
         standing = self._joined(self.own_marks())
         return {i: standing[i] for i in sorted(standing) if run in {None, standing[i].run}}
 
-    def has_decisions(self) -> bool:
-        """Returns whether any mark or kept pair stands; the store's own are read as a whole."""
-        return bool(self.marks()) or super().has_decisions()
-
     def marks_of(self, ids: Iterable[str]) -> dict[str, Mark]:
         """Returns the marks of some hidden memories, by id."""
         wanted = set(ids)

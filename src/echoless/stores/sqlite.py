@@ -10,13 +10,13 @@ import sqlite3
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from hashlib import blake2b
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple, Self
 
 from echoless.core import drafts
+from echoless.core.batches import batched
 from echoless.core.errors import (
     BadRecord,
     EcholessError,
@@ -38,7 +38,7 @@ from echoless.core.text import has_utf8
 from echoless.core.timestamps import instant
 from echoless.stores import full_text
 from echoless.stores import ledger_schema as lineage
-from echoless.stores.base import ALL, Capabilities, Prints, Scope, Store, StoreKind
+from echoless.stores.base import ALL, Capabilities, Scope, Store, StoreKind
 from echoless.stores.column_values import foreign
 from echoless.stores.files import file_number, make_file
 from echoless.stores.known_schema import refusal
@@ -76,7 +76,7 @@ class SqliteStore(StoreKind, Store):
     summary: ClassVar[str] = "one SQLite file: memories, vectors, full text and lineage (default)"
     one_file: ClassVar[bool] = True
     capabilities = Capabilities(
-        transactions=True, savepoints=True, holds_ledger=True, partitioned=True, repeatable=True
+        transactions=True, savepoints=True, holds_ledger=True, partitioned=True
     )
 
     def __init__(self, path: Path, database: Database) -> None:
@@ -170,16 +170,14 @@ class SqliteStore(StoreKind, Store):
             yield from self._select(where, names or ())
             return
         chosen = self._chosen(scope)
-        for start in range(0, len(chosen), _BATCH):
-            batch = chosen[start : start + _BATCH]
+        for batch in batched(chosen, _BATCH):
             yield from self._select(f"WHERE m.seq IN ({','.join('?' * len(batch))})", batch)
 
     def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
         """Returns fresh copies by id."""
         wanted = sorted(set(ids))
         memories: dict[str, Memory] = {}
-        for start in range(0, len(wanted), _BATCH):
-            batch = wanted[start : start + _BATCH]
+        for batch in batched(wanted, _BATCH):
             places = ",".join("?" * len(batch))
             for memory in self._select(f"WHERE m.id IN ({places})", batch):
                 memories[memory.id] = memory
@@ -199,8 +197,7 @@ class SqliteStore(StoreKind, Store):
     def _of_each(self, select: str, names: Iterable[str]) -> Iterator[tuple[Any, ...]]:
         """Yields the rows of some namespaces by its index; a statement names some hundreds."""
         wanted = _storable(names)
-        for start in range(0, len(wanted), _BATCH):
-            batch = wanted[start : start + _BATCH]
+        for batch in batched(wanted, _BATCH):
             places = ",".join("?" * len(batch))
             yield from self._db.execute(f"{select} WHERE namespace IN ({places})", batch)
 
@@ -227,64 +224,6 @@ class SqliteStore(StoreKind, Store):
             return dict(
                 self._db.execute("SELECT namespace, count(*) FROM memories GROUP BY 1 ORDER BY 1")
             )
-
-    def prints(
-        self, namespaces: Collection[str] | None = None, homes_of: Collection[str] | None = ()
-    ) -> Prints:
-        """Returns digests by namespace, made from the raw rows without making memories."""
-        digests: dict[str, blake2b] = {}
-        homes: dict[str, str] = {}
-        wanted = [None] if namespaces is None else _storable(namespaces)
-        asked = None if homes_of is None else frozenset(homes_of)
-        with self._database.speaking():
-            moment = self._moment()
-            for name in wanted:
-                homes |= self._add_prints(name, digests, asked)
-        return Prints({name: each.digest() for name, each in digests.items()}, homes, moment)
-
-    def still(self, prints: Prints) -> bool:
-        """Returns whether neither this connection nor another one wrote since."""
-        with self._database.speaking():
-            return prints.moment == self._moment()
-
-    def _moment(self) -> tuple[int, int]:
-        """Returns a value that changes with each commit of others and each own change.
-
-        https://sqlite.org/pragma.html#pragma_data_version
-        """
-        (version,) = self._db.execute("PRAGMA data_version").fetchone()
-        return int(version), self._db.total_changes
-
-    def _add_prints(
-        self, wanted: str | None, digests: dict[str, blake2b], asked: Collection[str] | None
-    ) -> dict[str, str]:
-        """Adds the rows of one namespace, or of all, to the digests.
-
-        Returns:
-            Namespace by id, of the memories that were asked about, or of all of them.
-        """
-        homes: dict[str, str] = {}
-        where, values = ("", ()) if wanted is None else ("WHERE namespace = ?", (wanted,))
-        owners: dict[int, blake2b] = {}
-        for row in self._db.execute(
-            f"SELECT namespace, seq, {', '.join(COLUMNS)} FROM memories {where} ORDER BY seq",
-            values,
-        ):
-            name, seq, id_ = row[:3]
-            own = digests.get(name)
-            if own is None:
-                own = digests[name] = blake2b()
-            own.update(repr(row).encode("utf-8", "surrogatepass"))
-            owners[seq] = own
-            if asked is None or id_ in asked:
-                homes[id_] = name
-        within = f"WHERE seq IN (SELECT seq FROM memories {where})" if where else ""
-        for seq, model, data in self._db.execute(
-            f"SELECT seq, model, data FROM vectors {within} ORDER BY seq, model", values
-        ):
-            if own := owners.get(seq):
-                own.update(b"%d %d " % (seq, len(data)) + model.encode() + b"\0" + data)
-        return homes
 
     def search_text(self, query: str, scope: Scope, limit: int) -> Sequence[tuple[str, float]]:
         """Searches by BM25 over words, or over trigrams in scripts without spaces."""

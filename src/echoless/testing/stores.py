@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -42,7 +42,7 @@ from echoless.execution.plan import Plan, PlanBasis, make_plan
 from echoless.execution.rollback import undo
 from echoless.ingest import Admitted, AlreadyKnown, remember
 from echoless.ingest.request import Details
-from echoless.stores.base import Printed, Scope, Store, TextFiles
+from echoless.stores.base import Scope, Store, TextFiles
 from echoless.stores.registry import open_store
 
 FULL = Memory(
@@ -403,41 +403,6 @@ class StoreConformance(StoreSuite):
             with store.writing():
                 store.remove([ids[1]])
                 assert not linking(*ids)
-
-    def test_a_store_that_prints_what_it_holds_prints_every_field_of_it(
-        self, tmp_path: Path
-    ) -> None:
-        memories = [replace(simple(at), namespace=name) for at, name in ((1, "a"), (2, "b"))]
-        self.fill(tmp_path, self.as_stored(*memories))
-        with self.open(tmp_path) as store:
-            if not isinstance(store, Printed):
-                assert not hasattr(store, "prints")  # it says so by not having it
-                return
-            before = store.prints(homes_of=[*self.ids("m-1", "m-2"), "gone"])
-            assert before.homes == {self.named("m-1"): "a", self.named("m-2"): "b"}
-            assert store.prints(homes_of=None).homes == before.homes
-            assert store.prints(["b"], None).homes == {self.named("m-2"): "b"}
-            assert {len(each) for each in before.by_namespace.values()} == {64}
-            assert store.still(before)
-            with self.open(tmp_path) as other, other.writing():
-                first = other.get(self.ids("m-1"))[self.named("m-1")]
-                other.put([replace(first, content="Another text.")])
-                other.put([first])
-            assert not store.still(before), "another one wrote"
-            again = store.prints()
-            present = store.get(self.ids("m-1"))[self.named("m-1")]
-            full = self.kept(replace(FULL, id="m-1", namespace="a"))
-            names = (field.name for field in fields(Memory) if field.name not in {"id", "native"})
-            for name in names:
-                with store.writing():
-                    store.put([replace(present, **{name: getattr(full, name)})])
-                assert not store.still(again)
-                changed = store.get([present.id])[present.id] != present
-                assert (store.prints().by_namespace != before.by_namespace) == changed, name
-                assert store.prints(["b"]).by_namespace == {"b": before.by_namespace["b"]}
-                with store.writing():
-                    store.put([present])
-                assert store.prints().by_namespace == before.by_namespace, name
 
     def test_what_is_remembered_is_known_again_and_can_be_undone(self, tmp_path: Path) -> None:
         self.fill(tmp_path, self.as_stored(simple(1), simple(2)))

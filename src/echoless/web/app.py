@@ -15,9 +15,10 @@ from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
+from starlette import applications, responses, routing
+
 from echoless.core.destination import command_line
 from echoless.core.errors import EcholessError, PlanRefused
-from echoless.core.optional import lazy_module
 from echoless.execution.executor import Run
 from echoless.execution.rollback import Undone
 from echoless.web import notices
@@ -29,15 +30,9 @@ from echoless.workflows.review.items import KINDS
 from echoless.workflows.review.session import ReviewSession
 
 if TYPE_CHECKING:
-    from starlette import applications, requests, responses, routing
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
-else:
-    applications = lazy_module("starlette.applications")
-    requests = lazy_module("starlette.requests")
-    responses = lazy_module("starlette.responses")
-    routing = lazy_module("starlette.routing")
 
 Handler: TypeAlias = "Callable[[Request], Awaitable[Response]]"
 

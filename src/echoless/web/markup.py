@@ -18,17 +18,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+import markupsafe
+
 from echoless.core.masking import OUTPUT
-from echoless.core.optional import lazy_module
 from echoless.core.secrets import uncut
 from echoless.core.text_difference import alike, changed_ranges
 from echoless.core.visible import escapes as hidden_characters
 
 if TYPE_CHECKING:
-    import markupsafe
     from markupsafe import Markup
-else:
-    markupsafe = lazy_module("markupsafe")
 
 Mark: TypeAlias = Literal["del", "ins", "mark"]
 

@@ -8,30 +8,26 @@ file, because it holds texts.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+import markupsafe
 
 from echoless.core.destination import command_line, without_password
 from echoless.core.document import Block, Extent, Heading, command
 from echoless.core.masking import OUTPUT
-from echoless.core.optional import lazy_module, require_module
-from echoless.core.rendering import markup
 from echoless.core.timestamps import moment_of_writing
 from echoless.core.versions import __version__
 from echoless.stores.base import Store
-from echoless.stores.files import check_new, write_new
-from echoless.web.page_blocks import element
+from echoless.stores.files import write_new
+from echoless.web.page_blocks import markup
 from echoless.web.templating import render
 from echoless.workflows.audit.between import Between
 from echoless.workflows.audit.report import Report
-from echoless.workflows.audit.report_blocks import between_blocks, stored_audit_blocks
+from echoless.workflows.audit.report_blocks import audit_blocks, between_blocks
 
 if TYPE_CHECKING:
-    import markupsafe
     from markupsafe import Markup
-else:
-    markupsafe = lazy_module("markupsafe")
 
 EXTENT: Final = Extent(
     top=100,
@@ -48,35 +44,6 @@ _DONE: Final = {
     "merge": "Merge the copies into the memories that stay",
     "delete": "Delete the copies",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Additions:
-    """Further parts of an audit report, beside the figures of its store.
-
-    Attributes:
-        between: What is said in several namespaces; None where nobody asked.
-        made: When the report was made, ISO 8601; now if empty.
-        name: The store as a person typed it; its URL if empty.
-    """
-
-    between: Between | None = None
-    made: str = ""
-    name: str = ""
-
-
-def check_report_file(path: Path) -> None:
-    """Checks that a report can be written, before the work of making it.
-
-    Args:
-        path: The file to be.
-
-    Raises:
-        MissingExtra: Jinja2 is not installed.
-        UsageError: The file exists, or its folder does not.
-    """
-    require_module("jinja2", "The HTML report", "review")
-    check_new(path, "report")
 
 
 def write_report(path: Path, page: str) -> None:
@@ -96,8 +63,11 @@ def write_report(path: Path, page: str) -> None:
 def report_page(
     store: Store,
     report: Report,
-    extent: Extent | None = None,
-    additions: Additions | None = None,
+    extent: Extent = EXTENT,
+    *,
+    between: Between | None = None,
+    made: str = "",
+    name: str = "",
 ) -> str:
     """Returns the report of an audit as a page, with texts as they are now.
 
@@ -105,20 +75,16 @@ def report_page(
         store: Open, the one that was audited; a memory that is gone since shows no text.
         report: The figures.
         extent: How much of it is written whole.
-        additions: What else the audit reports.
-
-    Raises:
-        MissingExtra: Jinja2 is not installed.
+        between: What is said in several namespaces; None where nobody asked.
+        made: When the report was made, ISO 8601; now if empty.
+        name: The store as a person typed it; its URL if empty.
     """
-    require_module("jinja2", "The HTML report", "review")
-    chosen, additions = extent or EXTENT, additions or Additions()
-    between = additions.between
     if between is not None:
         OUTPUT.learn(between.texts)
-    name = without_password(additions.name or report.url)
+    name = without_password(name or report.url)
     blocks = (
-        *stored_audit_blocks(store, report, chosen),
-        *(() if between is None else between_blocks(between, chosen, what="namespaces")),
+        *audit_blocks(store, report, extent),
+        *(() if between is None else between_blocks(between, extent, what="namespaces")),
         *_next_steps(report, name),
     )
     return render(
@@ -127,7 +93,7 @@ def report_page(
         name=name,
         profile=report.profile,
         sections=_sections(blocks),
-        made=additions.made or moment_of_writing(),
+        made=made or moment_of_writing(),
         version=__version__,
     )
 
@@ -148,21 +114,8 @@ def _next_steps(report: Report, name: str) -> Iterator[Block]:
 # ------------------------------------------------------------------ blocks of a page
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
-    """A part of the page.
-
-    Attributes:
-        title: Heading of the part; empty for the part before the first heading.
-        body: Content below the heading.
-    """
-
-    title: str
-    body: Markup
-
-
-def _sections(blocks: Iterable[Block]) -> Sequence[_Section]:
-    """Returns the parts of a page, one for each heading."""
+def _sections(blocks: Iterable[Block]) -> Sequence[tuple[str, Markup]]:
+    """Returns the parts of a page by heading; the part before the first one has an empty title."""
     titles, parts = [""], [list[Block]()]
     for block in blocks:
         if isinstance(block, Heading):
@@ -170,5 +123,5 @@ def _sections(blocks: Iterable[Block]) -> Sequence[_Section]:
             parts.append([])
         else:
             parts[-1].append(block)
-    bodies = (markupsafe.Markup("".join(markup(part, element))) for part in parts)
-    return [_Section(title, body) for title, body in zip(titles, bodies, strict=True)]
+    bodies = (markupsafe.Markup("".join(markup(part))) for part in parts)
+    return list(zip(titles, bodies, strict=True))

@@ -12,7 +12,7 @@ from typing import Final
 
 from echoless.core.errors import EcholessError, InputError
 from echoless.core.secret_masking import learn
-from echoless.core.wording import count
+from echoless.core.text import count
 from echoless.execution.executor import Run
 from echoless.execution.plan import Plan
 from echoless.execution.rollback import STANDING, PastRun, Undone, history, would_undo
@@ -46,7 +46,7 @@ from echoless.web.review_view import (
 )
 from echoless.web.templating import render
 from echoless.workflows.consolidation.merge_pairs import notes_on
-from echoless.workflows.review.answers import AnsweredElsewhere, answer_words
+from echoless.workflows.review.answers import AnsweredElsewhere, answer_words, decisions
 from echoless.workflows.review.items import CLASSES, KINDS, STATE_TITLES, ItemKind, ReviewItem
 from echoless.workflows.review.session import ReviewSession
 
@@ -155,7 +155,15 @@ class ReviewPages:
         session, item = self._session, self._session.item(draft.key)
         match choice:
             case "" | "accept":
-                self._accept(item, draft)
+                survivor = referred(draft.survivor, item.ids) if draft.survivor else None
+                if draft.survivor and survivor is None:
+                    raise InputError("That memory is not on this card. Load the page again.")
+                keep = survivor or item.survivor
+                text = new_text(self._session.memory(keep), draft) if keep else None
+                without = filter(None, (referred(each, item.ids) for each in draft.without))
+                self._session.accept(
+                    item.key, survivor=survivor, without=without, text=text, seen=draft.seen
+                )
             case "different" | "times":
                 session.differ(item.key, times=choice == "times", seen=draft.seen)
             case "skip":
@@ -164,18 +172,6 @@ class ReviewPages:
                 session.take_back(item.key, seen=draft.seen)
             case _:
                 raise InputError("An answer is accept, different, times, skip or take-back.")
-
-    def _accept(self, item: ReviewItem, draft: Draft) -> None:
-        """Accepts an item with the chosen survivor, or with the proposed one."""
-        survivor = referred(draft.survivor, item.ids) if draft.survivor else None
-        if draft.survivor and survivor is None:
-            raise InputError("That memory is not on this card. Load the page again.")
-        keep = survivor or item.survivor
-        text = new_text(self._session.memory(keep), draft) if keep else None
-        without = filter(None, (referred(each, item.ids) for each in draft.without))
-        self._session.accept(
-            item.key, survivor=survivor, without=without, text=text, seen=draft.seen
-        )
 
     def _sentence(self, item: ReviewItem) -> str:
         """Returns the answer that an item has now, with memories as places on its card."""
@@ -225,36 +221,26 @@ class ReviewPages:
     # ------------------------------------------------------------------ kept apart
 
     def apart(self, fields: Fields) -> Reply:
-        """Returns the page of the pairs that are recorded as different."""
-        every = self._session.decisions().pairs
-        total = len(every)
-        page, pages = _paging(fields, total)
-        pairs = every[(page - 1) * PAGE : page * PAGE]
-        learn(memory for pair in pairs for memory in (pair.one, pair.other))
-        page_html = self._page(
-            "review_apart.html",
-            "apart",
-            pairs=pairs,
-            reference=reference,
-            total=total,
-            page=page,
-            pages=pages,
-            said=_said(fields),
-        )
-        return Reply(page_html)
+        """Returns the page of the memories that are recorded as different."""
+        every = [each for each in decisions(self._session.store) if each.pairs]
+        page, pages = _paging(fields, len(every))
+        shown = every[(page - 1) * PAGE : page * PAGE]
+        learn(memory for each in shown for memory in each.memories.values())
+        values = {"decisions": shown, "page": page, "pages": pages, "said": _said(fields)}
+        total = sum(len(each.pairs) for each in every)
+        return Reply(self._page("review_apart.html", "apart", total=total, **values))
 
     def together(self, fields: Fields) -> Reply:
-        """Takes back that two memories are different."""
-        ids = {id_ for pair in self._session.store.ledger.kept() for id_ in (pair.a, pair.b)}
-        a, b = (referred(field(fields, name), ids) for name in "ab")
-        if a is None or b is None:
-            return self.problem("These two are not recorded as different.", 410, fragment=False)
+        """Takes back that some memories are different."""
+        key = field(fields, "key")
         try:
-            withdrawn = self._session.withdraw_pair(a, b)
+            self._session.withdraw(key)
+        except InputError:
+            return self.problem("These are not recorded as different.", 410, fragment=False)
         except EcholessError as problem:
             return self.problem(str(problem), 422, fragment=False)
-        asked = any(key in self._session.items for key in withdrawn.keys)
-        return Reply("", 303, f"/apart?done={'open' if asked else 'later'}:1")
+        asked = "open" if key in self._session.items else "later"
+        return Reply("", 303, f"/apart?done={asked}:1")
 
     # ------------------------------------------------------------------ the plan
 

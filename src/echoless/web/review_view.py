@@ -183,10 +183,12 @@ def card(
     choice, refused = _choice(session, item, answer, draft)
     members = _members(item, choice, draft)
     survivor = next((m for m in members if m.role == "stays"), None)
-    shown = _shown(members, survivor)
+    shown = list(members[:SHOWN])
+    if survivor is not None and survivor not in shown:
+        shown.append(survivor)
     going = [m.memory for m in members if m.role == "goes"]
     text, note, refusal = _editable(survivor, draft)
-    action = session.action or session.settings.profile.action
+    action = session.settings.profile.action
     gained = gains(survivor.memory, going, action, session.store) if survivor and going else {}
     return CardView(
         item=item,
@@ -257,14 +259,6 @@ def _members(item: ReviewItem, choice: Regrouped, draft: Draft | None) -> Sequen
         )
         for position, (memory, other) in enumerate(compared, 1)
     ]
-
-
-def _shown(members: Sequence[MemberView], survivor: MemberView | None) -> Sequence[MemberView]:
-    """Returns the first members, the survivor among them."""
-    shown = list(members[:SHOWN])
-    if survivor is not None and survivor not in shown:
-        shown.append(survivor)
-    return shown
 
 
 def _role(id_: str, survivor: str, going: Collection[str]) -> Role:

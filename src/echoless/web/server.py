@@ -34,9 +34,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from echoless.core.address import Address, bind
 from echoless.core.http_connection import TimedProtocol
 from echoless.web import notices
-from echoless.web.access import AccessTokens
 from echoless.web.notices import Notice
-from echoless.web.security import AccessControl, PageLimits, say, security_headers
+from echoless.web.security import AccessControl, AccessTokens, PageLimits, say, security_headers
 from echoless.web.store_queue import StoreQueue
 
 _SHUTDOWN_SECONDS: Final = 2
@@ -79,7 +78,7 @@ def taken_place(address: Address) -> Iterator[ReservedPort]:
     Raises:
         UsageError: Nothing can listen there.
     """
-    with bind(address, advice="Choose another one with --port; 0 takes a free one.") as made:
+    with bind(address, advice="Choose another one with --listen; 0 takes a free one.") as made:
         yield ReservedPort(made, Address(address.host, made.getsockname()[1]))
 
 

@@ -26,10 +26,12 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
-from echoless.core import wording
+import jinja2
+import markupsafe
+
+from echoless.core import text as wording
 from echoless.core.document import Block, TextPair
 from echoless.core.masking import OUTPUT
-from echoless.core.optional import lazy_module, require_module
 from echoless.core.timestamps import instant
 from echoless.core.visible import on_one_line
 from echoless.execution.plan_blocks import quote
@@ -37,12 +39,7 @@ from echoless.web import markup
 from echoless.web.page_blocks import element
 
 if TYPE_CHECKING:
-    import jinja2
-    import markupsafe
     from markupsafe import Markup
-else:
-    jinja2 = lazy_module("jinja2")
-    markupsafe = lazy_module("markupsafe")
 
 _SECOND: Final = 1_000_000_000
 
@@ -53,21 +50,13 @@ def render(template: str, **values: object) -> str:
     Args:
         template: Name of a file in `templates/`.
         values: What its names stand for. A plain text is made safe when it is printed.
-
-    Raises:
-        MissingExtra: Jinja2 is not installed.
     """
     return environment().get_template(template).render(**values)
 
 
 @cache
 def environment() -> jinja2.Environment:
-    """Returns the environment of all pages, made once.
-
-    Raises:
-        MissingExtra: Jinja2 is not installed.
-    """
-    require_module("jinja2", "A page", "review")
+    """Returns the environment of all pages, made once."""
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("echoless.web", "templates"),
         autoescape=True,

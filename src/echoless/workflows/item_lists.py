@@ -29,9 +29,9 @@ from echoless.core.settings import Choices, Settings, resolve
 from echoless.core.verdict_sentences import sentence
 from echoless.models.encoders.base import NO_VECTOR
 from echoless.stores.jsonl_record import KEYS
-from echoless.stores.memory_list import MemoryList
+from echoless.stores.live import MemoryList
 from echoless.workflows.dedupe.pipeline import find
-from echoless.workflows.pairs.judge_pairs import Question, json_object, judge_pairs
+from echoless.workflows.pairs import Question, json_object, judge_pairs
 
 T = TypeVar("T")
 

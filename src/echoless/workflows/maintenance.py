@@ -11,12 +11,11 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from echoless.core import timestamps
 from echoless.core.errors import InputError, PlanError, StoreError, UsageError
 from echoless.core.model import digest, fingerprint
-from echoless.core.optional import lazy_module
 from echoless.core.own_folders import make_own, user_folder
 from echoless.core.run_notes import Progress
 from echoless.core.settings import Settings
@@ -26,11 +25,6 @@ from echoless.execution.plan import Plan, plan_bytes, read_plan
 from echoless.stores.base import Scope, Store
 from echoless.stores.files import Snapshot, read_bytes, replace_bytes
 from echoless.workflows.dedupe import pipeline
-
-if TYPE_CHECKING:
-    from echoless.workflows.dedupe import updates
-else:
-    updates = lazy_module("echoless.workflows.dedupe.updates")  # brings in the rules
 
 _FORMAT: Final = 1
 """Of the file of what a store held last time."""
@@ -129,6 +123,8 @@ def tend(
     made, held, run = _waiting(plan_file, store), 0, None
     if looked:
         findings = pipeline.find(store, settings, progress=progress)
+        from echoless.workflows.dedupe import updates
+
         plan = pipeline.plan(findings, updates=updates.out_of_date(findings))
         made, hidden = plan if plan.actions else None, {i for a in plan.actions for i in a.ids}
         held = sum(hidden.isdisjoint((pair.a, pair.b)) for pair in findings.held)

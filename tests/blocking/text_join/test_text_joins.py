@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from echoless.blocking.detector import BulkDetector, Gate
 from echoless.blocking.detectors import DetectorOptions, lexical, open_detector
-from echoless.blocking.similarities import DENSE
+from echoless.blocking.pair_scores import DENSE
 from echoless.blocking.text_join import shingling
 from echoless.blocking.text_join import tfidf_join as ngram_index
-from echoless.blocking.text_join.approximate_tfidf_join import LOOKED_AT, WordingJoin
+from echoless.blocking.text_join.tfidf_join import LOOKED_AT, WordingJoin
 from echoless.blocking.text_join.tfidf_rows import rows_and_clues
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from echoless.blocking.similarities import DENSE
+from echoless.blocking.pair_scores import DENSE
 from echoless.blocking.top_k import kept_partners
-from echoless.blocking.vector_join.equal_rows import copies_of, each_once
 from echoless.blocking.vector_join.exact_join import (
     Join,
     JoinWork,
@@ -18,7 +17,7 @@ from echoless.blocking.vector_join.exact_join import (
     product_pairs,
     row_norms,
 )
-from echoless.blocking.vector_join.self_join import similar_pairs
+from echoless.blocking.vector_join.self_join import copies_of, each_once, similar_pairs
 
 Pairs = dict[tuple[int, int], float]
 

@@ -26,7 +26,7 @@ WIDTHS: Final = (80, 120)
 
 MORE: Final = (
     "echoless dedup memories.jsonl --top 1 --explain",
-    "echoless consolidate memories.jsonl --limit 5",
+    "echoless review memories.jsonl --list",
     "echoless explain m-6 m-7 --store memories.jsonl",
     "echoless similar memories.jsonl tea --limit 2",
     'echoless remember memories.jsonl "The team uses Postgres 17 now." --namespace work',

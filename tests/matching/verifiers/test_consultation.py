@@ -30,11 +30,10 @@ from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, resolve
 from echoless.matching.verifiers import NoOpinion, Opinion, Reply, Says, open_verifier
 from echoless.matching.verifiers import consultation as slot
-from echoless.matching.verifiers.base import Limited
-from echoless.matching.verifiers.consultation import Consultation
+from echoless.matching.verifiers.consultation import Consultation, Limited
 from echoless.workflows.audit.report import findings_json
 from echoless.workflows.dedupe.findings import Findings
-from echoless.workflows.pairs.judge_pairs import Question, judge_pairs
+from echoless.workflows.pairs import Question, judge_pairs
 from echoless.workflows.review.plan import bonds_among
 from tests.laws.worlds import quick, world
 from tests.model_server import ModelServer, data_of, fails, opinion
@@ -269,7 +268,7 @@ def undecided(monkeypatch: pytest.MonkeyPatch) -> None:
 def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[Stub], Stub]:
     def install(verifier: Stub) -> Stub:
         monkeypatch.setattr(
-            "echoless.matching.verifiers.base.open_verifier", lambda *_, **_more: verifier
+            "echoless.matching.verifiers.consultation.open_verifier", lambda *_, **_more: verifier
         )
         return verifier
 

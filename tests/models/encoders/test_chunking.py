@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless.core.text import is_blank, words
-from echoless.models.encoders import chunking as parts
-from echoless.models.encoders.chunking import PART_WORDS, split_parts
+from echoless.models.encoders import vectorizer as parts
+from echoless.models.encoders.vectorizer import PART_WORDS, split_parts
 
 
 def solid(text: str) -> str:

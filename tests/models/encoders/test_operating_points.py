@@ -2,7 +2,7 @@
 
 import pytest
 
-from echoless.models.encoders.operating_points import OPERATING_POINTS, operating_point
+from echoless.models.encoders.base import OPERATING_POINTS, operating_point
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from echoless.core.errors import DamagedPackage, UsageError
 from echoless.core.text import unreadable
 from echoless.models.encoders import static
-from echoless.models.encoders.operating_points import operating_point
+from echoless.models.encoders.base import operating_point
 from echoless.models.encoders.registry import open_encoder
 from echoless.models.encoders.static import FOLDER, StaticEncoder
 from tests.conformance.detectors import ODD_TEXTS

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from echoless.core.own_folders import CACHE as FOLDER
 from echoless.core.own_folders import cache_folder
 from echoless.core.run_notes import Tally
-from echoless.core.text import content_key
-from echoless.models.encoders.vector_cache import VectorCache, open_cache
+from echoless.models.encoders.vectorizer import VectorCache, open_cache, vector_key
 
 MODEL = "bag@1"
 
@@ -46,10 +45,10 @@ def test_models_do_not_share_entries(cache: VectorCache) -> None:
     assert cache.get(["a"], "bag@2", Tally()) == {}
 
 
-def test_what_is_there_stays(cache: VectorCache) -> None:
+def test_what_was_put_last_counts(cache: VectorCache) -> None:
     cache.put({"a": row(1.0)}, MODEL, Tally())
     cache.put({"a": row(2.0)}, MODEL, Tally())
-    assert cache.get(["a"], MODEL, Tally())["a"] == row(1.0)
+    assert cache.get(["a"], MODEL, Tally())["a"] == row(2.0)
 
 
 def test_asking_makes_no_file(cache: VectorCache) -> None:
@@ -100,21 +99,21 @@ def test_a_folder_that_cannot_be_made_is_noted(tmp_path: Path) -> None:
     assert len(tally.notes) == 1
 
 
-def test_a_file_of_a_later_version_is_not_touched(cache: VectorCache) -> None:
+def test_a_file_of_another_version_is_begun_anew(cache: VectorCache) -> None:
     cache.put({"a": row(1.0)}, MODEL, Tally())
     connection = sqlite3.connect(cache.path)
     connection.execute("PRAGMA user_version = 99")
     connection.close()
     tally = Tally()
     assert cache.get(["a"], MODEL, tally) == {}
-    assert "another version" in tally.notes[0]
+    assert "of version 99" in tally.notes[0]
 
 
 @pytest.mark.parametrize("data", [b"", b"abc", "text", row(np.nan).tobytes(), b"\0" * 8])
 def test_a_broken_entry_is_counted_and_made_anew(cache: VectorCache, data: bytes | str) -> None:
     cache.put({"a": row(1.0), "b": row(2.0)}, MODEL, Tally())
     connection = sqlite3.connect(cache.path)
-    connection.execute("UPDATE vectors SET data = ? WHERE key = ?", (data, content_key("a")))
+    connection.execute("UPDATE vectors SET data = ? WHERE key = ?", (data, vector_key("a", MODEL)))
     connection.commit()
     connection.close()
     tally = Tally()
@@ -129,7 +128,7 @@ import sys
 from pathlib import Path
 import numpy as np
 from echoless.core.run_notes import Tally
-from echoless.models.encoders.vector_cache import VectorCache
+from echoless.models.encoders.vectorizer import VectorCache
 cache, tally = VectorCache(Path(sys.argv[1])), Tally()
 for n in range(25):
     own = {f"{sys.argv[2]} {n}": np.ones(8, dtype=np.float32)}

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from echoless.core.model import Memory, Vector
 from echoless.core.run_notes import Tally
 from echoless.models.encoders import vector_matrix as sheets
-from echoless.models.encoders.vector_cache import VectorCache
-from echoless.models.encoders.vectorizer import MemoryVectoriser
+from echoless.models.encoders.vectorizer import MemoryVectoriser, VectorCache
 from tests.conformance.encoders import WordBag
 
 MODEL = "word-bag@1"
@@ -78,7 +77,7 @@ def plainly(memories: Sequence[Memory], encoder: WordBag | None) -> tuple[object
 
 
 def made_of(content: str) -> NDArray[np.float32] | None:
-    from echoless.models.encoders.chunking import split_parts
+    from echoless.models.encoders.vectorizer import split_parts
 
     parts = split_parts(content.encode("utf-8", "replace").decode("utf-8"))
     return WordBag(dimensions=2).encode(parts) if parts else None
@@ -154,7 +153,7 @@ from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from tests.conformance.encoders import WordBag
 from echoless.models.encoders import vectorizer as vectorise
-from echoless.models.encoders.vector_cache import VectorCache
+from echoless.models.encoders.vectorizer import VectorCache
 
 def tell(done, whole):
     print(done, flush=True)

@@ -9,8 +9,7 @@ from echoless.blocking.vector_join.self_join import similar_pairs
 from echoless.core.errors import EncoderError
 from echoless.core.model import Memory, Vector
 from echoless.core.run_notes import Tally
-from echoless.models.encoders.vector_cache import VectorCache
-from echoless.models.encoders.vectorizer import MemoryVectoriser
+from echoless.models.encoders.vectorizer import MemoryVectoriser, VectorCache
 from tests.conformance.encoders import WordBag
 
 

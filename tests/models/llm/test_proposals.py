@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
 
 from echoless.core.errors import ModelError, ModelUnavailable, UsageError
-from echoless.core.run_notes import Tally
 from echoless.models.llm.base import Answer, Model, Prompt
 from echoless.models.llm.registry import Completing
 from echoless.workflows.consolidation.llm_rewrite import (
     GIVE_UP,
     LONGEST,
-    REFUSED,
-    UNANSWERED,
+    Proposal,
     Proposed,
     Refused,
     propose_merge,
@@ -191,20 +189,25 @@ def groups(*words: str) -> dict[str, list[str]]:
     return {f"id-{w}": [f"{w} has port 80.", f"{w} has port 80, not 81."] for w in words}
 
 
+def answered(found: Mapping[str, Proposal]) -> dict[str, bool]:
+    """Whether a text came and was not taken, of each group that has none."""
+    return {id_: each.answered for id_, each in found.items() if isinstance(each, Refused)}
+
+
 @pytest.mark.parametrize("workers", [1, 4])
-def test_each_group_has_its_proposal_in_order_and_refusals_are_counted(workers: int) -> None:
+def test_each_group_has_its_proposal_in_order_and_refusals_have_a_reason(workers: int) -> None:
     model = by_first_word(
         a=json.dumps({"text": "a has port 80, not 81."}),
         b=json.dumps({"text": "b has port 80."}),
         c=ModelError("It fell over."),
         d="nonsense",
     )
-    tally = Tally()
-    found = propose_merges(model, groups("a", "b", "c", "d"), tally, workers=workers)
+    found = propose_merges(model, groups("a", "b", "c", "d"), workers=workers)
     assert list(found) == ["id-a", "id-b", "id-c", "id-d"]
     assert isinstance(found["id-a"], Proposed)
-    assert tally.skipped == {REFUSED: ("id-b", "id-d"), UNANSWERED: ("id-c",)}
-    assert "No merged text for id-b: it leaves out 81, not." in tally.notes
+    assert answered(found) == {"id-b": True, "id-c": False, "id-d": True}
+    assert isinstance(found["id-b"], Refused)
+    assert found["id-b"].reason == "it leaves out 81, not"
 
 
 def test_a_model_that_only_fails_is_not_asked_for_ever() -> None:
@@ -212,19 +215,17 @@ def test_a_model_that_only_fails_is_not_asked_for_ever() -> None:
         raise ModelError("no")
 
     model = Stub(fail)
-    tally = Tally()
     many = groups(*(f"w{n}" for n in range(30)))
-    propose_merges(model, many, tally)
+    found = propose_merges(model, many)
     assert len(model.asked) == GIVE_UP
-    assert tally.counts == {UNANSWERED: 30}
+    assert answered(found) == dict.fromkeys(many, False)
 
 
 def test_a_model_that_goes_away_leaves_the_rest_and_one_that_never_was_is_an_error() -> None:
     gone = ModelUnavailable("Wrong key.")
-    tally = Tally()
     model = by_first_word(a=json.dumps({"text": "a has port 80, not 81."}), b=gone, c=gone)
-    found = propose_merges(model, groups("a", "b", "c"), tally)
+    found = propose_merges(model, groups("a", "b", "c"))
     assert isinstance(found["id-a"], Proposed)
-    assert tally.skipped == {UNANSWERED: ("id-b", "id-c")}
+    assert answered(found) == {"id-b": False, "id-c": False}
     with pytest.raises(ModelUnavailable):
-        propose_merges(model, groups("b", "c"), Tally())
+        propose_merges(model, groups("b", "c"))

@@ -164,6 +164,9 @@ def claude_memory(random: Random) -> Files:
         lines.insert(0, "# Memory Index\n\n")
     if random.random() < 0.3:
         lines.append("- [Gone](gone.md) \u2014 nothing\n")
+    if random.random() < 0.6:
+        own = document(random)
+        lines.insert(random.choice([0, len(lines)]), f"{own.strip(chr(0xFEFF))}\n\n")
     return {**files, "MEMORY.md": dressed(random, "".join(lines))}
 
 
@@ -197,10 +200,23 @@ def basic_memory(random: Random) -> Files:
     return {"coffee.md": dressed(random, front + "".join(made)), "b.md": document(random, front)}
 
 
+def dated_list(random: Random) -> Files:
+    """Returns a list of memories that a chatbot prints, in one fence, in several, or in none."""
+    parts = []
+    for title in random.sample(["Identity", "Preferences", "Projects"], random.randint(1, 3)):
+        days = ["unknown", *(f"2026-01-0{n}" for n in range(1, 6))]
+        facts = [f"[{random.choice(days)}] - {fact}\n" for fact in random.sample(FACTS, 3)]
+        parts.append(f"## {title}\n" + random.choice(["", "\n"]) + "".join(facts))
+    whole, each = random.choice([("```", ""), ("", ""), ("", "```"), ("~~~", "")])
+    text = "\n".join(f"{each}\n{part}{each}\n" for part in parts)
+    return {"export.md": dressed(random, f"All of it:\n\n{whole}\n{text}{whole}\n\nThat is all.\n")}
+
+
 FAMILIES: dict[str, Callable[[Random], Files]] = {
     "claude-memory": claude_memory,
     "agent-rules": agent_rules,
     "openclaw": openclaw,
     "codex": codex,
     "basic-memory": basic_memory,
+    "notes": dated_list,
 }

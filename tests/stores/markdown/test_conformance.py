@@ -49,13 +49,6 @@ class TestFile(BulletConformance):
         return f"markdown:///{folder}/NOTES.md"
 
 
-class TestFileWithComments(BulletConformance):
-    __test__ = True
-
-    def url(self, folder: Path) -> str:
-        return f"markdown:///{folder}/NOTES.md?hide=comment"
-
-
 class TestRulesByHeading(BulletConformance):
     FILE = "AGENTS.md"
 

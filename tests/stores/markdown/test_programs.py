@@ -205,14 +205,6 @@ def test_a_copy_in_the_other_file_of_hermes_is_hidden_too(tmp_path: Path) -> Non
     assert entries(user) == ["Lives in Turku.", RULE.lower()]
 
 
-def test_an_entry_is_never_hidden_in_a_comment_which_would_be_an_entry(tmp_path: Path) -> None:
-    path = write(tmp_path / "MEMORY.md", SIGN.join([RULE, OTHER, "three"]))
-    with open_store(f"markdown:///{path}?hide=comment") as store:
-        ids = [memory.id for memory in store.scan()]
-        apply(store, plan_by_hand(store, [(ids[0], ids[1])], "mark"))
-    assert entries(path) == [RULE, "three"]
-
-
 def test_the_first_memory_of_an_empty_file_of_hermes_is_no_bullet(tmp_path: Path) -> None:
     path = write(tmp_path / ".hermes/memories/MEMORY.md", "")
     with open_store(path) as store, store.writing():

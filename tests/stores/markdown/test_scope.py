@@ -204,8 +204,9 @@ def test_what_other_agents_load_is_reported_and_never_hidden(tmp_path: Path) -> 
     url = write(tmp_path, files)
     assert hidden(url) == {}
     with open_store(url) as store:
-        (group,) = between_namespaces(store, BY_RULES).groups
-    assert {group.first.namespace, *(m.memory.namespace for m in group.members)} == {*files}
+        shared = between_namespaces(store, BY_RULES)
+    (group,) = shared.groups
+    assert {shared.places[id_].namespace for id_ in group.ids} == {*files}
 
 
 # ------------------------------------------------------------------ another scope than before

@@ -13,8 +13,8 @@ from echoless.core.settings import Choices, resolve
 from echoless.execution.integrity import check
 from echoless.ingest import Admitted, remember
 from echoless.stores.base import Store
-from echoless.stores.mcp_memory.observations import ObservationsView
-from echoless.stores.mcp_memory.view import ATTEMPTS, GraphView
+from echoless.stores.mcp_memory.observations import Graph
+from echoless.stores.mcp_memory.store import ATTEMPTS, McpMemoryStore
 from echoless.stores.registry import locate
 from echoless.testing.stores import contents, plan_by_hand
 from tests.stores.mcp_memory.graphs import files, written
@@ -183,16 +183,16 @@ def test_reading_leaves_no_file_and_changes_no_byte(tmp_path: Path) -> None:
 
 
 def between_read_and_write(
-    monkeypatch: pytest.MonkeyPatch, view: type[GraphView], writes: Iterable[Callable[[], object]]
+    monkeypatch: pytest.MonkeyPatch, writes: Iterable[Callable[[], object]]
 ) -> None:
     """Have the owner write after a transaction has read the file, each time that it is to write."""
-    waiting, original = iter(writes), view._lines_now
+    waiting, original = iter(writes), Graph.lines
 
-    def lines(self: GraphView) -> list[str]:
+    def lines(self: Graph) -> list[str]:
         next(waiting, lambda: None)()
         return original(self)
 
-    monkeypatch.setattr(view, "_lines_now", lines)
+    monkeypatch.setattr(Graph, "lines", lines)
 
 
 def adding(path: Path, number: int) -> Callable[[], object]:
@@ -218,7 +218,7 @@ def test_a_plan_gets_through_while_the_server_writes_other_memories(
         by_hand = plan_by_hand(store, [ids_of(store, "Likes tea", "likes tea")], action)
         writes = [adding(path, number) for number in range(times)]
         with monkeypatch.context() as patch:
-            between_read_and_write(patch, ObservationsView, writes)
+            between_read_and_write(patch, writes)
             run = apply(store, by_hand)
         assert run.refused == ()
         assert observations(path, "Ann") == ["Likes tea"]
@@ -240,7 +240,7 @@ def test_a_memory_of_the_plan_that_the_server_changed_meanwhile_is_left_alone(
         by_hand = plan_by_hand(store, [ids_of(store, "Likes tea", "likes tea")], "mark")
         gone = by_hand.actions[0].survivor
         with monkeypatch.context() as patch:
-            between_read_and_write(patch, ObservationsView, [lambda: path.write_bytes(other)])
+            between_read_and_write(patch, [lambda: path.write_bytes(other)])
             with pytest.raises(StoreError, match=f"meanwhile, and '{gone}' with it"):
                 apply(store, by_hand)
         assert path.read_bytes() == other
@@ -257,7 +257,7 @@ def test_a_server_that_writes_each_time_loses_nothing_and_the_next_plan_gets_thr
         by_hand = plan_by_hand(store, [ids], "mark")
         with monkeypatch.context() as patch:
             always = (adding(path, number) for number in count())
-            between_read_and_write(patch, ObservationsView, always)
+            between_read_and_write(patch, always)
             with pytest.raises(StoreError, match="changed by another program"):
                 apply(store, by_hand)
         assert observations(path, "Ann") == ["Likes tea", "likes tea"]
@@ -279,17 +279,17 @@ def test_a_file_that_is_read_while_the_server_writes_it_is_read_again(
         by_hand = plan_by_hand(store, [ids_of(store, "Likes tea", "likes tea")], "mark")
         with monkeypatch.context() as patch:
             cut = [lambda: path.write_bytes(data[:30])]
-            between_read_and_write(patch, ObservationsView, cut)
-            original = GraphView._reload
+            between_read_and_write(patch, cut)
+            original = McpMemoryStore._reload
 
-            def reload(self: GraphView) -> None:
+            def reload(self: McpMemoryStore) -> None:
                 try:
                     original(self)
                 finally:
                     if self._staging and pieces:
                         path.write_bytes(pieces.pop(0))
 
-            patch.setattr(GraphView, "_reload", reload)
+            patch.setattr(McpMemoryStore, "_reload", reload)
             assert apply(store, by_hand).refused == ()
         assert observations(path, "Ann") == ["Likes tea"]
         assert observations(path, "Ben") == ["x"]

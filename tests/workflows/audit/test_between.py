@@ -17,7 +17,6 @@ from echoless.stores.jsonl import JsonlStore
 from echoless.testing.stores import fill
 from echoless.workflows.audit.between import (
     Between,
-    Whereabouts,
     between_namespaces,
     between_stores,
 )
@@ -52,17 +51,15 @@ def between(*sides: Sequence[Memory], across: bool = False) -> Between:
 
 
 def ids(report: Between) -> list[list[str]]:
-    return [
-        [group.first.id, *(member.memory.id for member in group.members)] for group in report.groups
-    ]
+    return [[report.places[id_].id for id_ in group.ids] for group in report.groups]
 
 
 def test_the_same_said_in_two_stores_is_reported_with_both_places() -> None:
     report = between([memory("a", PORT), memory("x", TEA)], [memory("b", PORT.replace(".", "!"))])
     ((group),) = report.groups
-    assert group.first.store.endswith("/0.jsonl")
+    assert report.places[group.survivor].store.endswith("/0.jsonl")
     ((member),) = group.members
-    assert member.memory.store.endswith("/1.jsonl")
+    assert report.places[member.id].store.endswith("/1.jsonl")
     assert member.verdict == "duplicate"
     assert ids(report) == [["a", "b"]]
 
@@ -82,12 +79,8 @@ def test_what_only_looks_alike_is_named_with_its_difference() -> None:
     report = between([memory("a", PORT)], [memory("b", PORT.replace("5432", "5433"))])
     assert report.groups == ()
     ((pair),) = report.pairs
-    assert (pair.a.id, pair.b.id, pair.verdict, pair.difference) == (
-        "a",
-        "b",
-        "contradiction",
-        "number",
-    )
+    assert [report.places[id_].id for id_ in (pair.a, pair.b)] == ["a", "b"]
+    assert (pair.verdict, pair.difference) == ("contradiction", "number")
 
 
 @pytest.mark.parametrize("label", ["**Why:** ", "**How to apply:** ", "**Why**: "])
@@ -95,21 +88,12 @@ def test_a_rule_is_compared_without_the_reasons_below_it(label: str) -> None:
     reasons = f"\n\n{label}a second server took the port in March.\nAsk Bob first."
     report = between([memory("a", PORT + reasons)], [memory("b", PORT)])
     assert ids(report) == [["a", "b"]] or ids(report) == [["b", "a"]]
-    assert {each.content for each in _places(report)} == {PORT, PORT + reasons}
+    assert set(report.texts) == {PORT, PORT + reasons}
     assert any("only the rule above them" in note for note in report.tally.notes)
     other = between([memory("a", PORT.replace("5432", "5433") + reasons)], [memory("b", PORT)])
     assert [pair.difference for pair in other.pairs] == ["number"]
     only = between([memory("a", reasons.strip())], [memory("b", PORT)])
     assert only.groups == ()
-
-
-def _places(report: Between) -> list[Whereabouts]:
-    """Returns the memories of the groups."""
-    return [
-        each
-        for group in report.groups
-        for each in (group.first, *(member.memory for member in group.members))
-    ]
 
 
 def test_two_users_of_two_stores_never_meet_unless_asked() -> None:
@@ -153,7 +137,7 @@ def test_one_store_between_its_namespaces(tmp_path: Path) -> None:
     with open_store(f"{tmp_path}/a.jsonl") as store:
         report = between_namespaces(store, safe())
         assert ids(report) == [["a", "b", "c"]]
-        assert [m.memory.namespace for m in report.groups[0].members] == ["y", "y"]
+        assert [report.places[m.id].namespace for m in report.groups[0].members] == ["y", "y"]
 
 
 def test_a_pair_a_person_keeps_is_not_reported_across_namespaces(tmp_path: Path) -> None:
@@ -186,15 +170,13 @@ def test_the_order_of_stores_does_not_matter_and_users_never_mix(
         for each in others:
             assert (each.groups, each.pairs) == (first.groups, first.pairs)
         for group in first.groups:
-            named = {group.first.namespace, *(m.memory.namespace for m in group.members)} - {""}
-            assert len(named) <= 1
-            assert len({group.first.store, *(m.memory.store for m in group.members)}) > 1
+            places = [first.places[id_] for id_ in group.ids]
+            assert len({place.namespace for place in places} - {""}) <= 1
+            assert len({place.store for place in places}) > 1
         for pair in first.pairs:
-            assert pair.a.store != pair.b.store
-            assert pair.a.namespace == pair.b.namespace or "" in {
-                pair.a.namespace,
-                pair.b.namespace,
-            }
+            a, b = first.places[pair.a], first.places[pair.b]
+            assert a.store != b.store
+            assert a.namespace == b.namespace or "" in {a.namespace, b.namespace}
 
 
 def test_ids_in_the_report_are_those_of_the_stores() -> None:
@@ -212,4 +194,4 @@ def test_pairs_with_little_wording_in_common_are_counted_beyond_their_budget(
     monkeypatch.setattr(judging, "MOST_FAR", 2)
     report = between(one, other)
     assert report.left_out > 0
-    assert any("not put to the pair model" in note for note in report.tally.notes)
+    assert any("not checked by the pair model" in note for note in report.tally.notes)

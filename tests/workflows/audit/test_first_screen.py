@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from echoless.cli.main import main
-from echoless.workflows.audit import namespace_report
+from echoless.workflows.audit import report
 
 Audit = Callable[..., Result]
 
@@ -40,7 +40,8 @@ def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Audit:
     for number in range(60):
         text = OTHER[number % 3].format(9000 + 7 * number)
         (memory / f"project_{number}.md").write_text(f"---\nname: n{number}\n---\n{text}\n")
-    (memory / "MEMORY.md").write_text("".join(f"- [{name}]({name})\n" for name in NOTES))
+    names = sorted(path.name for path in memory.iterdir())
+    (memory / "MEMORY.md").write_text("".join(f"- [{name}]({name})\n" for name in names))
     monkeypatch.chdir(memory.parent)
     return lambda *words: CliRunner().invoke(main, ["audit", "memory", *words])
 
@@ -109,10 +110,10 @@ def test_an_update_of_two_copies_is_told_once(audit: Audit) -> None:
 def test_pairs_of_one_topic_beyond_the_closest_are_counted(
     audit: Audit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(namespace_report, "MOST_NEAR", 1_000)
+    monkeypatch.setattr(report, "MOST_NEAR", 1_000)
     whole = json.loads(audit("--json").stdout)
     assert whole["near_left_out"] == 0
-    monkeypatch.setattr(namespace_report, "MOST_NEAR", 2)
+    monkeypatch.setattr(report, "MOST_NEAR", 2)
     some = json.loads(audit("--json").stdout)
     assert some["near"] == whole["near"][:2]
     assert some["near_left_out"] == len(whole["near"]) - 2 > 0

@@ -58,7 +58,7 @@ def store_of(kind: str, folder: Path, memories: Sequence[Memory]) -> Iterator[St
     place = {"sqlite": "m.db", "jsonl": "m.jsonl", "chroma": "db#own", "lancedb": "db#own"}[kind]
     url = f"{kind}:///{folder}/{place}"
     if kind == "chroma":
-        from tests.stores.chroma_folders import Row, make
+        from tests.echoless_stores.chroma_folders import Row, make
 
         rows = [
             Row(m.id, m.content, struct.unpack("<64f", m.vectors[0].data), {"n": n})

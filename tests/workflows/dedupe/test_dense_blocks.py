@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless.blocking.pair_scores import DenseMemories, Measured, PairSignals, gathered
+from echoless.clustering.assign import stranded
 from echoless.clustering.grouping import Bonds, gather
 from echoless.core.model import Distinct, Duplicate, Evidence, Judged, Subsumes
-from echoless.workflows.dedupe.dense_blocks import judge_in_turn, stranded
+from echoless.workflows.dedupe.dense_blocks import judge_in_turn
 
 TOLD = Evidence("test", "lexical", 0.95)
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,12 +18,13 @@ from echoless.core.text import content_key
 from echoless.stores import ledger_schema
 from echoless.stores.base import Scope, Store
 from echoless.stores.ledger import Kept, Ledger, Mark
-from echoless.stores.recall.lineage import RecallLedger
+from echoless.stores.reading import Selection, StoreContents
 from echoless.stores.sidecar import JoinedLedger
 from echoless.stores.sqlite import SqliteStore
 from echoless.testing.stores import fill
 from echoless.workflows.dedupe import pipeline
 from echoless.workflows.dedupe.findings import Findings
+from echoless_programs.stores.recall.lineage import RecallLedger
 
 SETTINGS = resolve(Choices(profile="safe", encoder="none"))
 USERS = [f"user {number}" for number in range(8)]
@@ -77,7 +79,12 @@ def told(findings: Findings) -> Mapping[str, object]:
 
 def whole(patch: pytest.MonkeyPatch) -> None:
     """Makes every run read the whole ledger."""
-    patch.setattr(pipeline._Selection, "is_part", lambda *_: False)
+    reading = pipeline.read
+
+    def whole_ledger(store: Store, selection: Selection, *given: Any) -> StoreContents:
+        return reading(store, replace(selection, part=False), *given)
+
+    patch.setattr(pipeline, "read", whole_ledger)
 
 
 @pytest.mark.parametrize("within", [[user] for user in USERS] + [USERS[1:3], USERS, []])
@@ -192,16 +199,6 @@ def test_every_kind_of_ledger_looks_up_what_names_some_memories() -> None:
             assert ledger.marks_of(ids) == {i: m for i, m in wanted.items() if i in ids}
             pairs = [each for each in ledger.kept() if {*ids} & {each.a, each.b}]
             assert ledger.kept_of(ids) == pairs
-
-
-def test_a_pair_that_only_the_program_of_the_store_keeps_apart_is_a_decision() -> None:
-    database = in_memory()
-    ledger_schema.migrations.apply(database)
-    assert not Ledger(database).has_decisions()
-    assert not RecallLedger(database, list, list).has_decisions()
-    assert RecallLedger(database, list, lambda: [Kept("a", "z", "7", "8")]).has_decisions()
-    assert JoinedLedger(database, lambda own: {"z": mark("z", "a"), **own}).has_decisions()
-    database.close()
 
 
 def test_thousands_of_ids_are_looked_up_by_an_index_in_few_statements() -> None:

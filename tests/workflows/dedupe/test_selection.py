@@ -7,17 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from echoless import find, open_store
-from echoless.blocking.candidates import eligible
-from echoless.clustering.folding import folded
+from echoless.clustering.assign import folded
 from echoless.clustering.survivor import rank
+from echoless.core.eligibility import eligible
 from echoless.core.model import Memory, Vector
 from echoless.core.profiles import LLM_MEMORY, SAFE
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Settings
-from echoless.core.text_facts_cache import Readings
 from echoless.testing.stores import fill, simple
-
-NONE = Readings(None, Tally())
 
 
 def vector(*values: float) -> tuple[Vector, ...]:
@@ -44,11 +41,11 @@ def test_where_stored_vectors_decide_one_text_with_two_vectors_is_two() -> None:
         ("a", vector(1, 0)), ("b", vector(1, 0)), ("c", vector(0, 1)), ("d", ()), ("e", ()),
         ("f", vector(0, 0)), ("g", vector(0, 0)),
     )]  # fmt: skip
-    assert sorted(folded(same, LLM_MEMORY, NONE).values()) == [
+    assert sorted(folded(same, LLM_MEMORY).values()) == [
         ("a", "b"),
         *((id_,) for id_ in ("c", "d", "e", "f", "g")),
     ]
-    assert list(folded(same, SAFE, NONE).values()) == [("a", "b", "c", "d", "e", "f", "g")]
+    assert list(folded(same, SAFE).values()) == [("a", "b", "c", "d", "e", "f", "g")]
 
 
 def test_only_named_memories_take_part(tmp_path: Path) -> None:

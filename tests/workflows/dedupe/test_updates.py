@@ -125,6 +125,11 @@ def test_all_values_of_a_chain_and_their_copies_go_behind_the_newest(
             "both tell of what was done",
         ),
         (
+            record("a", "Disk usage on the gateway at 2026-05-12: 61 %.", OLD),
+            record("b", "Disk usage on the gateway at 2026-05-19: 74 %.", NEW),
+            "each tells of its own day",
+        ),
+        (
             port("a", 5432, OLD),
             record("b", "The gateway of the office next to Bonn listens on port 5433.", NEW),
             "only the newer one says: Bonn",

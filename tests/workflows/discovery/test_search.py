@@ -15,8 +15,8 @@ from echoless.stores import places
 from echoless.stores.jsonl import JsonlStore
 from echoless.workflows.discovery import search
 from echoless.workflows.discovery.search import Discovery, discover, project_of
+from tests.echoless_stores.sql.worlds import scripted
 from tests.fixtures import memory_lancedb_pro, mempalace
-from tests.stores.sql.worlds import scripted
 
 
 class HeadingStore(JsonlStore):
@@ -123,7 +123,7 @@ def test_a_kind_that_is_not_installed_is_listed_with_what_to_install(home: Path)
     ((store),) = discover().stores
     assert (store.program, store.memories) == ("claude-mem", None)
     assert store.problem == (
-        "not opened: no kind of store 'sql' is installed: pip install 'echoless[sql]'"
+        "not opened: no kind of store 'sql' is installed: pip install --upgrade echoless"
     )
 
 

@@ -13,7 +13,7 @@ from echoless import Memory, Vector
 from echoless.core.errors import BadRecord, EncoderError, InputError, UsageError
 from echoless.core.model import Duplicate, verdict_name
 from echoless.core.run_notes import Tally
-from echoless.workflows.pairs.judge_pairs import Question, Ruling, judge_pairs, read_questions
+from echoless.workflows.pairs import Question, Ruling, judge_pairs, read_questions
 from tests.conformance.encoders import WordBag
 from tests.laws.worlds import quick
 

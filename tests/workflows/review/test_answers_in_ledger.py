@@ -10,8 +10,7 @@ import pytest
 
 from echoless import check, export, import_into, open_store
 from echoless.core.errors import BadRecord, LedgerDamaged
-from echoless.workflows.review.answers import standing_answers
-from echoless.workflows.review.decisions import decisions, withdraw_answer
+from echoless.workflows.review.answers import decisions, standing_answers, withdraw
 from echoless.workflows.review.session import ReviewSession, open_review
 from tests.workflows.review.notes import COFFEE, LEXICAL, PORTS, TEA
 from tests.workflows.review.test_session import key, planned
@@ -47,7 +46,7 @@ def test_an_export_and_an_import_carry_answers_and_pairs(
     copy, back = tmp_path / f"copy.{kind}", f"jsonl:///{tmp_path}/back.jsonl"
     with open_store(answered) as store:
         before, plan = standing_answers(store.ledger), planned(open_review(store, LEXICAL))
-        pairs = decisions(store).pairs
+        decided = decisions(store)
         export(store, copy, format=kind)
     with open_store(copy) as store:
         import_into(store, back)
@@ -55,7 +54,7 @@ def test_an_export_and_an_import_carry_answers_and_pairs(
         again = open_review(store, LEXICAL)
         assert standing_answers(store.ledger) == before
         assert planned(again) == plan == {"p-1": "p-3", "p-2": "p-3"}
-        assert decisions(store).pairs == pairs
+        assert decisions(store) == decided
         assert check(store).sound
 
 
@@ -94,16 +93,16 @@ def test_an_answer_of_a_wrong_form_is_told_and_can_be_taken_back(
 ) -> None:
     change(answered, "UPDATE reviews SET body = replace(body, ?, ?)", part, wrong)
     with open_store(answered) as store:
-        with pytest.raises(
-            BadRecord, match=r"is damaged: .* Take it back: `echoless decisions STORE"
-        ):
+        with pytest.raises(BadRecord, match=r"is damaged: .* Take it back: `echoless review STORE"):
             open_review(store, LEXICAL)
         while True:
             try:
                 standing_answers(store.ledger)
                 break
             except BadRecord as problem:
-                withdraw_answer(store, str(problem).rpartition("--withdraw ")[2].rstrip("`."))
+                withdraw(
+                    store, str(problem).rpartition("--decide ")[2].rstrip("`.")[: -len("=open")]
+                )
         assert {answer.choice for answer in standing_answers(store.ledger).values()} < {
             "accept",
             "different",

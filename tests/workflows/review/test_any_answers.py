@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from echoless.core.errors import UsageError
 from echoless.core.model import Memory
 from echoless.stores import open_store
-from echoless.workflows.review.answers import standing_answers
-from echoless.workflows.review.decisions import decisions
-from echoless.workflows.review.items import KINDS, answer_counts, class_states
+from echoless.workflows.review.answers import decisions, standing_answers
+from echoless.workflows.review.items import KINDS, STATES
 from echoless.workflows.review.session import ReviewSession, open_review
 from tests.workflows.review.notes import LEXICAL, NOTES, write_notes
 from tests.workflows.review.test_session import kept, planned
@@ -92,11 +91,11 @@ def test_after_any_steps_ledger_review_and_plan_agree(steps: Sequence[Step]) -> 
                 assert (session.answers, kept(session)) == before
         assert standing_answers(session.store.ledger) == session.answers
         assert kept(session) == {p for a in session.answers.values() for p in a.apart}
-        assert {g.answer.key for g in decisions(session.store).answers} == set(session.answers)
+        assert {each.key for each in decisions(session.store)} == set(session.answers)
         check_plan(session)
-        counted = answer_counts(session.items.values(), session.state)
-        assert all(session.counts(kind) == counted[kind] for kind in KINDS)
-        assert session.class_states() == class_states(counted)
+        for kind in KINDS:
+            states = [session.state(i.key) for i in session.items.values() if i.kind == kind]
+            assert session.counts(kind) == {each: states.count(each) for each in STATES}
         again = open_review(session.store, LEXICAL)
         assert list(again.answers.values()) == list(session.answers.values())
         assert planned(again) == planned(session)

@@ -22,7 +22,7 @@ from echoless import (
 from echoless.core.errors import ModelError, ModelUnavailable, UsageError
 from echoless.core.model import Unsure
 from echoless.models.llm import Answer, Prompt
-from echoless.workflows.pairs.judge_pairs import Question, judge_pairs
+from echoless.workflows.pairs import Question, judge_pairs
 from echoless.workflows.review.llm_plan import to_write
 from tests.conformance.encoders import WordBag
 from tests.laws.worlds import KINDS, picture, safe, world

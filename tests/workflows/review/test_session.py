@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,9 +9,8 @@ import pytest
 from echoless.core.errors import InputError, PlanRefused, UsageError
 from echoless.execution.rollback import keep_both
 from echoless.stores import open_store
-from echoless.workflows.review.answers import AnsweredElsewhere, standing_answers
-from echoless.workflows.review.items import ADVICE, SAMPLE
-from echoless.workflows.review.pairs import offered_pairs
+from echoless.workflows.review.answers import AnsweredElsewhere, decisions, standing_answers
+from echoless.workflows.review.items import SAMPLE
 from echoless.workflows.review.plan import CHOSEN
 from echoless.workflows.review.session import Filter, ReviewSession, open_review
 from tests.workflows.review.notes import (
@@ -73,8 +71,8 @@ def test_true_at_different_times_is_stored_and_keeps_the_pair_out_of_plans(
     assert again.answers[answer.key].times
     assert answer.key not in again.items
     assert before - set(again.items) == {answer.key}
-    (pair,) = again.decisions().pairs
-    assert pair.origin == "in a review: both are true, at different times"
+    (decision,) = decisions(again.store)
+    assert decision.origin == "in a review: both are true, at different times"
     assert planned(again) == {}
     again.take_back(answer.key)
     assert kept(again) == set()
@@ -178,7 +176,7 @@ def test_answers_that_go_round_in_a_circle_are_refused(session: ReviewSession) -
 
 
 def test_an_unsure_pair_needs_a_survivor(session: ReviewSession) -> None:
-    with pytest.raises(UsageError, match="Press 1 or 2"):
+    with pytest.raises(UsageError, match=r"keep \(1 or 2\)"):
         session.accept(key(session, BACKUPS[0]))
 
 
@@ -281,7 +279,8 @@ def test_a_pair_whose_text_changed_can_be_called_different_anew(
 def test_applied_and_undone_everything_is_as_before_with_the_same_answers(path: Path) -> None:
     before = path.read_bytes()
     with open_store(path) as store:
-        session = open_review(store, LEXICAL, action="delete")
+        deleting = replace(LEXICAL, profile=replace(LEXICAL.profile, action="delete"))
+        session = open_review(store, deleting)
         session.accept(key(session, PORTS), survivor="p-2")
         session.accept(key(session, NEWER_TEA))
         session.differ(key(session, COFFEE))
@@ -373,12 +372,10 @@ def test_the_rest_of_a_class_leaves_open_what_another_review_called_different_me
         for item in session.selection(wanted)[:SAMPLE]:
             session.accept(item.key)
         group = session.selection(replace(wanted, state="open"))[0]
-        pairs = partial(offered_pairs, window=None, limit=len(ANIMALS), advice=ADVICE)
         with open_store(path) as other:
-            of_pairs = open_review(other, LEXICAL, source=pairs)
-            of_pairs.differ(key(of_pairs, group.ids))
+            open_review(other, LEXICAL).differ(group.key)
         assert len(session.accept_rest(wanted)) == len(ANIMALS) - SAMPLE - 1
-        assert session.state(group.key) == "open"
+        assert session.state(group.key) == "different"
         assert len(planned(session)) == len(ANIMALS) - 1
 
 

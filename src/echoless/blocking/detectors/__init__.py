@@ -10,9 +10,7 @@ from echoless.blocking.detector import BulkDetector as BulkDetector
 from echoless.blocking.detector import Card as Card
 from echoless.blocking.detector import Detector as Detector
 from echoless.blocking.detector import DetectorOptions as DetectorOptions
-from echoless.blocking.detector import Pairwise as Pairwise
 from echoless.blocking.detector import Proposed as Proposed
-from echoless.blocking.detector import Steady as Steady
 from echoless.blocking.detector import check_threshold
 from echoless.core import plugins
 from echoless.core.errors import UsageError

@@ -31,7 +31,6 @@ class ExactDetector(Bulk):
     """
 
     name = NAME
-    steady = True
     card = Card(
         finds="copies of the same text",
         misses="anything that differs in one character, a trailing space included",

@@ -20,9 +20,8 @@ from echoless.blocking.detector import (
     proposed,
     refuse_unknown,
 )
-from echoless.blocking.similarities import DECIMALS, LEXICAL_THRESHOLD
-from echoless.blocking.text_join.approximate_tfidf_join import LOOKED_AT, WordingJoin
-from echoless.blocking.text_join.tfidf_join import Likeness
+from echoless.blocking.pair_scores import DECIMALS, LEXICAL_THRESHOLD
+from echoless.blocking.text_join.tfidf_join import LOOKED_AT, Likeness, WordingJoin
 from echoless.blocking.text_join.tfidf_rows import gram_rows, rows_and_clues
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
@@ -64,7 +63,6 @@ class LexicalDetector(Bulk):
     """
 
     name = NAME
-    steady = True
     card = Card(
         finds="shared wording in any order, rewordings that keep the rare words, typos, inflection",
         misses="the same said in other words, or in another language",
@@ -77,7 +75,6 @@ class LexicalDetector(Bulk):
         self._gate = gate_for(NAME, options, DEFAULT_THRESHOLD)
         self._n = count_setting(NAME, options, "n", default=3, least=2, most=8)
         self._pulse = options.pulse
-        self._joins = options.joins
 
     def propose(
         self, memories: Sequence[Memory], tally: Tally, most: int | None = None
@@ -85,7 +82,7 @@ class LexicalDetector(Bulk):
         """Yields pairs as arrays, see `echoless.blocking.detector.BulkDetector`.
 
         Every pair is scored up to `EXACT_UP_TO` memories, and where all pairs are wanted; beyond,
-        those that share their rarest words (`blocking/text_join/approximate_tfidf_join.py`), which
+        those that share their rarest words (`blocking/text_join/tfidf_join.py`), which
         a note says.
         """
         contents = (memory.content for memory in memories)
@@ -101,12 +98,6 @@ class LexicalDetector(Bulk):
             "words. Measured, that finds all closest partners from a similarity of 0.5 and "
             "95 % from 0.4 on."
         )
-        if self._joins is not None and len(memories) >= self._joins.least:
-            with self._joins.wording(contents, self._n, len(memories)) as wording:
-                places = self._filled(memories, wording.filled, tally)
-                blocks = wording.pairs(self._gate, most)
-                yield from self._pulsing(proposed(blocks, places, NAME, tally, most))
-            return
         rows, clues = rows_and_clues(contents, self._n)
         places = self._filled(memories, rows.filled, tally)
         join = WordingJoin(rows.chosen(places), clues.chosen(places), self._gate, most)

@@ -16,7 +16,7 @@ from echoless.blocking.detector import (
     refuse_unknown,
 )
 from echoless.blocking.equal_values import cut_short, fold, stars
-from echoless.blocking.similarities import CASE_FOLDED, CASE_KEPT
+from echoless.blocking.pair_scores import CASE_FOLDED, CASE_KEPT
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from echoless.core.text import normalise
@@ -36,7 +36,6 @@ class NormalisedDetector(Bulk):
     """
 
     name = NAME
-    steady = True
     card = Card(
         finds="the same text with other case, spaces, quotes, Markdown, HTML or character width",
         misses="another word, a typo, another order",

@@ -23,24 +23,12 @@ from echoless.blocking.detector import (
     refuse_unknown,
 )
 from echoless.core.model import Candidate, Memory, candidate
-from echoless.core.optional import lazy_module
 from echoless.core.run_notes import Tally
-from echoless.models.encoders.base import Matrix
-from echoless.models.encoders.operating_points import DEFAULT_OPERATING_POINT
+from echoless.models.encoders.base import DEFAULT_OPERATING_POINT, Matrix
 
-if TYPE_CHECKING:  # they bring in numpy
-    import numpy as np
-
-    from echoless.blocking.known_pairs import KnownPairs
-    from echoless.blocking.vector_join import exact_join, hyperplane_join, memory_pairs, self_join
-    from echoless.blocking.vector_join.exact_join import Hits, Join, KnownHits
+if TYPE_CHECKING:
+    from echoless.blocking.vector_join.exact_join import Hits
     from echoless.blocking.vector_join.hyperplane_join import HashTables
-else:
-    np = lazy_module("numpy")
-    exact_join = lazy_module("echoless.blocking.vector_join.exact_join")
-    hyperplane_join = lazy_module("echoless.blocking.vector_join.hyperplane_join")
-    memory_pairs = lazy_module("echoless.blocking.vector_join.memory_pairs")
-    self_join = lazy_module("echoless.blocking.vector_join.self_join")
 
 NAME: Final = "semantic"
 
@@ -71,8 +59,6 @@ _NO_VECTORISER: Final = (
 
 class SemanticDetector:
     """A detector of pairs whose vectors have a high cosine."""
-
-    steady = True
 
     def __init__(self, options: DetectorOptions) -> None:
         """Checks and keeps the options.
@@ -124,58 +110,36 @@ class SemanticDetector:
         self, memories: Sequence[Memory], tally: Tally, most: int | None = None
     ) -> Iterator[Proposed]:
         """Yields the pairs of `detect` as arrays; see `BulkDetector`."""
-        yield from self.propose_beside(memories, tally, most, None)
-
-    def propose_beside(
-        self,
-        memories: Sequence[Memory],
-        tally: Tally,
-        most: int | None,
-        known: KnownPairs | None,
-    ) -> Iterator[Proposed]:
-        """Yields the pairs of `propose`; see `blocking.detector.Pairwise`."""
         if self._options.vectoriser is None:
             tally.note(_NO_VECTORISER)
             return
         matrices = self._options.vectoriser.matrices(memories, tally)
-        if len(matrices) != 1 or (np.diff(matrices[0].owners) == 0).any():
-            known = None  # the similarity of two memories is one of several pairs of rows
-        by_model = (
-            memory_pairs.owned(matrix, self._hits(matrix, tally, most, known))
-            for matrix in matrices
-        )
-        yield from (
-            next(by_model, iter(())) if len(matrices) == 1 else memory_pairs.highest(by_model)
-        )
+        from echoless.blocking.vector_join import self_join
 
-    def _hits(
-        self, matrix: Matrix, tally: Tally, most: int | None, known: KnownPairs | None
-    ) -> Iterator[Hits]:
+        by_model = (self_join.owned(matrix, self._hits(matrix, tally, most)) for matrix in matrices)
+        yield from (next(by_model, iter(())) if len(matrices) == 1 else self_join.highest(by_model))
+
+    def _hits(self, matrix: Matrix, tally: Tally, most: int | None) -> Iterator[Hits]:
         """Yields pairs of rows, by hyperplanes if the profile asks for them, else every pair."""
         inclusive, size = self._options.inclusive, len(matrix.rows)
         threshold = self._threshold(matrix, tally)
         tables = self._tables(matrix, threshold, tally)
         if tables is not None:
+            from echoless.blocking.vector_join import hyperplane_join
+
             yield from hyperplane_join.pairs_sharing(
                 matrix.rows, threshold, tables, inclusive=inclusive
             )
             return
 
-        def known_hits(join: Join) -> KnownHits | None:
-            if known is None:
-                return None
-            # a row takes part if it has this width, whatever other rows there are
-            known.measured_with = f"{matrix.model} {matrix.rows.shape[1]} {threshold!r}"
-            if not known.hold(known.measured_with):
-                return None
-            return memory_pairs.known_rows(matrix, known, join)
+        from echoless.blocking.vector_join import exact_join
 
         work = exact_join.JoinWork(pulse=self._options.pulse)
+        from echoless.blocking.vector_join import self_join
+
         yield from self_join.similar_pairs(
-            matrix.rows, threshold, inclusive=inclusive, most=most, known=known_hits, work=work
+            matrix.rows, threshold, inclusive=inclusive, most=most, work=work
         )
-        if known is not None and work.folded:
-            known.measured_with = None
         if self._options.threshold is None and 1 < size <= CLOSEST_UP_TO:
             norms = exact_join.row_norms(matrix.rows)
             join = exact_join.Join(matrix.rows, norms, threshold, inclusive)
@@ -191,6 +155,8 @@ class SemanticDetector:
         size, dimensions = matrix.rows.shape
         if not self._lsh or size < LSH_FROM:
             return None
+        from echoless.blocking.vector_join import hyperplane_join
+
         tables = hyperplane_join.layout(threshold, dimensions, size, bits=self._bits or None)
         if tables is not None:
             tally.note(
@@ -223,4 +189,6 @@ def similarities(matrix: Matrix, pairs: Sequence[tuple[int, int]]) -> list[float
     Returns:
         0 to 1, rounded to six decimals; None where one of the two has no vector in the matrix.
     """
-    return memory_pairs.measured(matrix, pairs)
+    from echoless.blocking.vector_join import self_join
+
+    return self_join.measured(matrix, pairs)

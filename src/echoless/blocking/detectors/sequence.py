@@ -99,7 +99,6 @@ class SequenceDetector(Bulk):
     """
 
     name = NAME
-    steady = True
     card = Card(
         finds="small edits: typos, punctuation, an added or a changed word",
         misses="other word order, paraphrases, short texts inside long ones",

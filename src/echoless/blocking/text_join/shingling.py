@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import islice
 from typing import Final, TypeVar
 
 import numpy as np
@@ -56,13 +55,6 @@ class Runs:
 def in_order(work: Callable[[Given], Made], given: Iterable[Given]) -> Iterator[Made]:
     """Yields the result of each item, in their order, computed by threads (`core.threads`)."""
     return run_in_order(partial(work, each) for each in given)
-
-
-def batches(texts: Iterable[str], size: int = BATCH) -> Iterator[list[str]]:
-    """Yields lists of up to `size` texts."""
-    source = iter(texts)
-    while batch := list(islice(source, size)):
-        yield batch
 
 
 def word_runs(texts: Sequence[str]) -> Runs:

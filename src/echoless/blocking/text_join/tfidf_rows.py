@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.blocking.text_join.shingling import (
+    BATCH,
     Runs,
-    batches,
     distinct,
     gram_runs,
     in_order,
@@ -20,6 +20,7 @@ from echoless.blocking.text_join.shingling import (
     word_runs,
     word_shingle_runs,
 )
+from echoless.core.batches import batched
 
 Ints = NDArray[np.int64]
 Numbers = NDArray[np.int32]
@@ -112,7 +113,9 @@ class Clues:
 def gram_rows(texts: Iterable[str], n: int) -> TermRows:
     """Returns rows of character n-grams (`echoless.core.text.char_ngrams`)."""
     grams = _Collector()
-    for runs, counts in in_order(lambda batch: distinct(gram_runs(batch, n)), batches(texts)):
+    for runs, counts in in_order(
+        lambda batch: distinct(gram_runs(batch, n)), batched(texts, BATCH)
+    ):
         grams.add(runs, counts)
     return grams.rows()
 
@@ -149,7 +152,7 @@ def grams_and_clues(texts: Iterable[str], n: int) -> Iterator[tuple[Counted, Cou
         clues = Runs(starts_of(sum(lengths, np.zeros(len(batch), np.int64))), values)
         return distinct(grams), distinct(clues)
 
-    return in_order(read, batches(texts))
+    return in_order(read, batched(texts, BATCH))
 
 
 class Numbering:

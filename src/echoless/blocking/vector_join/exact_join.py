@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.blocking.detector import no_pulse
-from echoless.blocking.similarities import DECIMALS
+from echoless.blocking.pair_scores import DECIMALS
 from echoless.blocking.top_k import before_enough, kept_partners
 
 Hits: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
@@ -54,19 +54,6 @@ class JoinWork:
     crowded: int = 0
     folded: int = 0
     pulse: Callable[[], None] = field(default=no_pulse, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class KnownHits:
-    """Hits of an earlier join.
-
-    Attributes:
-        hits: All those among the rows that are not asked for, in any order.
-        asked: Shape (some rows,), int64, ascending: rows whose hits are not known.
-    """
-
-    hits: Hits
-    asked: NDArray[np.int64]
 
 
 def pairs_above(
@@ -143,38 +130,6 @@ def product_pairs(join: Join, most: int | None, work: JoinWork) -> Iterator[Hits
             yield wanted
 
 
-def renewed_pairs(join: Join, known: KnownHits, most: int | None, work: JoinWork) -> Iterator[Hits]:
-    """Yields the hits of `exact_join.product_pairs`, by rising j, then i.
-
-    Args:
-        join: Rows and threshold.
-        known: Hits that need not be looked for.
-        most: Partners before it a row needs (`kept_partners`); None for all.
-        work: Takes the counts.
-    """
-    asked = known.asked
-    is_asked = np.zeros(len(join.rows), dtype=np.bool_)
-    is_asked[asked] = True
-    inverse = join.inverse[asked, None]
-    unit = join.rows[asked] * inverse
-    parts = [known.hits]
-    for start in range(0, len(join.rows) if len(asked) else 0, _BLOCK):
-        work.pulse()
-        product = join.unit(start, _BLOCK) @ unit.T
-        flat = np.flatnonzero(product >= join.floor)
-        row, partner = flat // len(asked) + start, asked[flat % len(asked)]
-        # a pair of two asked rows is met twice, and each row meets itself
-        once = ~is_asked[row] | (row < partner)
-        one, other = row[once], partner[once]
-        work.compared += product.size
-        work.verified += len(one)
-        parts += join.confirmed(np.minimum(one, other), np.maximum(one, other))
-    wanted, crowded = some_of(in_order_of_rows(parts), most)
-    work.crowded += crowded
-    if len(wanted[0]):
-        yield wanted
-
-
 def closest_below(join: Join, least: float) -> Hits:
     """Returns for each row its closest other row, where that pair is no hit; each pair once.
 
@@ -193,23 +148,6 @@ def closest_below(join: Join, least: float) -> Hits:
     i, j = pairs // len(unit), pairs % len(unit)
     cosine = cosines(join.rows, join.norms, i, j)
     return _where((i, j, cosine), (cosine >= least) & ~join.passes(cosine))
-
-
-def some_of(hits: Hits, most: int | None) -> tuple[Hits, int]:
-    """Returns the wanted partners of some rows, and how many of the rows have more.
-
-    Args:
-        hits: By rising j, then i.
-        most: Partners before it a row needs (`kept_partners`); None for all.
-
-    Returns:
-        The hits wanted, in the same order, and a number of rows.
-    """
-    if most is None:
-        return hits, 0
-    hits = _where(hits, before_enough(hits[1], hits[2]))
-    keep = kept_partners(*hits, most)
-    return _where(hits, keep), len(np.unique(hits[1][~keep]))
 
 
 def _where(hits: Hits, chosen: NDArray[np.bool_]) -> Hits:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from echoless.core.expressions import lazy_pattern
+from echoless.core.text import lazy_pattern
 from echoless.matching.languages import Lexicon, fold
 from echoless.matching.values.patterns import LINE
 

@@ -92,7 +92,7 @@ def _open_class(word: str, lex: Lexicon) -> _Class:
 
 
 class _Sense(NamedTuple):
-    """What a word means where it stands."""
+    """Meaning of a word in its context."""
 
     kind: Kind
     value: Value
@@ -232,7 +232,11 @@ class Reader:
         word = fold(text, self._lex.language).replace("-", "")
         base, _, tail = word.rpartition("'")
         if tail == "t" and base.endswith("n"):
-            yield from self._contraction(base, text)
+            stems = {"ca": "can", "wo": "will", "sha": "shall"}
+            verb = stems.get(base[:-1], base[:-1])
+            if verb in self._lex.modality:
+                yield self._make(Kind.MODALITY, WordClass(self._lex.modality[verb]), text)
+            yield self._make(Kind.NEGATION, WordClass("not"), text)
             return
         if tail in {"s", ""}:
             yield from self._word(text[: text.rindex("'")])
@@ -251,13 +255,6 @@ class Reader:
         if text in self._coded:
             return (self._make(Kind.IDENTIFIER, text, text),)
         return self._classed(folded.replace("-", ""), text)
-
-    def _contraction(self, base: str, text: str) -> Iterator[Token]:
-        stems = {"ca": "can", "wo": "will", "sha": "shall"}
-        verb = stems.get(base[:-1], base[:-1])
-        if verb in self._lex.modality:
-            yield self._make(Kind.MODALITY, WordClass(self._lex.modality[verb]), text)
-        yield self._make(Kind.NEGATION, WordClass("not"), text)
 
     def _classed(self, word: str, text: str) -> tuple[Token, ...]:
         starts = bool(self._mark) and not self._glue and not _SENTENCE_ENDS.isdisjoint(self._mark)

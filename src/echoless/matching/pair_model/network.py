@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from echoless.core.errors import DamagedPackage
 from echoless.core.model import digest
-from echoless.core.optional import is_installed, lazy_module, require_module
+from echoless.core.optional import is_installed, require_module
 from echoless.core.shipped import first_changed, shipped_json
 from echoless.core.text import ByText
 from echoless.matching.fields import fields_of
@@ -28,11 +28,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
     from onnxruntime import InferenceSession
-else:
-    np = lazy_module("numpy")
 
 MODULE: Final = "onnxruntime"
-"""The library that runs the network, which is installed where it has a wheel."""
+"""Import name of ONNX Runtime; some platforms have no wheel of it."""
 LONGEST: Final = 256
 """Tokens of a pair with its three special ones; a longer pair is not scored. Training saw 192."""
 LONGEST_TEXT: Final = 4_000
@@ -149,11 +147,13 @@ class PairNetwork:
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         """Loads the files of a folder that were compared with their digests."""
-        from onnxruntime import InferenceSession, SessionOptions  # noqa: PLC0415
+        from onnxruntime import SessionOptions
 
         options = SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = 4
+        from onnxruntime import InferenceSession
+
         self._session: InferenceSession = InferenceSession(
             str(folder / "layers.onnx"),
             options,
@@ -163,6 +163,8 @@ class PairNetwork:
         self.tokenizer = Tokenizer.read(folder / "pieces.json")
         # a text stands in two or three of the pairs asked about: a fortieth of the whole time
         self._cut = ByText(lambda text: self.tokenizer.encode(fields_of(text).sentence), _KNOWN)
+        import numpy as np
+
         self._words: NDArray[np.int8] = np.load(folder / "words.npy", mmap_mode="r")
         with np.load(folder / "embeddings.npz") as arrays:
             self._small: dict[str, NDArray[np.float32]] = {k: arrays[k] for k in arrays.files}
@@ -184,8 +186,11 @@ class PairNetwork:
         return self._last(tuple(a), tuple(b))
 
     def _run(self, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[float, float, float]:
+
         tokens = [self.manifest.start, *a, self.manifest.end, *b, self.manifest.end]
         first, second = len(a) + 1, len(a) + 2 + len(b)
+        import numpy as np
+
         sides = np.zeros(len(tokens), dtype=np.intp)
         sides[1:first], sides[first + 1 : second] = 1, 2
         of_a, of_b = (np.where(sides == side, 1.0, 0.0) for side in (1, 2))

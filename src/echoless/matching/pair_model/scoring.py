@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from echoless.core.cache import EntryFile, pair_key, text_print
+from echoless.core.cache import CacheFile, pair_key, text_print
 from echoless.core.own_folders import cache_folder
 from echoless.core.run_notes import Tally
 from echoless.matching.pair_model.network import PairNetwork, runtime
@@ -47,13 +47,12 @@ class Scores(NamedTuple):
         return ab, ba, conflict
 
 
-class ScoreCache(EntryFile):
+class ScoreCache(CacheFile):
     """Scores by key of the pair, in one file of the user's cache folder. It holds no text."""
 
     name = "cache of pair scores"
     instead = "pairs were scored anew"
     table = "scores"
-    things = "pair scores"
     most = 128 * 2**20
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Final
 
-from echoless.core.expressions import lazy_pattern
+from echoless.core.text import lazy_pattern
 from echoless.matching.languages import units
 from echoless.matching.values import quantities
 from echoless.matching.values.tokens import (
@@ -43,7 +43,7 @@ _COUNTERS: Final = frozenset(
 _HALF: Final[frozenset[Value]] = frozenset(
     {Number("1/2"), Number("0.5"), Quantity(Fraction(50), "percent")}
 )
-_ZONES: Final = {
+ZONES: Final = {
     **dict.fromkeys(("UTC", "GMT"), 0),
     **dict.fromkeys(("BST", "CET", "MEZ", "WEST"), 1),
     **dict.fromkeys(("CEST", "MESZ", "EET"), 2),
@@ -208,13 +208,13 @@ def same_instant(left: list[Token], right: list[Token]) -> list[tuple[Token, Tok
     if one is None or other is None:
         return []
     (time, zone), (time_too, zone_too) = one, other
-    apart = _minutes(time) - _minutes(time_too) - 60 * (_ZONES[zone.text] - _ZONES[zone_too.text])
+    apart = _minutes(time) - _minutes(time_too) - 60 * (ZONES[zone.text] - ZONES[zone_too.text])
     return [] if apart % 1440 else [(time, time_too), (zone, zone_too)]
 
 
 def _zoned(tokens: list[Token]) -> tuple[Token, Token] | None:
     times = [token for token in tokens if isinstance(token.value, ClockTime)]
-    zones = [token for token in tokens if token.text in _ZONES]
+    zones = [token for token in tokens if token.text in ZONES]
     return (times[0], zones[0]) if len(times) == len(zones) == 1 else None
 
 

@@ -13,7 +13,7 @@ from enum import IntEnum
 from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
-from echoless.core.expressions import lazy_pattern
+from echoless.core.text import lazy_pattern
 from echoless.matching.languages import Lexicon, units
 
 LINE: Final = "\u23ce"

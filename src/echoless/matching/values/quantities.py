@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Final
 
-from echoless.core.expressions import lazy_pattern
+from echoless.core.text import lazy_pattern
 from echoless.matching.languages import Lexicon, Unit, lexicon, units
 from echoless.matching.values.tokens import ClockTime, Day, Quantity
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Final, NamedTuple, TypeAlias
 
-from echoless.core.expressions import lazy_pattern
+from echoless.core.text import lazy_pattern
 from echoless.matching.languages import Lexicon, fold
 from echoless.matching.values import quantities
 from echoless.matching.values.patterns import (

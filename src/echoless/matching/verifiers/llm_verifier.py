@@ -14,7 +14,7 @@ from typing import Final
 from echoless.core.choices import Limits
 from echoless.core.errors import ModelError, ModelUnavailable, VerifierError
 from echoless.core.model import Json, Memory
-from echoless.matching.verifiers.base import NoOpinion, Opinion, Reply, Says
+from echoless.matching.verifiers.consultation import NoOpinion, Opinion, Reply, Says
 from echoless.models.llm.anthropic import AnthropicModel
 from echoless.models.llm.base import Prompt
 from echoless.models.llm.counted_model import CountedModel, Spent, asked_in_order

@@ -17,13 +17,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from echoless.core.optional import is_installed, lazy_module
+from echoless.core.optional import is_installed
 
 if TYPE_CHECKING:
     import onnxruntime
     from numpy.typing import NDArray
-else:
-    onnxruntime = lazy_module("onnxruntime")
 
 RUNTIME: Final = "onnxruntime"
 
@@ -132,6 +130,8 @@ class ByteLayer:
 @cache
 def _session() -> onnxruntime.InferenceSession:
     """Returns the graph of a layer in ONNX Runtime, on one thread."""
+    import onnxruntime
+
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     # a fused kernel may round once where two steps round twice

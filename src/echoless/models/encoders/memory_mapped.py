@@ -16,14 +16,11 @@ from weakref import finalize
 
 from echoless.core.errors import StoreFull, UsageError
 from echoless.core.model import Memory, Vector
-from echoless.core.optional import lazy_module
 from echoless.core.run_notes import Tally
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-else:
-    np = lazy_module("numpy")
 
 VARIABLE: Final = "ECHOLESS_VECTOR_MEMORY"
 """Environment variable with the megabytes (10^6 bytes) of vectors that stay in memory."""
@@ -134,6 +131,8 @@ def mapped(shape: tuple[int, int]) -> NDArray[np.float32]:
         StoreFull: There is no room for it.
     """
     with _DiskErrors(), tempfile.TemporaryFile() as file:
+        import numpy as np
+
         return np.memmap(file, dtype=np.float32, mode="w+", shape=shape)
 
 
@@ -186,6 +185,8 @@ class Spill:
             StoreFull: There is no room for it.
         """
         if 4 * shape[0] * shape[1] <= self._memory:
+            import numpy as np
+
             return np.empty(shape, dtype=np.float32)
         self._note()
         return mapped(shape)

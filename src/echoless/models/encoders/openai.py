@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 from echoless.core.choices import TIMEOUT
 from echoless.core.errors import EncoderError
 from echoless.core.masking import without_secrets
-from echoless.core.optional import lazy_module
 from echoless.models.server import RETRIES, OpenAIServer, redirected
 
 if TYPE_CHECKING:
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
     import openai
     from numpy.typing import NDArray
     from openai.types import CreateEmbeddingResponse
-else:
-    np = lazy_module("numpy")
-    openai = lazy_module("openai")
 
 BATCH: Final = 128
 """Texts in a request. The API takes 2,048 inputs and 300,000 tokens; parts are about 60 tokens."""
@@ -76,6 +72,8 @@ class OpenAIEncoder:
             EncoderError: The server cannot be reached, refuses, or answers something else than one
                 finite vector of one length for each text.
         """
+        import numpy as np
+
         if not texts:
             return np.empty((0, 0), dtype=np.float32)
         with self._server.client() as client:
@@ -88,7 +86,10 @@ class OpenAIEncoder:
         return np.concatenate(blocks)
 
     def _request(self, client: openai.OpenAI, texts: Sequence[str]) -> NDArray[np.float32]:
+
         sent = [without_secrets(text) for text in texts]
+        import openai
+
         try:
             # "float": not every server knows the SDK's own default, base64
             answer = client.embeddings.create(model=self._name, input=sent, encoding_format="float")
@@ -113,6 +114,8 @@ class OpenAIEncoder:
             raise self._broken("no list of embeddings")
         if len(data) != expected:
             raise self._broken(f"{len(data)} vectors for {expected} texts")
+        import numpy as np
+
         try:
             placed = sorted((int(each.index), each.embedding) for each in data)
             with np.errstate(over="ignore"):  # too large for 32 bits becomes infinite, seen below

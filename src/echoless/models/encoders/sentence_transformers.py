@@ -13,21 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
 
 from echoless.core.errors import EncoderError
-from echoless.core.model_files import folder_digest
-from echoless.core.optional import lazy_module, require_module
+from echoless.core.optional import require_module
+from echoless.core.shipped import folder_digest
 from echoless.models.encoders.registry import require_argument
 
 if TYPE_CHECKING:
-    import model2vec
     import numpy as np
-    import sentence_transformers
     from numpy.typing import NDArray
 
     Encode: TypeAlias = Callable[[list[str]], NDArray[np.floating]]
-else:
-    model2vec = lazy_module("model2vec")
-    np = lazy_module("numpy")
-    sentence_transformers = lazy_module("sentence_transformers")
 
 _IDENTITY_DIGITS: Final = 12
 
@@ -92,6 +86,8 @@ class _LibraryEncoder(ABC):
                 f"The model {self._argument!r} failed on {len(texts)} texts "
                 f"({type(problem).__name__}: {problem})."
             ) from problem
+        import numpy as np
+
         return np.ascontiguousarray(rows, dtype=np.float32)
 
     @cached_property
@@ -117,6 +113,9 @@ class Model2VecEncoder(_LibraryEncoder):
     saved = "a saved StaticModel"
 
     def _load(self) -> Encode:
+
+        import model2vec
+
         model = model2vec.StaticModel.from_pretrained(self._argument)
         return partial(model.encode, show_progress_bar=False, use_multiprocessing=False)
 
@@ -128,5 +127,8 @@ class SentenceTransformersEncoder(_LibraryEncoder):
     saved = "a saved model"
 
     def _load(self) -> Encode:
+
+        import sentence_transformers
+
         model = sentence_transformers.SentenceTransformer(self._argument)
         return partial(model.encode, show_progress_bar=False, convert_to_numpy=True)

@@ -21,10 +21,6 @@ from echoless.models.tokenizer import UNKNOWN, Tokenizer
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-else:
-    from echoless.core.optional import lazy_module
-
-    np = lazy_module("numpy")
 
 _PACKAGE: Final = Path(__file__).parents[2]
 FOLDER: Final = "models/encoders/static_table"
@@ -76,6 +72,8 @@ class StaticEncoder:
             DamagedPackage: A file of the table is missing or is another one.
         """
         table, scales = _table(_PACKAGE / FOLDER, tuple(sorted(self._manifest.items())))
+        import numpy as np
+
         if not texts:
             return np.empty((0, 2 * table.shape[1]), dtype=np.float32)
         tokenizer = Tokenizer.read(_PACKAGE / PIECES)
@@ -119,6 +117,8 @@ def _table(
     changed = first_changed({own.get(name, folder / name): digest for name, digest in manifest})
     if changed is not None:
         raise _damaged(folder, changed)
+    import numpy as np
+
     scales = np.load(folder / "scales.npy").astype(np.float32)
     return np.load(folder / "table.npy"), scales
 

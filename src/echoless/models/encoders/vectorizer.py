@@ -7,29 +7,210 @@ vector of another length is counted by id, never changed.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from math import ceil
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from echoless.core.cache import CacheFile
 from echoless.core.errors import EncoderError
 from echoless.core.model import Memory
-from echoless.core.optional import lazy_module
+from echoless.core.own_folders import cache_folder
 from echoless.core.run_notes import Tally
-from echoless.core.text import valid_unicode
-from echoless.models.encoders.base import NO_VECTOR, Encoder, Matrix
-from echoless.models.encoders.chunking import split_parts
-from echoless.models.encoders.operating_points import operating_point
-from echoless.models.encoders.vector_cache import VectorCache
+from echoless.core.text import has_unspaced_script, is_blank, lazy_pattern, valid_unicode, words
+from echoless.models.encoders.base import NO_VECTOR, Encoder, Matrix, operating_point
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from echoless.models.encoders import vector_matrix
     from echoless.models.encoders.vector_matrix import Allocate, Filling, Sheet
-else:
-    np = lazy_module("numpy")
-    vector_matrix = lazy_module("echoless.models.encoders.vector_matrix")
+
+
+FILE_NAME: Final = "vectors.sqlite3"
+
+
+def open_cache(enabled: bool = True) -> VectorCache | None:
+    """Returns the user's vector cache, or None if it is switched off; touches no file yet."""
+    return VectorCache(cache_folder() / FILE_NAME) if enabled else None
+
+
+def vector_key(text: str, model: str) -> bytes:
+    """Returns 24 bytes that name a text and the model of its vector."""
+    named = f"{model}\0{text}".encode("utf-8", "surrogatepass")
+    return blake2b(named, digest_size=24).digest()
+
+
+class _VectorFile(CacheFile):
+    """Vectors by `vector_key`."""
+
+    name = "vector cache"
+    instead = "vectors were made anew"
+    table = "vectors"
+    most = 8 * 2**30
+
+
+class VectorCache:
+    """Vectors by text and model in one file.
+
+    Attributes:
+        path: Of the file, which may not exist yet.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Keeps the path; file and folder are made when something is first written."""
+        self.path = path
+        self._file = _VectorFile(path)
+
+    def get(
+        self, texts: Sequence[str], model: str, tally: Tally
+    ) -> Mapping[str, NDArray[np.float32]]:
+        """Returns the known vectors of these texts.
+
+        Args:
+            texts: Any texts.
+            model: Identity of the model.
+            tally: Takes a sentence if the cache cannot be used.
+
+        Returns:
+            Vectors by text, each of shape (dimensions,), float32, finite; broken entries are left
+            out as if they were not there.
+        """
+        return {
+            texts[place]: row
+            for places, rows in self.bulk(texts, model, tally)
+            for place, row in zip(places, rows, strict=True)
+        }
+
+    def bulk(
+        self, texts: Sequence[str], model: str, tally: Tally
+    ) -> list[tuple[list[int], NDArray[np.float32]]]:
+        """Returns the known vectors of these texts in few arrays.
+
+        Args:
+            texts: Any texts; a text that occurs twice is named by its later place.
+            model: Identity of the model.
+            tally: Takes a sentence if the cache cannot be used.
+
+        Returns:
+            For each length of vector places in `texts` and their vectors, shape (places,
+            dimensions), float32, finite; broken entries are left out.
+        """
+        places = {vector_key(text, model): place for place, text in enumerate(texts)}
+        by_length: dict[int, list[tuple[int, bytes]]] = {}
+        for key, row in sorted(self._file.get(list(places), tally).items()):
+            by_length.setdefault(len(row), []).append((places[key], row))
+        return [_rows(by_length[length]) for length in sorted(by_length)]
+
+    def put(self, vectors: Mapping[str, NDArray[np.float32]], model: str, tally: Tally) -> None:
+        """Writes vectors in one transaction.
+
+        Args:
+            vectors: By text, each of shape (dimensions,), float32.
+            model: Identity of the model.
+            tally: Takes a sentence if the cache cannot be used.
+        """
+        rows = {
+            vector_key(text, model): vector.astype("<f4", copy=False).tobytes()
+            for text, vector in vectors.items()
+        }
+        self._file.put(rows, tally)
+
+
+def _rows(entries: Sequence[tuple[int, bytes]]) -> tuple[list[int], NDArray[np.float32]]:
+    """Returns places and vectors of one length, without vectors of infinite numbers or NaN."""
+    joined = b"".join(data for _, data in entries)
+    import numpy as np
+
+    rows = np.frombuffer(joined, dtype="<f4").astype(np.float32).reshape(len(entries), -1)
+    good = np.flatnonzero(np.isfinite(rows).all(axis=1)).tolist()
+    places = [place for place, _ in entries]
+    if len(good) == len(places):
+        return places, rows
+    return [places[at] for at in good], rows[good]
+
+
+PART_WORDS: Final = 40
+"""Most words in one part. A word of 10 characters or fewer; longer ones count as several."""
+
+_UNSPACED_WEIGHT: Final = 0.5
+"""Chinese, Japanese, Thai: two characters count as a word, so a part holds about 80 of them."""
+
+_CHARACTERS_A_WORD: Final = 10
+_SENTENCE: Final = lazy_pattern(
+    r"\S(?:[^.!?…。！？\n]++|[.!?…]++[\"'”’)\]]*+(?!\s))*"
+    r"(?:[.!?…]++[\"'”’)\]]*+|[。！？]++[」』）]*+)?"
+)
+_TOKEN: Final = lazy_pattern(r"\S+")
+_ASCII_WORD: Final = lazy_pattern(r"\w+")
+
+
+def split_parts(text: str, *, limit: int = PART_WORDS) -> tuple[str, ...]:
+    """Returns a text cut at sentence and line ends into parts of about equal size.
+
+    Args:
+        text: Any text.
+        limit: Most words in a part, at least 1.
+
+    Returns:
+        Slices of the text in order, none blank, together holding every character that is not white
+        space. A text of at most `limit` words is one part, stripped. Empty for a blank text.
+    """
+    if is_blank(text):
+        return ()
+    if _plainly_short(text, limit) or _size(text) <= limit:
+        return (text.strip(),)
+    sentences = (sentence.span() for sentence in _SENTENCE.finditer(text))
+    spans = [piece for sentence in sentences for piece in _pieces(text, sentence, limit)]
+    sizes = [_size(text[start:end]) for start, end in spans]
+    target = sum(sizes) / ceil(sum(sizes) / limit)
+    parts: list[str] = []
+    start = last = spans[0][0]
+    held = 0.0
+    for (begin, end), size in zip(spans, sizes, strict=True):
+        if held and (held >= target or held + size > limit):
+            parts.append(text[start:last])
+            start, held = begin, 0.0
+        held += size
+        last = end
+    parts.append(text[start:last])
+    return tuple(part for part in parts if not is_blank(part))
+
+
+def _plainly_short(text: str, limit: int) -> bool:
+    """Returns whether an ASCII text is one part, found without normalising it.
+
+    Normalising takes characters away, so it joins words and makes no new ones.
+    """
+    return (
+        text.isascii()
+        and len(text) <= limit * _CHARACTERS_A_WORD
+        and len(_ASCII_WORD.findall(text)) <= limit
+    )
+
+
+def _size(text: str) -> float:
+    """Returns the number of words, weighted by script and length."""
+    counted = sum(_UNSPACED_WEIGHT if has_unspaced_script(word) else 1.0 for word in words(text))
+    return max(counted, len(text.strip()) / _CHARACTERS_A_WORD)
+
+
+def _pieces(text: str, span: tuple[int, int], limit: int) -> Iterator[tuple[int, int]]:
+    """Yields a span itself, or its tokens if it is too long, or slices of tokens too long."""
+    start, end = span
+    if _size(text[start:end]) <= limit:
+        yield span
+        return
+    step = ceil(limit / _UNSPACED_WEIGHT)
+    for token in _TOKEN.finditer(text, start, end):
+        if _size(token.group()) <= limit:
+            yield token.span()
+        else:
+            for cut in range(token.start(), token.end(), step):
+                yield cut, min(cut + step, token.end())
+
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with texts done and texts in all, after each batch."""
@@ -157,6 +338,8 @@ class MemoryVectoriser:
                     tally.skip(WRONG_LENGTH, memory.id)
                 else:
                     owners.setdefault(vector.model, array("q")).append(position)
+        from echoless.models.encoders import vector_matrix
+
         sheets = {model: vector_matrix.Sheet(owners[model], self._allocate) for model in owners}
         waiting: dict[str, list[bytes]] = {model: [] for model in owners}
         for memory in memories if sheets else ():
@@ -189,6 +372,8 @@ class MemoryVectoriser:
             for part in parts:
                 owners.append(position)
                 wanted.append(numbers.setdefault(part, len(numbers)))
+        from echoless.models.encoders import vector_matrix
+
         filling = vector_matrix.Filling.beside(stored, owners, wanted, numbers, self._allocate)
         self._fill(encoder, filling, tally)
         filling.sheet.refuse(tally, lambda position: memories[position].id)
@@ -283,6 +468,8 @@ class TextVectors:
             EncoderError: The encoder failed.
         """
         new = sorted({text for text in texts if text not in self._rows})
+        import numpy as np
+
         for start in range(0, len(new), _TEXT_BATCH):
             some = new[start : start + _TEXT_BATCH]
             vectors = self._vectors(some)
@@ -321,6 +508,8 @@ def encoded(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
     Raises:
         EncoderError: The encoder failed, or did not give one row for each text.
     """
+    import numpy as np
+
     rows = np.asarray(encoder.encode(texts), dtype=np.float32)
     if rows.ndim != 2 or len(rows) != len(texts) or rows.shape[1] == 0:
         raise EncoderError(

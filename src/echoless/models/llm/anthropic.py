@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from echoless.core.optional import lazy_module
 from echoless.models.llm.base import Answer, Prompt
 from echoless.models.llm.server_model import SdkErrors, ServerModel, whole, without_secret
 from echoless.models.server import AnthropicServer
 
 if TYPE_CHECKING:
-    import anthropic
+    import anthropic  # noqa: F401
 
     from echoless.models.llm.server_model import StatusError
-else:
-    anthropic = lazy_module("anthropic")
 
 
 class AnthropicModel(ServerModel["anthropic.Anthropic"]):
@@ -53,6 +50,8 @@ class AnthropicModel(ServerModel["anthropic.Anthropic"]):
     @property
     def errors(self) -> SdkErrors:
         """Returns the errors of the SDK."""
+        import anthropic
+
         return SdkErrors(
             anthropic.APIStatusError,
             anthropic.APIConnectionError,

@@ -8,15 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from echoless.core.choices import TIMEOUT
-from echoless.core.optional import lazy_module
 from echoless.models.llm.base import Answer, Prompt
 from echoless.models.llm.server_model import SdkErrors, ServerModel, whole, without_secret
 from echoless.models.server import OpenAIServer
 
 if TYPE_CHECKING:
-    import openai
-else:
-    openai = lazy_module("openai")
+    import openai  # noqa: F401
 
 
 class OpenAIModel(ServerModel["openai.OpenAI"]):
@@ -49,6 +46,8 @@ class OpenAIModel(ServerModel["openai.OpenAI"]):
     @property
     def errors(self) -> SdkErrors:
         """Returns the errors of the SDK."""
+        import openai
+
         return SdkErrors(
             openai.APIStatusError,
             openai.APIConnectionError,

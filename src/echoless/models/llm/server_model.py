@@ -27,7 +27,7 @@ OTHER_SHAPE: Final = frozenset({400, 422, 501})
 """Of a server that may not know a schema, or another part of what was asked."""
 
 _SECRET: Final = 12
-"""Characters from which a key is one; servers without keys are given any word."""
+"""Minimum length of an API key; shorter values are placeholders."""
 
 _HOPELESS: Final = frozenset({401, 403, 404})
 

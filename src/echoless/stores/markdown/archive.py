@@ -1,4 +1,4 @@
-"""Hidden memories outside of their place: as entries of an archive file, or in a comment.
+"""Hidden memories outside of their place: as entries of an archive file.
 
 An entry stands between two comments with the same digest, so that a person can read it, and an
 edited one is seen to be edited.
@@ -18,7 +18,6 @@ from echoless.stores.markdown.document import front_lines, split_lines
 from echoless.stores.markdown.presets import ARCHIVE
 
 _START: Final = re.compile(r"<!-- echoless hid (\{.*\}) -->\s*")
-_INSIDE: Final = re.compile(r"<!-- echoless hid (\{.*\})\s*")
 _OPEN: Final = "open"
 
 HEADER: Final = (
@@ -52,7 +51,7 @@ def archive_of(path: str) -> str:
     return f"{ARCHIVE}/{path}.md"
 
 
-def entry(id_: str, text: str, about: Mapping[str, Json], end: str, place: int = 0) -> str:
+def entry(id_: str, text: str, about: Mapping[str, Json], end: str) -> str:
     """Returns an entry of an archive.
 
     Args:
@@ -60,35 +59,19 @@ def entry(id_: str, text: str, about: Mapping[str, Json], end: str, place: int =
         text: Its lines.
         about: What else a reader should know.
         end: The line end of the file.
-        place: Tells apart several entries of one id.
     """
-    head, tail, text = _wrapped(id_, text, about, end, place)
-    return f"{head} -->{end}{text}{tail}{end}"
-
-
-def comment(id_: str, text: str, about: Mapping[str, Json], end: str) -> str:
-    """Returns a comment that replaces lines and holds them; they must not contain `-->`."""
-    head, _, text = _wrapped(id_, text, about, end, 0)
-    return f"{head}{end}{text}-->{end}"
-
-
-def _wrapped(
-    id_: str, text: str, about: Mapping[str, Json], end: str, place: int
-) -> tuple[str, str, str]:
-    is_open = not text.endswith(("\n", "\r"))
     data: dict[str, Json] = {"id": id_, **about}
-    if place:
-        data["part"] = place
-    if is_open:
+    if not text.endswith(("\n", "\r")):
         data[_OPEN] = True
+        text += end
     written = json.dumps(data, ensure_ascii=False).replace("-->", "--\\u003e")
     written = re.sub("[\u2028\u2029\x85]", lambda m: f"\\u{ord(m.group()):04x}", written)
-    return f"<!-- echoless hid {written}", _tail(id_, place), text + end if is_open else text
+    return f"<!-- echoless hid {written} -->{end}{text}{_tail(id_)}{end}"
 
 
-def _tail(id_: str, place: int) -> str:
-    part = f" {place}" if place else ""
-    return f"<!-- echoless end {json.dumps(id_).replace('-->', '--' + chr(92) + 'u003e')}{part} -->"
+def _tail(id_: str) -> str:
+    written = json.dumps(id_).replace("-->", "--\\u003e")
+    return f"<!-- echoless end {written} -->"
 
 
 def entries(lines: Sequence[str]) -> list[ArchivedMemory]:
@@ -100,10 +83,9 @@ def entries(lines: Sequence[str]) -> list[ArchivedMemory]:
             ends.setdefault(line.strip(), []).append(at)
     at = 0
     while at < len(lines):
-        data = _about(_START, lines[at])
+        data = _about(lines[at])
         if data is not None:
-            part = data.get("part", 0)
-            own = ends.get(_tail(str(data["id"]), part if isinstance(part, int) else 0), [])
+            own = ends.get(_tail(str(data["id"])), [])
             nearest = bisect_right(own, at)
             if nearest < len(own):
                 read.append(_entry(data, lines, at, own[nearest]))
@@ -112,21 +94,8 @@ def entries(lines: Sequence[str]) -> list[ArchivedMemory]:
     return read
 
 
-def comments(lines: Sequence[str]) -> list[ArchivedMemory]:
-    """Returns the hidden memories in comments of a file, in order."""
-    read: list[ArchivedMemory] = []
-    ends = [at for at, line in enumerate(lines) if "-->" in line]
-    for at, line in enumerate(lines):
-        if "-->" in line or (data := _about(_INSIDE, line)) is None:
-            continue
-        nearest = bisect_right(ends, at)
-        if nearest < len(ends) and lines[ends[nearest]].strip() == "-->":
-            read.append(_entry(data, lines, at, ends[nearest]))
-    return read
-
-
-def _about(pattern: re.Pattern[str], line: str) -> Mapping[str, Json] | None:
-    matched = pattern.fullmatch(line)
+def _about(line: str) -> Mapping[str, Json] | None:
+    matched = _START.fullmatch(line)
     if matched is None:
         return None
     try:

@@ -5,32 +5,23 @@ the token the state will have. The state changes in a transaction of the sidecar
 part of a larger one; therefore the record is a file of its own. As long as the token of the state
 is not that of the record, the write is not done: readers take the before-images, and the next
 writer puts them back.
-
-What Git knows of files that were written: whether they held changes nobody committed.
-
-The settings of a repository can name programs that Git runs (`core.fsmonitor`, `filter.*.clean`,
-`include.path`; `git help config`), and a folder may come from somebody else. So Git is given an
-empty repository with the objects, the index and the branches of that one, and no settings at all.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-import os
 import re
 import shutil
-import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from echoless.core.drafts import give_mode, synchronise_folder
-from echoless.core.errors import EcholessError, StoreError
-from echoless.core.failures import kind_of, misplaced
-from echoless.core.optional import lazy_module
+from echoless.core.errors import StoreError
+from echoless.core.failures import kind_of
 from echoless.stores.files import (
     NEW,
     Snapshot,
@@ -43,11 +34,6 @@ from echoless.stores.files import (
 )
 from echoless.stores.markdown.presets import SUFFIXES
 from echoless.stores.markdown.state import digest_of
-
-if TYPE_CHECKING:
-    import tempfile
-else:
-    tempfile = lazy_module("tempfile")
 
 _SUFFIX: Final = ".echoless-files"
 _DRAFT: Final = re.compile(rf"\.(.+)\.[a-z0-9_]{{8}}{re.escape(NEW)}")
@@ -139,30 +125,30 @@ def carry_out(
         StoreError: A file changed since it was read, or has other hard links that a write would
             cut off; nothing was changed.
     """
-    going = {c.path: c.before for c in changes if c.after is None}
-    moved = {c.like for c in changes if c.before is None and going.get(c.like) == c.after}
     for change in changes:
         path = place(change.path)
         if Snapshot.of(path, linked=False) != change.snapshot:
             raise StoreError(
                 f"{path} was changed by another program meanwhile. Nothing was changed; try again."
             )
-        if change.path not in moved:
-            refuse_several_names(path)
+        refuse_several_names(path)
     before = {c.path: c.before for c in changes} | dict(earlier.before if earlier else {})
     after = dict(earlier.after if earlier else {}) | {c.path: _digest(c.after) for c in changes}
     data = {
         "token": token,
-        "before": {path: _encoded(each) for path, each in before.items()},
+        "before": {
+            path: None if each is None else base64.b64encode(each).decode()
+            for path, each in before.items()
+        },
         "after": after,
     }
     replace_bytes(record, json.dumps(data).encode(), Snapshot.of(record) if earlier else None)
     order = sorted(changes, key=lambda c: (c.after is None, c.before is not None, c.path))
     for change in order:
-        _write(place, change, moves=change.like in moved)
+        _write(place, change)
 
 
-def _write(place: Places, change: Edit, *, moves: bool) -> None:
+def _write(place: Places, change: Edit) -> None:
     path = place(change.path)
     if change.after is None:
         with speaking_of(path):
@@ -174,35 +160,12 @@ def _write(place: Places, change: Edit, *, moves: bool) -> None:
         return
     make_folders(path.parent)
     like = place(change.like) if change.like else None
-    if moves and like is not None and _linked(like, path, change.after):
-        return
     replace_bytes(path, change.after, None)
     with suppress(OSError):  # permissions of a new file are no reason to fail
         if like is not None and like.is_file():
             shutil.copystat(like, path)
         else:
             give_mode(path, path.parent)
-
-
-def _linked(old: Path, new: Path, data: bytes) -> bool:
-    """Gives a moved file its new name by a hard link, so that it remains the same file.
-
-    Its attributes, its times and its other hard links stay. The old name goes later.
-    """
-    try:
-        if read_bytes(old, linked=False) != data:
-            return False
-        os.link(old, new)
-        with old.open("rb") as file:
-            os.fsync(file.fileno())
-        synchronise_folder(new.parent)
-    except (OSError, StoreError):
-        return False  # no links in this file system
-    return True
-
-
-def _encoded(data: bytes | None) -> str | None:
-    return None if data is None else base64.b64encode(data).decode()
 
 
 def _digest(data: bytes | None) -> str:
@@ -279,88 +242,3 @@ def _remove_empty(path: Path, depth: int) -> None:
 
 def _bytes(path: Path) -> bytes | None:
     return read_bytes(path, linked=False) if kind_of(path) else None
-
-
-# ------------------------------------------------------------------ what Git knows
-
-
-_SECONDS: Final = 10
-_LINE: Final = 4096
-"""Bytes of the files of one line that are read."""
-_OPTIONS: Final = ("--no-optional-locks", "--literal-pathspecs", "-c", "core.fileMode=false")
-_STATUS: Final = ("status", "--porcelain", "-uall", "--ignore-submodules=all", "-z", "--")
-
-
-def work_tree_of(folder: Path) -> Path | None:
-    """Returns the folder above with a `.git`, or None."""
-    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
-
-
-def uncommitted(tree: Path, paths: Sequence[Path]) -> tuple[list[Path], str]:
-    """Returns the files with uncommitted changes, untracked files included.
-
-    Args:
-        tree: A work tree.
-        paths: Files in it.
-
-    Returns:
-        The files, and why Git could not say, as a sentence; empty where it could.
-    """
-    program = shutil.which("git")
-    if program is None:
-        return [], (
-            f"{tree} is a Git work tree, and git is not installed: whether the files that were "
-            "written had uncommitted changes is unknown."
-        )
-    command = (program, "-C", str(tree), *_OPTIONS, *_STATUS, *map(str, paths))
-    try:
-        with _without_settings(tree) as environment:
-            said = subprocess.run(  # noqa: S603 - the program and fixed arguments
-                command, env=environment, capture_output=True, timeout=_SECONDS, check=True
-            ).stdout
-    except (EcholessError, OSError, subprocess.SubprocessError) as problem:
-        why = getattr(problem, "stderr", b"") or str(problem).encode()
-        words = " ".join(why.decode("utf-8", "replace").split())
-        return [], f"git could not say whether files in {tree} have uncommitted changes: {words}"
-    names = (each[3:].decode("utf-8", "surrogateescape") for each in said.split(b"\0"))
-    listed = {tree / name for name in names if name}
-    return [path for path in paths if path in listed], ""
-
-
-@contextmanager
-def _without_settings(tree: Path) -> Iterator[dict[str, str]]:
-    """Yields the environment of a Git that reads no settings: of the repository, user or system.
-
-    Raises:
-        ForeignStore: What belongs to a file is none, such as a pipe.
-        OSError: The repository cannot be read.
-    """
-    own = shared = tree / ".git"
-    if kind_of(own) != "folder":  # a linked work tree, or a submodule
-        own = shared = tree / _line(own).removeprefix("gitdir:").strip()
-        if (own / "commondir").exists():
-            shared = own / _line(own / "commondir")
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
-        head = _line(own / "HEAD")
-        (folder / "HEAD").write_text(f"{head}\n", "utf-8", "surrogateescape")
-        for name in ("objects", "refs", "packed-refs", "info"):
-            (folder / name).symlink_to((shared / name).absolute())
-        branch = head.removeprefix("ref:").strip()
-        for each in (own / "index", shared / "packed-refs", shared / branch):
-            if kind_of(each) not in {"file", ""}:
-                raise misplaced(each, "file")
-        inherited = {key: text for key, text in os.environ.items() if not key.startswith("GIT_")}
-        yield inherited | {
-            "GIT_DIR": made,
-            "GIT_WORK_TREE": str(tree),
-            "GIT_INDEX_FILE": str((own / "index").absolute()),
-            "GIT_CONFIG_NOSYSTEM": "1",
-            "HOME": made,
-            "XDG_CONFIG_HOME": made,
-        }
-
-
-def _line(path: Path) -> str:
-    """Returns the text of a file of one line."""
-    return read_bytes(path, limit=_LINE).decode("utf-8", "surrogateescape").strip()

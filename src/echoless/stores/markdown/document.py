@@ -14,13 +14,9 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal
 
-from echoless.core.optional import lazy_module
-
 if TYPE_CHECKING:
     import markdown_it
     from markdown_it.token import Token
-else:
-    markdown_it = lazy_module("markdown_it")
 
 Kind = Literal["bullet", "number", "paragraph", "quote", "code", "table", "html", "introduction"]
 
@@ -53,6 +49,9 @@ _FENCES: Final = {"---": {"---", "..."}, "+++": {"+++"}, ";;;": {";;;"}}
 """Lines that end a block of metadata, by the line that begins it (gohugo.io, front matter)."""
 _FIELD: Final = re.compile(r"(?:[A-Za-z_][\w-]*|\"[^\"]*\"):(?:\s|$)")
 _IN_YAML: Final = re.compile(rf"{_FIELD.pattern}|[ \t#]|-\s|[\]}}]")
+DATED: Final = re.compile(r"\[(\d{4}-\d\d-\d\d|unknown)\] [-\u2013\u2014] +(?=\S)")
+"""Beginning of a line in the list of memories that a chatbot prints to be taken to another one
+(claude.com/import-memory), in a fence and under headings."""
 _CONFLICT: Final = (re.compile(r"<{7} "), re.compile(r"={7}\s*$"), re.compile(r">{7} "))
 
 
@@ -208,6 +207,8 @@ def read_entries(lines: Sequence[str]) -> Document:
 @cache
 def _parser() -> markdown_it.MarkdownIt:
     """Returns a parser of blocks: CommonMark with tables, without work inside of lines."""
+    import markdown_it
+
     parser = markdown_it.MarkdownIt("commonmark").enable("table")
     parser.core.ruler.enableOnly(["normalize", "block"])
     return parser
@@ -225,6 +226,11 @@ def read(lines: Sequence[str], *, dated: bool = False) -> Document:
     if body and not front:
         body[0] = body[0].removeprefix("\ufeff")
     tokens = _parser().parse("".join(body))
+    if fences := [each.map for each in tokens if each.map and _is_fence_of_list(each)]:
+        for start, end in fences:
+            body[start] = "\n"
+            body[end - 1] = "\n" if body[end - 1].lstrip()[:3] in {"```", "~~~"} else body[end - 1]
+        tokens = _parser().parse("".join(body))
     units: list[MarkdownUnit] = []
     headings: list[MarkdownHeading] = []
     path: list[tuple[int, str]] = []
@@ -255,9 +261,25 @@ def read(lines: Sequence[str], *, dated: bool = False) -> Document:
             lead = content if introduces else ""
             bold = content if stands else bold
         above = "" if introduces or stands else lead or bold
-        units.append(MarkdownUnit(start, end, own, tuple(text for _, text in path), content, above))
+        under = tuple(text for _, text in path)
+        within = range(start + 1, end) if own == "paragraph" else ()
+        for at, stop in pairwise([start, *(n for n in within if DATED.match(body[n])), end]):
+            units.append(MarkdownUnit(at, stop, own, under, content_of(kind, body[at:stop]), above))
     titled = len({heading.path[0] for heading in headings}) == 1
     return Document(front, tuple(units), tuple(headings), _conflict(body, units), titled)
+
+
+def _is_fence_of_list(token: Token) -> bool:
+    """Returns whether a block of code begins, below headings, with a dated line of a list.
+
+    One that has only headings left of the second level or lower is one too.
+    """
+    if token.type != "fence" or token.level:
+        return False
+    lines = [each for each in token.content.splitlines() if each.strip()]
+    first = next((each for each in lines if not each.startswith(("#", "**"))), None)
+    left = first is None and not any(each.startswith("# ") for each in lines)
+    return left or DATED.match(first or "") is not None
 
 
 def _blocks(tokens: Sequence[Token]) -> Iterator[tuple[Token, Kind | None]]:
@@ -304,6 +326,13 @@ def mark_of(line: str) -> str:
     """Returns the mark of a list at the beginning of a line, with the white space around it."""
     mark = _MARKER.match(line.rstrip("\r\n"))
     return mark.group() if mark else ""
+
+
+def mark_like(line: str) -> str:
+    """Returns the mark of a bullet with its space of one to four columns, else with one space."""
+    mark = mark_of(line)
+    bare = mark.rstrip(" \t")
+    return mark if 0 < len(mark[len(bare) :].expandtabs(4)) <= 4 else bare + " "
 
 
 def _conflict(lines: Sequence[str], units: Sequence[MarkdownUnit]) -> int | None:

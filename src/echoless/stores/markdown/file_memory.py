@@ -18,8 +18,8 @@ from unicodedata import normalize
 from urllib.parse import unquote
 
 from echoless.core.errors import StoreError
-from echoless.core.model import Json, Memory
-from echoless.core.wording import count
+from echoless.core.model import FIRST_LINE, Json, Memory
+from echoless.core.text import count
 from echoless.stores.markdown import front_matter
 from echoless.stores.markdown.document import front_blocks, front_lines, split_lines
 from echoless.stores.markdown.front_matter import FrontMatter
@@ -43,6 +43,7 @@ _TITLE: Final = 6
 _LONGEST: Final = 60
 _COPIES: Final = 100
 _BRACKETS: Final = str.maketrans("[]", "()")
+_APART: Final = str.maketrans(dict.fromkeys("`*()[]<>|,;:\"'#", " "))
 _UNSAFE: Final = re.compile(r"[^\w.-]+", re.UNICODE)
 
 
@@ -95,7 +96,7 @@ def memory(path: str, text: str) -> tuple[Memory, str]:
             tags=tuple(str(tag) for tag in tags),
             created_at=time,
             metadata=values,
-            native={"raw": text},
+            native={"raw": text, FIRST_LINE: 1 + text.count("\n", 0, max(0, text.find(body)))},
             promise=promised(front_matter.promise_of(fields.values), body),
         ),
         fields.problem,
@@ -178,6 +179,20 @@ def index_lines(lines: Sequence[str], files: Sequence[str]) -> list[IndexLine]:
             path = by_name.get(path) or by_name.get(normalize("NFC", path), path)
             listed.append(IndexLine(at, path, title))
     return listed
+
+
+def naming(lines: Sequence[str], files: Sequence[str]) -> dict[int, set[str]]:
+    """Returns the files that a line names by path, by file name or by `[[name]]`, by its index."""
+    known = {normalize("NFC", n): each for each in files for n in (PurePosixPath(each).name, each)}
+    stems = {_folded(PurePosixPath(each).stem): each for each in files}
+    named = {}
+    for at, line in enumerate(lines):
+        words = normalize("NFC", line).translate(_APART).split()
+        some = {known.get(word.removeprefix("./").rstrip(".")) for word in words}
+        some |= {stems.get(_folded(name)) for name in _WIKI.findall(line)}
+        if paths := {each for each in some if each}:
+            named[at] = paths
+    return named
 
 
 def linked(texts: Mapping[str, str], hidden: Mapping[str, str]) -> dict[str, list[str]]:
@@ -269,44 +284,49 @@ def shaped(memory_: Memory) -> Memory:
     )
 
 
-def index_remarks(text: str, files: Sequence[str]) -> list[str]:
-    """Returns how full an index is, and what is wrong with it, one sentence each.
+def unloaded(text: str, files: Sequence[str]) -> list[str]:
+    """Returns what Claude Code does not load: the rest of a full index, and files it lacks.
 
     Args:
         text: Of the index.
         files: Memory files there are.
     """
     lines = split_lines(text)
-    size = len(text.encode("utf-8"))
-    listed = index_lines(lines, files)
-    said = [
-        f"{INDEX} has {len(lines)} of {INDEX_LINES} lines and {size / 1000:.1f} of "
-        f"{INDEX_BYTES // 1000} KB that Claude Code loads"
-        + (
-            "; what follows is not loaded."
-            if len(lines) > INDEX_LINES or size > INDEX_BYTES
-            else "."
-        )
-    ]
+    said = [] if _fits(text) else [f"{_fullness(text)}; what follows is not loaded."]
+    named = {each.path for each in index_lines(lines, files)}
+    unlisted = sorted(set(files) - named.union(*naming(lines, files).values()))
+    if unlisted:
+        said.append(f"{INDEX} does not name {count(len(unlisted), 'file')}: {_some(unlisted)}.")
+    return said
+
+
+def index_remarks(text: str, files: Sequence[str]) -> list[str]:
+    """Returns how full an index is where all is loaded, and what else is wrong with it.
+
+    Args:
+        text: Of the index.
+        files: Memory files there are.
+    """
+    listed = index_lines(split_lines(text), files)
+    said = [f"{_fullness(text)} that Claude Code loads."] if _fits(text) else []
     missing = sorted({each.path for each in listed} - set(files))
     if missing:
         said.append(f"{INDEX} names {count(len(missing), 'missing file')}: {_some(missing)}.")
-    unlisted = sorted(set(files) - {each.path for each in listed})
-    if unlisted:
-        said.append(f"{INDEX} does not name {count(len(unlisted), 'file')}: {_some(unlisted)}.")
     titles = [each.title for each in listed]
     twice = sorted({title for title in titles if title and titles.count(title) > 1})
     if twice:
         said.append(f"{INDEX} has {count(len(twice), 'title')} more than once: {_some(twice)}.")
-    at = {each.at for each in listed}
-    other = [n for n, line in enumerate(lines) if n not in at and line.lstrip()[:2] in {"- ", "* "}]
-    if other:
-        said.append(
-            f"{count(len(other), 'line')} of {INDEX} lead to no file; they are not read as "
-            "memories. ?preset=notes reads them, and the files, bullet by bullet."
-        )
     return said
 
 
 def _some(items: Sequence[str]) -> str:
     return ", ".join(items[:5]) + (", ..." if len(items) > 5 else "")
+
+
+def _fits(text: str) -> bool:
+    return len(split_lines(text)) <= INDEX_LINES and len(text.encode("utf-8")) <= INDEX_BYTES
+
+
+def _fullness(text: str) -> str:
+    size = f"{len(text.encode('utf-8')) / 1000:.1f} of {INDEX_BYTES // 1000} KB"
+    return f"{INDEX} has {len(split_lines(text))} of {INDEX_LINES} lines, {size}"

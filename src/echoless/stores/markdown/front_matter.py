@@ -1,6 +1,7 @@
 """Front matter of a Markdown file: YAML is read with ruamel.yaml, changed by range of characters.
 
-TOML and JSON are read, and never changed.
+Where it is no YAML for a colon or sign in a value (`description: use x: y`), the value is read as
+Claude Code reads it: all behind the first colon is its text. TOML and JSON are never changed.
 """
 
 from __future__ import annotations
@@ -14,13 +15,10 @@ from typing import TYPE_CHECKING, Final
 
 from echoless.core.errors import StoreError
 from echoless.core.model import IN_FORCE, Json, JsonObject, Promise
-from echoless.core.optional import lazy_module
-from echoless.stores.markdown.document import front_blocks, front_lines
+from echoless.stores.markdown.document import front_blocks, front_lines, split_lines
 
 if TYPE_CHECKING:
     import ruamel.yaml as ruamel_yaml
-else:
-    ruamel_yaml = lazy_module("ruamel.yaml")
 
 _TAG: Final = "tag:yaml.org,2002:"
 _PLAIN: Final = re.compile(r"[^\W\d_][\w ./()-]*", re.UNICODE)
@@ -33,6 +31,10 @@ _MOST_VALUES: Final = 5_000
 _DEEPEST: Final = 32
 _LONGEST_NUMBER: Final = 64
 """Characters of a number; a longer one stays the text it is written as."""
+_NO_VALUE: Final = tuple("*@`%")
+"""Signs with which no text begins in YAML, and those of others may."""
+_NOT_PLAIN: Final = tuple("\"'[{|>#&!")
+"""Signs after which YAML allows a colon."""
 _WORDS: Final = frozenset(
     {"true", "false", "null", "yes", "no", "on", "off", "nan", "inf", "y", "n"}
 )
@@ -147,21 +149,53 @@ def read(text: str) -> FrontMatter:
         return FrontMatter({}, {}, f"it is longer than {_LONGEST:,} characters")
     if text.count("[") + text.count("{") > _MOST_BRACKETS:
         return FrontMatter({}, {}, f"it has more than {_MOST_BRACKETS} opening brackets")
+    from ruamel import yaml as ruamel_yaml
+
     try:
         yaml = ruamel_yaml.YAML(typ="safe", pure=True)
         yaml.composer.warn_double_anchors = False
-        node = yaml.compose(text)
+        node, plain = _composed(yaml, text)
         if node is None:
             return EMPTY
         if not isinstance(node, ruamel_yaml.MappingNode):
             return FrontMatter({}, {}, "it is no list of fields with values")
         fields = _Fields()
-        return FrontMatter(fields.object_of(node, ""), fields.ranges)
+        values = dict(fields.object_of(node, ""))
+        for key in plain:
+            lines = text[slice(*fields.ranges[key])].splitlines()
+            values[key] = " ".join(map(str.strip, lines))
+        return FrontMatter(values, fields.ranges)
     except (ruamel_yaml.error.YAMLError, ValueError, TypeError, RecursionError) as problem:
         mark = getattr(problem, "problem_mark", None)
         where = "" if mark is None else f" on line {mark.line + 2}"
         what = getattr(problem, "problem", None) or str(problem) or "it is not valid YAML"
         return FrontMatter({}, {}, f"{what}{where}".replace("\n", " "))
+
+
+def _composed(yaml: ruamel_yaml.YAML, text: str) -> tuple[ruamel_yaml.Node | None, set[str]]:
+    """Returns the node of a text, and the fields that are no YAML: they have other values in it.
+
+    Raises:
+        YAMLError: It is no YAML, and would be none without them.
+    """
+    from ruamel import yaml as ruamel_yaml
+
+    try:
+        return yaml.compose(text), set()
+    except ruamel_yaml.error.YAMLError:
+        plain, lines = set[str](), split_lines(text)
+        for at, line in enumerate(lines):
+            key, colon, value = line.partition(": ")
+            said = value.strip()
+            no_yaml = said.startswith(_NO_VALUE) or (
+                ": " in f"{said} " and not said.startswith(_NOT_PLAIN)
+            )
+            if colon and no_yaml and key.replace("-", "_").isidentifier():
+                plain.add(key)
+                lines[at] = key + colon + value.replace(said, "x" * len(said))
+        if not plain:
+            raise
+        return yaml.compose("".join(lines)), plain
 
 
 class _Fields:
@@ -174,6 +208,8 @@ class _Fields:
     def object_of(self, node: ruamel_yaml.MappingNode, above: str, depth: int = 0) -> JsonObject:
         """Returns the fields of a node, and keeps their places on the two upper levels."""
         values: dict[str, Json] = {}
+        from ruamel import yaml as ruamel_yaml
+
         for key, value in node.value:
             if not isinstance(key, ruamel_yaml.ScalarNode):
                 raise TypeError("a name of a field is no text")
@@ -184,11 +220,14 @@ class _Fields:
         return values
 
     def _value(self, node: ruamel_yaml.Node, above: str, depth: int) -> Json:
+
         self._left -= 1
         if self._left < 0:
             raise ValueError(f"it has more than {_MOST_VALUES:,} values, aliases counted")
         if depth > _DEEPEST:
             raise ValueError(f"it is nested more than {_DEEPEST} deep")
+        from ruamel import yaml as ruamel_yaml
+
         if isinstance(node, ruamel_yaml.MappingNode):
             return self.object_of(node, above, depth)
         if isinstance(node, ruamel_yaml.SequenceNode):

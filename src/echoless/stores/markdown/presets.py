@@ -2,7 +2,7 @@
 
 Presets, places and who loads them are data, each with its source, in `stores/places.toml`.
 
-The location of a Markdown store: `PATH?scope=heading&hide=archive&preset=NAME`.
+The location of a Markdown store: `PATH?scope=heading&preset=NAME`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from urllib.parse import unquote
 from echoless.core.errors import InputError, StoreError, UsageError
 from echoless.stores import places
 from echoless.stores.files import read_bytes
-from echoless.stores.markdown.document import front_lines, is_divider, split_lines
+from echoless.stores.markdown.document import DATED, front_lines, is_divider, split_lines
 
 Grain = Literal["file", "unit", "entry"]
 ScopeBy = Literal["heading", "file", "folder"]
@@ -183,6 +183,11 @@ def is_markdown(path: Path) -> bool:
     return path.suffix.lower() in SUFFIXES or path.name in _NAMES
 
 
+def is_dated_list(path: Path) -> bool:
+    """Returns whether a file of plain text holds lines of a list of memories, see `DATED`."""
+    return path.suffix.lower() in PLAIN and any(map(DATED.match, split_lines(_head(path))))
+
+
 def is_archived(path: str) -> bool:
     """Returns whether a path leads into the archive."""
     return path.partition("/")[0] in ARCHIVES and "/" in path
@@ -291,10 +296,7 @@ def _head(path: Path) -> str:
 # ------------------------------------------------------------------ locations
 
 
-Hiding = Literal["archive", "comment"]
-
 _SCOPES: Final[dict[str, ScopeBy]] = {"heading": "heading", "file": "file", "folder": "folder"}
-_HIDING: Final[dict[str, Hiding]] = {"archive": "archive", "comment": "comment"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,13 +306,11 @@ class MarkdownUrl:
     Attributes:
         path: The file or folder.
         scope: What separates memories that are never compared; None as the preset says.
-        hide: Where hidden bullets go.
         preset: Name of the preset; empty to recognise it.
     """
 
     path: Path
     scope: ScopeBy | None = None
-    hide: Hiding = "archive"
     preset: str = ""
 
     @classmethod
@@ -327,24 +327,21 @@ class MarkdownUrl:
         for entry in filter(None, query.split("&")):
             key, _, value = entry.partition("=")
             given[key] = unquote(value)
-        for key, known in (("scope", _SCOPES), ("hide", _HIDING)):
-            if key in given and given[key] not in known:
-                raise UsageError(f"{key}={given[key]} is unknown. Known: {', '.join(known)}.")
-        unknown = sorted(given.keys() - {"scope", "hide", "preset"})
+        if given.get("scope", "heading") not in _SCOPES:
+            raise UsageError(f"scope={given['scope']} is unknown. Known: {', '.join(_SCOPES)}.")
+        unknown = sorted(given.keys() - {"scope", "preset"})
         if unknown:
             raise UsageError(
                 f"A markdown URL has no part {unknown[0]!r}. Known: scope=heading|file|folder, "
-                "hide=archive|comment, preset=NAME."
+                "preset=NAME."
             )
         preset = preset_named(given["preset"]).name if "preset" in given else ""
-        hide = _HIDING[given.get("hide", "archive")]
-        return cls(Path(path), _SCOPES.get(given.get("scope", "")), hide, preset)
+        return cls(Path(path), _SCOPES.get(given.get("scope", "")), preset)
 
     def url(self, path: Path) -> str:
         """Returns the canonical form, with a path in place of the one that was given."""
         parts = [
             f"scope={self.scope}" if self.scope else "",
-            f"hide={self.hide}" if self.hide != "archive" else "",
             f"preset={self.preset}" if self.preset else "",
         ]
         query = "&".join(filter(None, parts))

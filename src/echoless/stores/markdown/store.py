@@ -1,23 +1,24 @@
-"""Store in a folder or file of Markdown: `markdown:///PATH?scope=…&hide=…&preset=NAME`.
+"""Store in a folder or file of Markdown: `markdown:///PATH?scope=…&preset=NAME`.
 
 Files change by whole lines and only where a memory does: everything else stays to the byte. Hidden
-memories leave their files for `.echoless-archive/`, or stand in comments. Lineage, places and the
+memories leave their files for `.echoless-archive/`. Lineage, places and the
 record of an unfinished write lie beside the folder or file: `NAME.echoless`, `NAME.echoless-files`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final, Self
 
-from echoless.core.errors import ForeignStore, StoreNotFound
+from echoless.core.errors import ForeignStore, StoreError, StoreNotFound
 from echoless.core.failures import kind_of
 from echoless.core.model import Memory
+from echoless.core.text import unreadable
 from echoless.stores import files
 from echoless.stores.base import ALL, Capabilities, Scope, StoreKind
 from echoless.stores.files import make_file, speaking_of
@@ -30,7 +31,7 @@ from echoless.stores.markdown.presets import (
     SUFFIXES,
     MarkdownUrl,
     Preset,
-    is_archived,
+    is_dated_list,
     is_markdown,
     is_read_folder,
     preset_named,
@@ -39,7 +40,7 @@ from echoless.stores.markdown.presets import (
 )
 from echoless.stores.markdown.state import State
 from echoless.stores.markdown.store_files import Session, budget_remark, import_remarks
-from echoless.stores.markdown.topics import FileMemories
+from echoless.stores.markdown.topics import FileMemories, on_demand
 from echoless.stores.markdown.tree import LARGEST, Tree, has_notes, listing_of
 from echoless.stores.markdown.unit_memory import UnitReading
 from echoless.stores.markdown.units import UnitMemories
@@ -68,7 +69,6 @@ class MarkdownStore(StoreKind, BesideSidecar):
         self.url = location.url(location.path)
         preset = _preset(location, path)
         scope = location.scope or preset.scope
-        self._hiding = location.hide
         self._tree = Tree(self._root, preset, only)
         self._reading = UnitReading(preset, scope, single, _new_file(preset, path))
         self._of_files = self._reading.is_of_files
@@ -88,7 +88,7 @@ class MarkdownStore(StoreKind, BesideSidecar):
         parsed = MarkdownUrl.parse(location)
         if not parsed.path.exists():
             raise StoreNotFound(f"{parsed.path} does not exist. Check the path.")
-        if parsed.path.is_file() and not is_markdown(parsed.path):
+        if parsed.path.is_file() and not (is_markdown(parsed.path) or is_dated_list(parsed.path)):
             raise ForeignStore(
                 f"{parsed.path} is no Markdown: its name ends in none of {', '.join(SUFFIXES)}."
             )
@@ -117,7 +117,7 @@ class MarkdownStore(StoreKind, BesideSidecar):
     def recognises(cls, path: Path) -> bool:
         """Returns whether it is a Markdown file, or a folder with some and of no other store."""
         if path.is_file():
-            return is_markdown(path)
+            return is_markdown(path) or is_dated_list(path)
         if not path.is_dir() or any((path / name).exists() for name in _FOREIGN):
             return False
         try:
@@ -141,8 +141,7 @@ class MarkdownStore(StoreKind, BesideSidecar):
         return JoinedLedger(database, self._joined_marks, self._renamed)
 
     def _renamed(self, memory: Memory) -> Memory:
-        side = self._memories
-        return side.renamed(memory) if isinstance(side, UnitMemories) else memory
+        return self._memories.renamed(memory)
 
     def _joined_marks(self, own: Mapping[str, Mark]) -> Mapping[str, Mark]:
         """Returns the marks of the sidecar and of the files; a newer survivor in the files counts.
@@ -201,9 +200,10 @@ class MarkdownStore(StoreKind, BesideSidecar):
         changed = self._tree.refresh(pending.before if pending and undone else {})
         if changed or self._side is None or written != self._state_text:
             self._side = None  # until all was read
-            self._session = Session(self._tree, state, self._reading, self._hiding)
+            self._session = Session(self._tree, state, self._reading)
             # bullets that were hidden when the files were read as notes come back as bullets
-            self._of_files = self._of_files and state.marks().keys() <= state.moved.keys()
+            bullets = state.marks().keys() - state.moved.keys()
+            self._of_files &= all(each.startswith(f"{self.preset.index}#") for each in bullets)
             kind = FileMemories if self._of_files else UnitMemories
             self._side = kind(self._session)
             self._state_text = written
@@ -235,6 +235,12 @@ class MarkdownStore(StoreKind, BesideSidecar):
     def remarks(self) -> Sequence[str]:
         """Returns what the last complete `scan` found odd, one sentence each."""
         return tuple(self._remarks)
+
+    def unloaded(self) -> Sequence[str]:
+        """Returns the remarks on what Claude Code does not load of an index, and of the notes."""
+        self._fresh()
+        memories = self._memories
+        return memories.unloaded() if isinstance(memories, FileMemories) else ()
 
     def _odd(self) -> list[str]:
         tree, listing = self._tree, self._tree.listing
@@ -335,7 +341,7 @@ class MarkdownStore(StoreKind, BesideSidecar):
             return self._memories.shaped(memory)
         path = file_memory.free_path(memory, partial(self._is_taken, memory.content))
         self._named[path] = memory.content
-        return file_memory.shaped(replace(memory, id=path))
+        return on_demand(file_memory.shaped(replace(memory, id=path)))
 
     def _is_taken(self, content: str, path: str) -> bool:
         """Checks whether a path is, was or is about to be that of another note.
@@ -456,7 +462,6 @@ class MarkdownStore(StoreKind, BesideSidecar):
             return
         state.token = os.urandom(8).hex()
         self._notes += self._session.notes
-        self._look_at_git([c.path for c in changes if c.before and not is_archived(c.path)])
         if changes:
             place, earlier = self._tree.place, self._pending()
             commit.carry_out(place, self._record, state.token, changes, earlier)
@@ -464,26 +469,24 @@ class MarkdownStore(StoreKind, BesideSidecar):
             self.ledger.set_fact(_FACT, state.text)
         self._settle()
 
-    def _look_at_git(self, paths: Sequence[str]) -> None:
-        tree = commit.work_tree_of(self._root)
-        if tree is None or not paths:
-            return
-        changed, problem = commit.uncommitted(tree, [self._root / path for path in paths])
-        notes = [problem] if problem else []
-        notes += [
-            f"{path} had changes that are not committed when it was written; git diff shows both."
-            for path in changed
-        ]
-        self._notes += [note for note in notes if note not in self._notes]
-
     def notes(self) -> Sequence[str]:
         """Returns what writes met since the store was opened, one sentence each."""
         return tuple(self._notes)
 
     def put(self, memories: Sequence[Memory]) -> None:
-        """Changes or adds memories; a removed one goes back to its old place."""
+        """Changes or adds memories; a removed one goes back to its old place.
+
+        Raises:
+            StoreError: A file cannot hold a memory unchanged; the message names the cause.
+        """
         with self.transaction():
+            for memory in memories:
+                if problem := unreadable(memory.content):
+                    raise StoreError(f"{memory.id!r} has {problem}. Nothing was written.")
             self._memories.put(memories)
+            for memory in memories:
+                if (written := self._memories.memory(memory.id)) != memory:
+                    raise refusal(memory, written)
 
     def remove(self, ids: Iterable[str]) -> None:
         """Removes memories."""
@@ -491,7 +494,7 @@ class MarkdownStore(StoreKind, BesideSidecar):
             self._memories.remove(sorted(set(ids)))
 
     def hide(self, marks: Sequence[Mark]) -> None:
-        """Moves memories to the archive, or into comments."""
+        """Moves memories to the archive."""
         with self.transaction():
             self._memories.hide(marks)
 
@@ -514,4 +517,23 @@ def _preset(location: MarkdownUrl, path: Path) -> Preset:
         return preset_named(location.preset)
     return (
         preset_of_file(path) if path.is_file() else preset_of_folder(path, listing_of(path).paths)
+    )
+
+
+def refusal(memory: Memory, present: Memory | None) -> StoreError:
+    """Returns the error for a memory that a file cannot hold unchanged."""
+    fields: tuple[tuple[str, Callable[[Memory], object]], ...] = (
+        ("text", lambda m: m.content),
+        ("namespace", lambda m: m.namespace),
+        ("type", lambda m: m.type),
+        ("tags", lambda m: m.tags),
+        ("time of creation", lambda m: m.created_at),
+        ("metadata", lambda m: m.metadata),
+    )
+    what = "other fields"
+    if present is not None:
+        what = next((name for name, of in fields if of(memory) != of(present)), what)
+    return StoreError(
+        f"{memory.id!r} was not written: Markdown does not hold its {what} as it is. Nothing was "
+        "written; a sqlite: or jsonl: store holds every field."
     )

@@ -12,7 +12,6 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -23,54 +22,37 @@ from echoless.stores.files import read_bytes
 from echoless.stores.markdown import archive
 from echoless.stores.markdown.archive import ArchivedMemory, archive_of
 from echoless.stores.markdown.document import DIVIDER, front_lines, read, split_lines
-from echoless.stores.markdown.presets import FOLLOWING, Hiding, agents_of
-from echoless.stores.markdown.state import HiddenSlot, State, digest_of
+from echoless.stores.markdown.presets import FOLLOWING, agents_of
+from echoless.stores.markdown.state import HiddenSlot, State
 from echoless.stores.markdown.tree import LARGEST, Tree
 from echoless.stores.markdown.unit_memory import UnitReading
 from echoless.stores.markdown.virtual import VirtualFile
 
 
-@dataclass(frozen=True, slots=True)
-class Leaving:
-    """Lines that go to the archive.
-
-    Attributes:
-        slot: Their place.
-        text: The lines.
-        part: Number, where several pieces of one memory go; else 0.
-    """
-
-    slot: HiddenSlot
-    text: str
-    part: int = 0
-
-
 class Session:
     """Texts and state, read once and changed in memory until `flush`."""
 
-    def __init__(self, tree: Tree, state: State, reading: UnitReading, hiding: Hiding) -> None:
+    def __init__(self, tree: Tree, state: State, reading: UnitReading) -> None:
         """Joins them.
 
         Args:
             tree: The files.
             state: Recorded state of the files.
             reading: How units are read.
-            hiding: Where hidden units go.
         """
         self.tree = tree
         self.state = state
         self.reading = reading
-        self.hiding = hiding
         self.notes: list[str] = []
         self._virtual: dict[str, VirtualFile] = {}
         self._touched: set[str] = set()
-        self._archives: dict[str, tuple[str | None, dict[str, list[ArchivedMemory]]]] = {}
+        self._archives: dict[str, tuple[str | None, Mapping[str, ArchivedMemory]]] = {}
 
     @cached_property
     def own_agents(self) -> Mapping[str, frozenset[str]]:
         """Returns which agents load each file, or a link to it, without an import."""
         tree, agents = self.tree, defaultdict[str, frozenset[str]](frozenset)
-        for path in tree.paths:
+        for path in filter(None, (*tree.paths, self.reading.preset.index)):
             lines = split_lines(tree.text(path) or "")
             agents[path] = agents_of(tree.root, path, "".join(lines[: front_lines(lines)]))
         for link in tree.listing.inside:
@@ -129,71 +111,33 @@ class Session:
         """
         for path in sorted(self._touched):
             virtual = self._virtual[path]
-            virtual.settle()
-            gone = remove_empty and not virtual.text
-            self.tree.stage(path, None if gone else virtual.text, like="")
             self.state.files[path] = virtual.sealed()
+            gone = remove_empty and not virtual.text
+            self.tree.stage(path, None if gone else virtual.text)
         self._touched.clear()
 
     # ------------------------------------------------------------------ hidden lines
 
-    def hidden(self, path: str, slot: HiddenSlot, part: int = 0) -> ArchivedMemory | None:
-        """Returns the lines of a slot, where they are; None where they are gone."""
-        if slot.where == "removed":
-            return None
-        if slot.where == "comment":
-            listed = archive.comments(self.virtual(path).lines)
-            own = [each for each in listed if each.id == slot.id]
-        else:
-            own = self._in_archive(path).get(slot.id, [])
-        return own[max(0, part - 1)] if len(own) > max(0, part - 1) else None
-
-    def _in_archive(self, path: str) -> Mapping[str, list[ArchivedMemory]]:
+    def archived(self, path: str) -> Mapping[str, ArchivedMemory]:
         """Returns the entries in the archive of a file by id; read again where its text changed."""
         text = self.tree.text(archive_of(path))
         if path not in self._archives or self._archives[path][0] != text:
-            listed: dict[str, list[ArchivedMemory]] = {}
-            for each in archive.entries(split_lines(text or "")):
-                listed.setdefault(each.id, []).append(each)
-            self._archives[path] = text, listed
+            entries = reversed(archive.entries(split_lines(text or "")))  # the first one counts
+            self._archives[path] = text, {each.id: each for each in entries}
         return self._archives[path][1]
 
-    def archived(self, path: str) -> dict[str, list[ArchivedMemory]]:
-        """Returns the entries in the archive of a file and in its comments, by id."""
-        listed = {id_: list(entries) for id_, entries in self._in_archive(path).items()}
-        if any(slot.where == "comment" for slot in self.virtual(path).state.slots):
-            for each in archive.comments(self.virtual(path).lines):
-                listed.setdefault(each.id, []).append(each)
-        return listed
-
-    def to_archive(self, path: str, leaving: Iterable[Leaving]) -> None:
+    def to_archive(self, path: str, leaving: Iterable[tuple[HiddenSlot, str]]) -> None:
         """Appends lines to the archive of a file."""
-        new = [each for each in leaving if each.slot.where == "archive"]
-        if not new:
-            return
         end = self.virtual(path).end
-        made = [archive.entry(e.slot.id, e.text, about(e.slot), end, e.part) for e in new]
+        made = [archive.entry(slot.id, text, about(slot), end) for slot, text in leaving]
         text = archive.with_entries(self.tree.text(archive_of(path)), made, end)
         self.tree.stage(archive_of(path), text, path)
 
     def from_archive(self, path: str, gone: Iterable[ArchivedMemory]) -> None:
         """Takes entries out of the archive of a file."""
-        entries = list(gone)
-        if entries:
+        if entries := list(gone):
             text = archive.without(self.tree.text(archive_of(path)) or "", entries)
             self.tree.stage(archive_of(path), text, path)
-
-    def fetch(self, path: str, slot: HiddenSlot, entry: ArchivedMemory) -> str:
-        """Takes the lines of a slot from where they are, and returns them."""
-        if slot.where == "comment":
-            self.virtual(path).replace(entry.start, entry.end, [])
-        if entry.text and digest_of(entry.text) != slot.digest:
-            where = f"{self.tree.root / (archive_of(path) if slot.where == 'archive' else path)}"
-            self.notes.append(
-                f"{slot.id} was edited in {where} while it was hidden; it was put back as it is "
-                "there."
-            )
-        return entry.text
 
     def missing(self, path: str, id_: str) -> None:
         """Notes that the lines of a hidden memory are gone."""

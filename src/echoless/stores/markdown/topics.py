@@ -1,28 +1,61 @@
-"""Memories that are files of their own, with a line each in an index."""
+"""Memories that are files of their own, with a line each in an index, or other lines of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import PurePosixPath
 
 from echoless.core.errors import BadRecord, StoreError
-from echoless.core.model import Memory
-from echoless.core.text import unreadable
-from echoless.core.wording import count
+from echoless.core.model import IN_FORCE, Memory
+from echoless.core.text import count
 from echoless.stores.ledger import Mark
 from echoless.stores.markdown import file_memory
-from echoless.stores.markdown.document import is_blank, read, split_lines
+from echoless.stores.markdown.document import MarkdownUnit, is_blank, read, split_lines
 from echoless.stores.markdown.file_memory import IndexLine
 from echoless.stores.markdown.presets import ARCHIVE
-from echoless.stores.markdown.state import HiddenSlot, Moved, Place, digest_of
-from echoless.stores.markdown.store_files import Leaving, Session
-from echoless.stores.markdown.units import refusal
+from echoless.stores.markdown.state import HiddenSlot, Moved
+from echoless.stores.markdown.store_files import Session
+from echoless.stores.markdown.units import UnitMemories
 from echoless.stores.markdown.virtual import VirtualFile
 
 
+def on_demand(memory: Memory) -> Memory:
+    """Returns a memory as one that no agent loads by itself."""
+    return replace(memory, promise=replace(memory.promise, readers=frozenset()))
+
+
+class IndexMemories(UnitMemories):
+    """Units of an index that lead to no file: Claude Code loads the first ones at every start."""
+
+    def __init__(self, session: Session, index: str, leading: Callable[[], AbstractSet[int]]):
+        """Takes the files.
+
+        Args:
+            session: The files.
+            index: Path of the index; empty for none.
+            leading: Returns the lines of it that lead to files.
+        """
+        super().__init__(session)
+        self._index, self._leading = index, leading
+        self._promises = {index: IN_FORCE}
+
+    def _files(self) -> Sequence[str]:
+        return [self._index] if self._index else []
+
+    def memory(self, id_: str) -> Memory | None:
+        """Returns a memory, visible or hidden, or None."""
+        memory, place = super().memory(id_), self.place(id_)
+        loaded = place is not None and place[1] < file_memory.INDEX_LINES
+        return memory if memory is None or loaded else on_demand(memory)
+
+    def _is_memory(self, unit: MarkdownUnit) -> bool:
+        return self._leading().isdisjoint(range(unit.start, unit.end))
+
+
 class FileMemories:
-    """Topic files as memories, those in the archive included."""
+    """Topic files as memories, those in the archive included, and what else the index says."""
 
     def __init__(self, session: Session) -> None:
         """Takes the files."""
@@ -33,15 +66,32 @@ class FileMemories:
             index in session.state.files or not index or not session.tree.is_foreign_text(index)
         )
         self._index = index if needed else ""
-        self._lines: dict[str, list[IndexLine]] | None = None
+        self._lines: tuple[Sequence[str], Mapping[str, Sequence[IndexLine]], AbstractSet[int]] = (
+            [],
+            {},
+            set(),
+        )
+        self._units = IndexMemories(session, self._index, lambda: self._listed()[1])
         self._links: tuple[Mapping[str, None], Mapping[str, Sequence[str]]] = ({}, {})
         self.problems: dict[str, str] = {}
         """Why the front matter of a file cannot be read, by its path, of those that were read."""
 
     def _touch(self) -> VirtualFile:
         """Returns the index, which is about to be changed."""
-        self._lines = None
+        self._units.forget()
         return self._session.touch(self._index)
+
+    def _listed(self) -> tuple[Mapping[str, Sequence[IndexLine]], AbstractSet[int]]:
+        """Returns the index lines of each file, and all lines that lead to files or name some."""
+        lines = self._session.virtual(self._index).lines
+        if self._lines[0] is not lines:
+            files = (*self._session.tree.paths, *self._session.state.moved)
+            listed: dict[str, list[IndexLine]] = {}
+            for each in file_memory.index_lines(lines, files):
+                listed.setdefault(each.path, []).append(each)
+            leading = {each.at for some in listed.values() for each in some}
+            self._lines = (lines, listed, leading.union(file_memory.naming(lines, files)))
+        return self._lines[1:]
 
     # ------------------------------------------------------------------ reading
 
@@ -50,6 +100,7 @@ class FileMemories:
         tree = self._session.tree
         moved = {i for i, m in self._session.state.moved.items() if tree.text(m.path) is not None}
         yield from sorted({*tree.paths, *moved})
+        yield from self._units.ids()
 
     def memory(self, id_: str) -> Memory | None:
         """Returns a memory, visible or hidden, or None.
@@ -59,7 +110,7 @@ class FileMemories:
         """
         text = self._text(id_)
         if text is None:
-            return None
+            return self._units.memory(id_)
         if "<<<<<<< " in text and (at := read(split_lines(text)).conflict) is not None:
             raise BadRecord(
                 f"Line {at + 1} of {self._session.tree.root / id_} begins a merge conflict. "
@@ -69,11 +120,12 @@ class FileMemories:
         if problem:
             self.problems[id_] = problem
         lines = self._lines_of(id_)
-        return replace(memory, native={**memory.native, "index": lines}) if lines else memory
+        native = {**memory.native, "index": lines} if lines else memory.native
+        return on_demand(replace(memory, native=native))
 
     def place(self, id_: str) -> tuple[str, int] | None:
         """Returns the file of a visible memory, and the index of its first line."""
-        return (id_, 0) if id_ in self._session.tree.paths else None
+        return (id_, 0) if id_ in self._session.tree.paths else self._units.place(id_)
 
     def _text(self, id_: str) -> str | None:
         """Returns the text of a memory file, wherever it is."""
@@ -88,20 +140,12 @@ class FileMemories:
             return []
         virtual = self._session.virtual(self._index)
         texts = ["".join(virtual.lines[a:b]) for a, b in self._ranges(virtual, id_)]
-        for part, slot in enumerate(self._slots(virtual, id_), 1):
-            entry = self._session.hidden(self._index, slot, part)
-            texts += [entry.text] if entry is not None else []
-        return texts
+        return texts + [slot.before for slot in self._slots(virtual, id_)]
 
     def _ranges(self, virtual: VirtualFile, id_: str) -> list[tuple[int, int]]:
         """Returns the lines of the index that lead to a file, with what is indented below them."""
-        if self._lines is None:
-            files = (*self._session.tree.paths, *self._session.state.moved)
-            self._lines = {}
-            for each in file_memory.index_lines(virtual.lines, files):
-                self._lines.setdefault(each.path, []).append(each)
         ranges = []
-        for each in self._lines.get(id_, ()):
+        for each in self._listed()[0].get(id_, ()):
             end, width = each.at + 1, _indent(virtual.lines[each.at])
             while end < len(virtual.lines) and not is_blank(virtual.lines[end]):
                 if _indent(virtual.lines[end]) <= width:
@@ -111,15 +155,17 @@ class FileMemories:
         return ranges
 
     def _slots(self, virtual: VirtualFile, id_: str) -> list[HiddenSlot]:
-        return [slot for slot in virtual.state.slots if slot.id == id_]
+        return [slot for slot in virtual.all_slots if slot.id == id_]
 
     def protected(self, id_: str) -> str | None:
         """Returns why a file is not hidden: links of other notes would lead to nothing."""
+        if own := self._units.protected(id_):
+            return own
         number = len(self._linked().get(id_, ()))
         return f"{count(number, 'note')} link{'s' if number == 1 else ''} to it" if number else None
 
     def _linked(self) -> Mapping[str, Sequence[str]]:
-        """Returns which other notes link to each, read again where there are other files."""
+        """Returns, for each note, the notes that link to it; read again when files change."""
         tree = self._session.tree
         if self._links[0] is not tree.paths:
             texts = {path: tree.text(path) or "" for path in tree.paths}
@@ -135,24 +181,31 @@ class FileMemories:
 
     def united(self, old: Memory, new: Memory) -> Memory:
         """Returns a survivor with what a file can take over: all that its front matter holds."""
+        text = self._text(old.id)
+        if text is None:
+            return self._units.united(old, new)
         metadata = dict(new.metadata)
         nested = metadata.get("metadata")
         if "metadata" not in old.metadata and isinstance(nested, Mapping):
             # the type of a duplicate, which is not to become that of the survivor
             metadata["metadata"] = {k: v for k, v in nested.items() if k != "type"}
         survivor = replace(old, tags=new.tags, created_at=new.created_at, metadata=metadata)
-        text = self._text(old.id)
         try:
-            changed = file_memory.changed(text or "", old, survivor)
+            changed = file_memory.changed(text, old, survivor)
         except StoreError:
             return old
         return survivor if file_memory.memory(old.id, changed)[0] == survivor else old
+
+    def renamed(self, memory: Memory) -> Memory:
+        """Returns a memory of a run under another `scope=` with the namespace it has now."""
+        return self._units.renamed(memory) if memory.id in self._units else memory
 
     # ------------------------------------------------------------------ hiding
 
     def hide(self, marks: Sequence[Mark]) -> None:
         """Moves files to the archive, without files that are in it already."""
         session = self._session
+        self._units.hide(marks)
         for mark in marks:
             id_ = mark.duplicate
             text = session.tree.text(id_) if id_ in session.tree.paths else None
@@ -161,7 +214,7 @@ class FileMemories:
             place = self._free(id_)
             session.tree.stage(place, text, like=id_)
             session.tree.stage(id_, None)
-            session.state.moved[id_] = Moved(place, digest_of(text), mark)
+            session.state.moved[id_] = Moved(place, mark)
             self._take_lines(id_, mark)
         session.flush()
 
@@ -175,31 +228,23 @@ class FileMemories:
         return place
 
     def _take_lines(self, id_: str, mark: Mark | None) -> None:
-        """Takes the lines of a file out of the index; into the archive, where it is hidden."""
+        """Takes the lines of a file out of the index."""
         if not self._index or self._session.tree.text(self._index) is None:
             return
         ranges = self._ranges(self._session.virtual(self._index), id_)
         if not ranges:
             return
         virtual = self._touch()
-        leaving = []
         for part, (start, end) in sorted(enumerate(ranges, 1), reverse=True):
             text = "".join(virtual.lines[start:end])
-            where: Place = "removed" if mark is None else "archive"
-            slot = HiddenSlot(
-                id_, f"{id_} {part}", where, start, "line", "", "", "", digest_of(text), mark
-            )
-            last = end == len(virtual.lines)
-            with virtual.cutting():
-                virtual.cut(start, end, slot)
-            if last:
-                virtual.unend()
-            leaving.append(Leaving(slot, text, part))
-        self._session.to_archive(self._index, reversed(leaving))
+            slot = HiddenSlot(id_, f"{id_} {part}", "line", "", text, mark=mark)
+            virtual.cut_lines(start, end, slot)
+        virtual.unend()
 
     def unhide(self, ids: Iterable[str]) -> None:
         """Moves files back from the archive, with their lines in the index."""
-        session = self._session
+        session, ids = self._session, [*ids]
+        self._units.unhide(ids)
         for id_ in ids:
             moved = session.state.moved.get(id_)
             if moved is None:
@@ -217,45 +262,39 @@ class FileMemories:
                 session.tree.stage(moved.path, None)
                 self._return_lines(id_)
             del session.state.moved[id_]
-            self._drop_slots(id_)
+            self._replace_slots(id_, lambda _: None)  # of a file that did not come back
         session.flush()
 
-    def _return_lines(self, id_: str) -> None:
-        if not self._index:
-            return
-        virtual = self._session.virtual(self._index)
-        gone = []
-        for part, slot in enumerate(self._slots(virtual, id_), 1):
-            if slot.where == "removed":
-                continue
-            entry = self._session.hidden(self._index, slot, part)
-            if entry is not None:
-                virtual = self._touch()
-                text = self._session.fetch(self._index, slot, entry)
-                gone.append(entry)
-                virtual.put_back({slot.natural: text})
-        self._session.from_archive(self._index, gone)
+    def _return_lines(self, id_: str) -> bool:
+        """Puts the lines of a file back into the index; returns whether there are some."""
+        slots = self._slots(self._session.virtual(self._index), id_) if self._index else []
+        if not slots:
+            return False
+        virtual = self._touch()
+        virtual.put_back({slot.natural: slot.before for slot in slots})
+        lost = [slot for slot in slots if slot in virtual.lost]
+        for slot in lost:
+            virtual.exchange(slot)
+            virtual.append([slot.before.rstrip("\r\n") + virtual.end])
+        if lost:
+            place = self._session.tree.root / self._index
+            self._session.notes.append(f"{place} was edited since, so the line of {id_} is last.")
+        return True
 
-    def _drop_slots(self, id_: str) -> None:
-        """Forgets places in the index whose lines are not there any more."""
-        if self._index:
-            virtual = self._session.virtual(self._index)
-            for slot in self._slots(virtual, id_):
-                if slot.where != "removed":
-                    self._touch().drop(slot)
+    def _replace_slots(self, id_: str, new: Callable[[HiddenSlot], HiddenSlot | None]) -> None:
+        """Puts others in the place of the slots of a hidden file, or drops them."""
+        slots = self._slots(self._session.virtual(self._index), id_) if self._index else []
+        for slot in slots:
+            if slot.mark is not None:
+                self._touch().exchange(slot, new(slot))
 
     # ------------------------------------------------------------------ writing
 
     def put(self, memories: Sequence[Memory]) -> None:
-        """Changes files, puts removed ones back, and makes new ones.
-
-        Raises:
-            StoreError: A file cannot hold a memory unchanged; the message names the cause.
-        """
-        session = self._session
-        for memory in memories:
-            if problem := unreadable(memory.content):
-                raise StoreError(f"{memory.id!r} has {problem}. Nothing was written.")
+        """Changes files, puts removed ones back, and makes new ones."""
+        session, units = self._session, self._units
+        units.put([memory for memory in memories if memory.id in units])
+        for memory in (each for each in memories if each.id not in units):
             text = self._text(memory.id)
             if text is None:
                 self._make(memory)
@@ -267,9 +306,6 @@ class FileMemories:
                     moved.path if moved else memory.id, self._changed(text, old, memory)
                 )
         session.flush()
-        for memory in memories:
-            if self.memory(memory.id) != memory:
-                raise refusal(memory, self.memory(memory.id))
 
     def _changed(self, text: str, old: Memory, new: Memory) -> str:
         """Returns the text of a file that is to say something else."""
@@ -290,46 +326,36 @@ class FileMemories:
         session.tree.stage(path, self._changed("", blank, memory), like)
         if not self._index or session.tree.text(self._index) is None:
             return
-        lines = memory.native.get("index")
-        texts = [str(each) for each in lines] if isinstance(lines, list) else []
-        virtual = self._touch()
-        slots = self._slots(virtual, memory.id)
-        for slot, text in zip(slots, texts, strict=False):
-            virtual.put_back({slot.natural: text})
-        if not slots and "raw" not in memory.native:
-            virtual.append(texts or [file_memory.index_line(memory) + virtual.end])
+        if not self._return_lines(memory.id) and "raw" not in memory.native:
+            virtual = self._touch()
+            virtual.append([file_memory.index_line(memory) + virtual.end])
 
     def remove(self, ids: Iterable[str]) -> None:
         """Removes files, and their lines in the index, whose places stay known."""
-        session = self._session
+        session, ids = self._session, [*ids]
+        self._units.remove(ids)
         for id_ in ids:
             moved = session.state.moved.pop(id_, None)
             if moved is not None:
                 session.tree.stage(moved.path, None)
-                self._forget_lines(id_)
+                self._replace_slots(id_, lambda slot: replace(slot, mark=None))
             elif id_ in session.tree.paths:
                 session.tree.stage(id_, None)
                 self._take_lines(id_, None)
         session.flush()
 
-    def _forget_lines(self, id_: str) -> None:
-        """Takes the lines of a removed file out of the archive of the index."""
-        if not self._index:
-            return
-        virtual = self._session.virtual(self._index)
-        gone = []
-        for part, slot in enumerate(self._slots(virtual, id_), 1):
-            entry = self._session.hidden(self._index, slot, part)
-            gone += [entry] if entry is not None else []
-            new = replace(slot, where="removed", mark=None)
-            self._touch().exchange(slot, new)
-        self._session.from_archive(self._index, gone)
+    def unloaded(self) -> list[str]:
+        """Returns what Claude Code does not load, one sentence each."""
+        return self._of_index(file_memory.unloaded)
+
+    def _of_index(self, remarks: Callable[[str, Sequence[str]], list[str]]) -> list[str]:
+        tree = self._session.tree
+        text = tree.text(self._index) if self._index else None
+        return [] if text is None else remarks(text, [*tree.paths])
 
     def remarks(self) -> list[str]:
         """Returns how full the index is, and what is odd in the files, one sentence each."""
-        tree = self._session.tree
-        text = tree.text(self._index) if self._index else None
-        said = [] if text is None else file_memory.index_remarks(text, [*tree.paths])
+        said = [*self.unloaded(), *self._of_index(file_memory.index_remarks)]
         said += [
             f"The front matter of {path} cannot be read ({why}); its text is compared, its fields "
             "are not read."

@@ -22,6 +22,7 @@ from echoless.core.timestamps import instant
 from echoless.stores import expiration
 from echoless.stores.markdown import front_matter
 from echoless.stores.markdown.document import (
+    DATED,
     OPAQUE,
     Kind,
     MarkdownUnit,
@@ -119,7 +120,7 @@ class Body:
 
     Attributes:
         text: The text alone.
-        front: Lines of metadata above it, each with its end.
+        front: Lines of metadata above it, each with its end; or a day before its first line.
         middle: Lines of properties below its first line, each behind a line end.
         end: Comments of fields and lines of properties behind it.
         fields: What all of these say.
@@ -141,12 +142,14 @@ class Body:
 def body_of(content: str) -> Body:
     """Returns the text of a unit without a program's own notes; all of it where nothing is left.
 
-    Read are metadata between `---` above it, comments of fields at its end, such as
-    `<!-- created=DATE -->`, and properties that a program wrote, such as `id:: X`. Other comments
-    and properties are text.
+    Read are the day before a line (`DATED`), metadata between `---` above it, comments of fields at
+    its end, such as `<!-- created=DATE -->`, and properties that a program wrote, such as `id:: X`.
+    Other comments and properties are text.
     """
-    if "<!--" not in content and "::" not in content and not content.startswith("---"):
+    if "<!--" not in content and "::" not in content and not content.startswith(("---", "[")):
         return Body(content)
+    if dated := DATED.match(content):
+        return Body(content[dated.end() :], dated[0], fields={"created": dated[1]})
     fields: dict[str, Json] = {}
     lines = [f"{line}\n" for line in content.split("\n")]
     above = front_lines(lines) if content.startswith("---") else 0
@@ -375,6 +378,7 @@ class UnitReading:
         above, within = body.front.count("\n"), body.middle.count("\n")
         below = len(lines) - body.end.count("\n")
         mark = mark_of(lines[above]) if kind in {"bullet", "number"} else ""
+        mark += body.front.rpartition("\n")[2]
         made = written(new.content + body.end.partition("\n")[0], mark, end)
         made[1:1] = lines[above + 1 : above + 1 + within]
         made = [*lines[:above], *made, *lines[below:]]

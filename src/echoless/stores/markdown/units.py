@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from echoless.core.errors import BadRecord, StoreError
 from echoless.core.model import IN_FORCE, Memory, Promise
-from echoless.core.text import unreadable
+from echoless.core.text import count
 from echoless.stores.ledger import Mark
-from echoless.stores.markdown import archive, front_matter
-from echoless.stores.markdown.archive import ArchivedMemory
-from echoless.stores.markdown.document import Kind, split_lines
+from echoless.stores.markdown import front_matter
+from echoless.stores.markdown.archive import archive_of
+from echoless.stores.markdown.document import Kind, MarkdownUnit, is_blank, split_lines
 from echoless.stores.markdown.presets import SUFFIXES, with_narrower
 from echoless.stores.markdown.state import HiddenSlot, digest_of
-from echoless.stores.markdown.store_files import Leaving, Session, about, by_path
+from echoless.stores.markdown.store_files import Session, by_path
 from echoless.stores.markdown.unit_memory import promised, protection, united
 from echoless.stores.markdown.virtual import PlacedUnit, VirtualFile
 
@@ -27,15 +27,20 @@ class UnitMemories:
         """Takes the files."""
         self._session = session
         self._paths: dict[str, str] | None = None
-        self._entries: dict[str, dict[str, list[ArchivedMemory]]] = {}
         self._promises: dict[str, Promise] = {}
 
     def forget(self) -> None:
         """Forgets what was read; called after each change."""
         self._paths = None
-        self._entries.clear()
 
     # ------------------------------------------------------------------ reading
+
+    def _files(self) -> Sequence[str]:
+        """Returns the files that are read, sorted."""
+        return self._session.paths()
+
+    def _is_memory(self, unit: MarkdownUnit) -> bool:
+        return self._session.reading.is_memory(unit)
 
     @property
     def _path_by_id(self) -> dict[str, str]:
@@ -46,7 +51,7 @@ class UnitMemories:
         """
         if self._paths is None:
             paths: dict[str, str] = {}  # kept when all were read: a disk may fail at any
-            for path in self._session.paths():
+            for path in self._files():
                 virtual = self._session.virtual(path)
                 if virtual.document.conflict is not None:
                     raise BadRecord(
@@ -59,29 +64,24 @@ class UnitMemories:
 
     def ids(self) -> Iterator[str]:
         """Yields the ids of all memories in the order of a scan."""
-        reading = self._session.reading
         for id_, path in self._path_by_id.items():
             virtual = self._session.virtual(path)
             placed = virtual.placed.get(id_)
             if placed is not None:
-                if reading.is_memory(placed.unit):
+                if self._is_memory(placed.unit):
                     yield id_
-            elif self._entry(path, virtual.slots[id_]) is not None:
+            elif self._archived(path, virtual.slots[id_]) is not None:
                 yield id_
+
+    def __contains__(self, id_: str) -> bool:
+        """Returns whether it is the id of a unit, visible, hidden or removed."""
+        return id_ in self._path_by_id
 
     def place(self, id_: str) -> tuple[str, int] | None:
         """Returns the file of a visible memory, and the index of its first line."""
         path = self._path_by_id.get(id_)
         placed = None if path is None else self._session.virtual(path).placed.get(id_)
         return None if path is None or placed is None else (path, placed.unit.start)
-
-    def _entry(self, path: str, slot: HiddenSlot) -> ArchivedMemory | None:
-        if slot.where == "removed":
-            return None
-        if path not in self._entries:
-            self._entries[path] = self._session.archived(path)
-        listed = self._entries[path].get(slot.id)
-        return listed[0] if listed else None
 
     def memory(self, id_: str) -> Memory | None:
         """Returns a memory, visible or hidden, or None."""
@@ -92,20 +92,25 @@ class UnitMemories:
         placed = virtual.placed.get(id_)
         if placed is not None:
             return self._visible(virtual, placed)
-        slot = virtual.slots[id_]
-        entry = self._entry(path, slot)
-        if entry is None or slot.kind == "line":
+        raw = self._archived(path, virtual.slots[id_])
+        if raw is None:
             return None
-        raw = entry.text
-        if digest_of(raw) == slot.digest:
-            raw = raw[len(slot.before) : len(raw) - len(slot.after)]
-        reading, promise = self._session.reading, self._promise(path)
+        slot, reading = virtual.slots[id_], self._session.reading
         namespace = self._namespace(path, reading.headings(path, slot.namespace))
-        return reading.memory(id_, namespace, path, slot.kind, raw, promise)
+        return reading.memory(id_, namespace, path, _kind(slot), raw, self._promise(path))
+
+    def _archived(self, path: str, slot: HiddenSlot) -> str | None:
+        """Returns the lines of a hidden unit; None where it is removed, or they are gone."""
+        entry = self._session.archived(path).get(slot.id) if slot.mark else None
+        if entry is None:
+            return None
+        if digest_of(entry.text) != slot.digest:
+            return entry.text
+        return entry.text[len(slot.before) : len(entry.text) - len(slot.after)]
 
     def _visible(self, virtual: VirtualFile, placed: PlacedUnit) -> Memory | None:
         unit, reading = placed.unit, self._session.reading
-        if not reading.is_memory(unit):
+        if not self._is_memory(unit):
             return None
         path, promise = virtual.path, self._promise(virtual.path)
         namespace = self._namespace(path, unit.headings)
@@ -157,7 +162,18 @@ class UnitMemories:
         """Returns why a memory is never hidden, or None."""
         path = self._path_by_id.get(id_)
         placed = None if path is None else self._session.virtual(path).placed.get(id_)
-        return None if placed is None else protection(placed.unit.kind)
+        if path is None or placed is None:
+            return None
+        return protection(placed.unit.kind) or self._joining(path, placed)
+
+    def _joining(self, path: str, placed: PlacedUnit) -> str | None:
+        """Returns why a unit stays that keeps an indented block below it from what is above."""
+        virtual = self._session.virtual(path)
+        below = next((line for line in virtual.lines[placed.unit.end :] if not is_blank(line)), "")
+        if not below[:1].isspace():
+            return None
+        same = _picture(virtual.without(placed.unit).units) == self._beside(path, {placed.id})
+        return None if same else "without it the block below would belong to what is above"
 
     def united(self, old: Memory, new: Memory) -> Memory:
         """Returns a survivor with what a bullet can take over."""
@@ -183,158 +199,113 @@ class UnitMemories:
             virtual = self._session.virtual(path)
             visible = [virtual.placed[id_] for id_ in ids if id_ in virtual.placed]
             if visible:
-                self._hide_in(path, visible, wanted)
+                gone = self._cut_out(path, visible, wanted)
+                self._session.to_archive(path, reversed(gone))
         self._session.flush()
         self.forget()
 
-    def _hide_in(self, path: str, units: list[PlacedUnit], marks: dict[str, Mark]) -> None:
-        """Hides units of one file, in comments where the rest would be divided otherwise."""
-        before = self._picture(path, {each.id for each in units})
-        where = self._session.hiding
-        virtual = self._session.touch(path)
-        image = virtual.image()
-        leaving = self._cut_out(virtual, units, marks, in_comments=where == "comment")
-        if self._picture(path, set()) != before:
-            virtual.reset(image)
-            leaving = self._cut_out(virtual, units, marks, in_comments=True)
-            if self._picture(path, set()) != before:
-                raise StoreError(
-                    f"{units[0].id} cannot be taken out of {path} without changing what stands "
-                    "beside it. Nothing was changed."
-                )
-        self._session.to_archive(path, reversed(leaving))
-
-    def _picture(self, path: str, without: set[str]) -> list[tuple[str, tuple[str, ...]]]:
-        """Returns texts and headings of the visible units of a file."""
-        units = self._session.virtual(path).placed.values()
-        return [(e.unit.content, e.unit.headings) for e in units if e.id not in without]
+    def _beside(self, path: str, without: set[str]) -> list[tuple[str, tuple[str, ...]]]:
+        """Returns texts and headings of the visible units of a file, without some."""
+        placed = self._session.virtual(path).placed.values()
+        return _picture(each.unit for each in placed if each.id not in without)
 
     def _cut_out(
-        self,
-        virtual: VirtualFile,
-        units: list[PlacedUnit],
-        marks: dict[str, Mark],
-        *,
-        in_comments: bool,
-    ) -> list[Leaving]:
-        """Cuts units out, the last one first, and puts comments in their place where asked."""
-        leaving = []
-        parts = sorted(units, key=lambda each: -each.unit.start)
-        for some in [[each] for each in parts] if in_comments else [parts]:
-            with virtual.cutting():
-                for placed in some:
-                    start, end = virtual.around(placed.unit)
-                    text = "".join(virtual.lines[start:end])
-                    commented = in_comments and "-->" not in text and not virtual.has_entries
-                    slot = replace(
-                        self._slot(virtual, placed, start, end),
-                        where="comment" if commented else "archive",
-                        mark=marks[placed.id],
-                    )
-                    virtual.cut(start, end, slot)
-                    leaving.append(Leaving(slot, text))
-            if slot.where == "comment":
-                new = archive.comment(slot.id, text, about(slot), virtual.end)
-                virtual.stand_in(slot, new)
-        return leaving
+        self, path: str, units: list[PlacedUnit], marks: Mapping[str, Mark] | None
+    ) -> list[tuple[HiddenSlot, str]]:
+        """Cuts units out; see `VirtualFile.cut`.
 
-    def _slot(self, virtual: VirtualFile, placed: PlacedUnit, start: int, end: int) -> HiddenSlot:
-        unit = placed.unit
-        return HiddenSlot(
-            id=placed.id,
-            natural=placed.natural,
-            where="removed",
-            at=start,
-            kind=unit.kind,
-            namespace=self._session.reading.address(virtual.path, unit.headings),
-            before="".join(virtual.lines[start : unit.start]),
-            after="".join(virtual.lines[unit.end : end]),
-            digest=digest_of("".join(virtual.lines[start:end])),
-        )
+        Raises:
+            StoreError: What stays would be divided otherwise.
+        """
+        before = self._beside(path, {each.id for each in units})
+        virtual = self._session.touch(path)
+        address = partial(self._session.reading.address, path)
+        gone = virtual.cut(units, lambda unit: address(unit.headings), marks)
+        if _picture(virtual.document.units) != before:
+            raise StoreError(
+                f"{', '.join(each.id for each in units)} cannot leave {path} together: what stands "
+                "beside them would be read otherwise. Nothing was changed. Decide on them one by "
+                "one: echoless review."
+            )
+        return gone
 
     def unhide(self, ids: Iterable[str]) -> None:
         """Puts hidden units back in their places."""
         wanted = set(ids)
         known = [(path, id_) for id_, path in self._path_by_id.items() if id_ in wanted]
         for path, some in by_path(known):
-            virtual = self._session.virtual(path)
-            slots = [virtual.slots[i] for i in some if i in virtual.slots]
-            hidden = [slot for slot in slots if slot.where != "removed"]
-            if hidden:
+            slots = self._session.virtual(path).slots
+            if hidden := [slots[i] for i in some if i in slots and slots[i].mark]:
                 self._show_in(path, hidden)
         self._session.flush()
         self.forget()
 
     def _show_in(self, path: str, slots: list[HiddenSlot]) -> None:
-        session = self._session
-        virtual = session.touch(path)
-        gone, texts = [], {}
+        session, virtual = self._session, self._session.touch(path)
         listed = session.archived(path)
+        entries = {slot.id: listed[slot.id] for slot in slots if slot.id in listed}
+        texts = {slot.natural: entries[slot.id].text for slot in slots if slot.id in entries}
+        raws = {slot.id: self._archived(path, slot) or "" for slot in slots}
         for slot in slots:
-            entry = next(iter(listed.get(slot.id, ())), None)
-            if slot.where == "comment":  # its lines move as others are put back
-                entry = session.hidden(path, slot)
-            if entry is None:
+            if not raws[slot.id].strip():
                 session.missing(path, slot.id)
-                virtual.drop(virtual.slots[slot.id])
-                continue
-            texts[slot.id] = session.fetch(path, slot, entry)
-            if slot.where == "archive":
-                gone.append(entry)
-        self._put_back(virtual, texts)
-        session.from_archive(path, gone)
+                virtual.exchange(slot)
+            elif digest_of(texts[slot.natural]) != slot.digest:
+                session.notes.append(
+                    f"{slot.id} was edited in {session.tree.root / archive_of(path)} while it was "
+                    "hidden; it was put back as it is there."
+                )
+        self._put_back(path, slots, texts, raws)
+        session.from_archive(path, entries.values())
 
-    def _put_back(self, virtual: VirtualFile, texts: dict[str, str]) -> None:
-        """Re-inserts lines at their place, or as separate paragraphs beside edited neighbours."""
-        image = virtual.image()
-        before = Counter(unit.content for unit in virtual.document.units)
-        own = {virtual.slots[id_].natural: text for id_, text in texts.items()}
-        virtual.put_back(own)
-        if virtual.edited and before - Counter(unit.content for unit in virtual.document.units):
-            virtual.reset(image)
-            virtual.put_back(own, apart=True)
+    def _put_back(
+        self,
+        path: str,
+        slots: list[HiddenSlot],
+        texts: Mapping[str, str],
+        raws: Mapping[str, str],
+    ) -> None:
+        """Puts units back: in their places, or at the ends of their sections without one.
+
+        Args:
+            path: Of their file.
+            slots: Their slots.
+            texts: All lines that left with each, by `natural`.
+            raws: Lines of each, by id.
+        """
+        virtual = self._session.touch(path)
+        virtual.put_back(texts)
+        lost = [slot for slot in slots if slot in virtual.lost]
+        groups: dict[tuple[str, ...], list[str]] = {}
+        for slot in lost:
+            virtual.exchange(slot)
+            headings = self._session.reading.headings(path, slot.namespace)
+            groups.setdefault(headings, []).append(slot.id)
+        for headings, ids in groups.items():
+            starts = virtual.add(headings, [raws[id_] for id_ in ids], raw=True)
+            for start, id_ in zip(starts, ids, strict=True):
+                virtual.anchor(start, id_)
+        if lost:
+            what = count(len(lost), "memory", "memories")
+            self._session.notes.append(
+                f"{self._session.tree.root / path} was edited since, so {what} came back at the "
+                "end of the section, not in place."
+            )
 
     # ------------------------------------------------------------------ writing
 
     def put(self, memories: Sequence[Memory]) -> None:
-        """Changes units, puts removed ones back, and adds new ones.
-
-        Raises:
-            StoreError: A file cannot hold a memory unchanged; the message names the cause.
-        """
-        for memory in memories:
-            if problem := unreadable(memory.content):
-                raise StoreError(f"{memory.id!r} has {problem}. Nothing was written.")
-        known = self._path_by_id
-        elsewhere = {m.id for m in memories if m.id in known and self._left(m)}
-        present = [m for m in memories if m.id in known and m.id not in elsewhere]
-        by_id = {m.id: m for m in present}
-        for path, ids in by_path((known[m.id], m.id) for m in present):
-            own = {id_: by_id[id_] for id_ in ids}
-            virtual = self._session.virtual(path)
-            visible = [m for m in own.values() if m.id in virtual.placed]
-            returning = [m for m in own.values() if m.id not in virtual.placed]
-            self._edit(path, visible)
-            self._return(path, returning)
-        self._add([m for m in memories if m.id not in known or m.id in elsewhere])
+        """Changes units, puts removed ones back, and adds new ones."""
+        known, by_id = self._path_by_id, {memory.id: memory for memory in memories}
+        new = [memory for memory in memories if memory.id not in known]
+        for path, ids in by_path((known[id_], id_) for id_ in by_id if id_ in known):
+            slots = self._session.virtual(path).slots
+            gone = [slots[id_] for id_ in ids if id_ in slots]
+            self._edit(path, [by_id[id_] for id_ in ids if id_ not in slots])
+            new += self._return(path, gone, by_id)
+        self._add(new)
         self._session.flush()
         self.forget()
-        for memory in memories:
-            if (written := self.memory(memory.id)) != memory:
-                raise refusal(memory, written)
-
-    def _left(self, memory: Memory) -> bool:
-        """Forgets the place of a removed unit where it is to stand elsewhere now."""
-        path, reading = self._path_by_id[memory.id], self._session.reading
-        slot = self._session.virtual(path).slots.get(memory.id)
-        if slot is None or slot.where != "removed":
-            return False
-        place = path, reading.headings(path, slot.namespace)
-        same = self._namespace(*place) == memory.namespace
-        if same and reading.chosen(memory) in {None, place}:
-            return False
-        self._session.touch(path).drop(slot)
-        return True
 
     def _edit(self, path: str, memories: list[Memory]) -> None:
         """Changes visible units, each in its own lines."""
@@ -363,25 +334,39 @@ class UnitMemories:
         now = self._session.reading.memory(memory.id, memory.namespace, path, kind, raw)
         return split_lines(raw) if now == memory else None
 
-    def _return(self, path: str, memories: list[Memory]) -> None:
-        """Puts removed units back in their places; hidden ones must stay as they are."""
-        for memory in memories:
-            slot = self._session.virtual(path).slots[memory.id]
-            present = None if slot.where == "removed" else self.memory(memory.id)
-            if present is not None:
-                if present != memory:
-                    raise StoreError(
-                        f"{memory.id} is hidden, so it cannot be changed. Undo the run that hid "
-                        "it first; nothing was written."
-                    )
+    def _return(
+        self, path: str, slots: list[HiddenSlot], memories: Mapping[str, Memory]
+    ) -> list[Memory]:
+        """Puts removed units back in their places; hidden ones must stay as they are.
+
+        Returns:
+            Memories that are to stand elsewhere.
+        """
+        reading, elsewhere, texts, raws = self._session.reading, [], {}, {}
+        for slot in slots:
+            memory, present = memories[slot.id], self.memory(slot.id)
+            if present == memory:
                 continue
+            if present is not None:
+                raise StoreError(
+                    f"{memory.id} is hidden, so it cannot be changed. Undo the run that hid it "
+                    "first; nothing was written."
+                )
             virtual = self._session.touch(path)
-            kind: Kind = "bullet" if slot.kind == "line" else slot.kind
-            lines = self._as_before(memory, path, kind)
+            place = path, reading.headings(path, slot.namespace)
+            same = self._namespace(*place) == memory.namespace
+            if not same or reading.chosen(memory) not in {None, place}:
+                virtual.exchange(slot)
+                elsewhere.append(memory)
+                continue
+            lines = self._as_before(memory, path, _kind(slot))
             if lines is None:
-                new = self._session.reading.new_lines(memory)
-                lines = ["- " + "\n  ".join(new) + virtual.end]
-            virtual.put_back({slot.natural: slot.before + "".join(lines) + slot.after})
+                lines = ["- " + "\n  ".join(reading.new_lines(memory)) + virtual.end]
+            raws[slot.id] = "".join(lines)
+            texts[slot.natural] = slot.before + raws[slot.id] + slot.after
+        if texts:
+            self._put_back(path, [slot for slot in slots if slot.id in raws], texts, raws)
+        return elsewhere
 
     def _add(self, memories: list[Memory]) -> None:
         """Adds new bullets at the ends of their sections."""
@@ -409,7 +394,7 @@ class UnitMemories:
                     "HEADING. Nothing was written; ?scope=folder takes memories without one."
                 )
             virtual = self._session.touch(path)
-            starts = virtual.add(headings, [reading.new_lines(m) for m in some])
+            starts = virtual.add(headings, ["\n".join(reading.new_lines(m)) for m in some])
             for start, memory in zip(starts, some, strict=True):
                 virtual.anchor(start, memory.id)
             virtual.remember_added([m.id for m in some])
@@ -421,57 +406,22 @@ class UnitMemories:
         for path, some in by_path(known):
             virtual = self._session.virtual(path)
             visible = [virtual.placed[i] for i in some if i in virtual.placed]
-            hidden = [virtual.slots[i] for i in some if i in virtual.slots]
-            self._remove_hidden(path, [s for s in hidden if s.where != "removed"])
+            hidden = [slot for i in some if (slot := virtual.slots.get(i)) and slot.mark]
+            for slot in hidden:
+                self._session.touch(path).exchange(slot, replace(slot, mark=None))
+            listed = self._session.archived(path)
+            gone = [listed[slot.id] for slot in hidden if slot.id in listed]
+            self._session.from_archive(path, gone)
             if visible:
-                self._remove_visible(path, visible)
+                self._cut_out(path, visible, None)
         self._session.flush(remove_empty=not self._session.tree.only)
         self.forget()
 
-    def _remove_hidden(self, path: str, slots: list[HiddenSlot]) -> None:
-        gone = []
-        for slot in slots:
-            virtual = self._session.touch(path)
-            entry = self._session.hidden(path, slot)
-            if entry is not None and slot.where == "archive":
-                gone.append(entry)
-            elif entry is not None:
-                virtual.replace(entry.start, entry.end, [])
-            own = virtual.slots[slot.id]
-            virtual.exchange(own, replace(own, where="removed", mark=None))
-        self._session.from_archive(path, gone)
 
-    def _remove_visible(self, path: str, units: list[PlacedUnit]) -> None:
-        before = self._picture(path, {each.id for each in units})
-        virtual = self._session.touch(path)
-        with virtual.cutting():
-            for placed in sorted(units, key=lambda each: -each.unit.start):
-                start, end = virtual.extent_of_added(placed)
-                last = end == len(virtual.lines)
-                virtual.cut(start, end, self._slot(virtual, placed, start, end))
-                if last:
-                    virtual.unend()
-        if self._picture(path, set()) != before:
-            raise StoreError(
-                f"{units[0].id} cannot be taken out of {path} without changing what stands beside "
-                "it. Nothing was changed."
-            )
+def _kind(slot: HiddenSlot) -> Kind:
+    return "bullet" if slot.kind == "line" else slot.kind
 
 
-def refusal(memory: Memory, present: Memory | None) -> StoreError:
-    """Returns the error for a memory that a file cannot hold unchanged."""
-    fields: tuple[tuple[str, Callable[[Memory], object]], ...] = (
-        ("text", lambda m: m.content),
-        ("namespace", lambda m: m.namespace),
-        ("type", lambda m: m.type),
-        ("tags", lambda m: m.tags),
-        ("time of creation", lambda m: m.created_at),
-        ("metadata", lambda m: m.metadata),
-    )
-    what = "other fields"
-    if present is not None:
-        what = next((name for name, of in fields if of(memory) != of(present)), what)
-    return StoreError(
-        f"{memory.id!r} was not written: Markdown does not hold its {what} as it is. Nothing was "
-        "written; a sqlite: or jsonl: store holds every field."
-    )
+def _picture(units: Iterable[MarkdownUnit]) -> list[tuple[str, tuple[str, ...]]]:
+    """Returns texts and headings of units."""
+    return [(unit.content, unit.headings) for unit in units]

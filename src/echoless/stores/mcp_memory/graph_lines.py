@@ -12,18 +12,22 @@ Near-equal names of entities: `Auth Service`, `auth-service`, `auth_service`, `A
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from echoless.core.errors import BadRecord
+from echoless.core.errors import BadRecord, LedgerDamaged
+from echoless.core.failures import kind_of
 from echoless.core.json_codec import json_text
-from echoless.core.model import Json, JsonObject, digest
+from echoless.core.model import Json, JsonObject
+from echoless.stores.files import Snapshot, read_bytes, replace_bytes, speaking_of
 from echoless.stores.json_splice import array_of, elements, splice
+from echoless.stores.ledger import Mark
 
 BOM: Final = "\ufeff"
 _ENTITY_KEYS: Final = frozenset({"type", "name", "entityType", "observations"})
@@ -48,11 +52,6 @@ class Element:
     raw: str
     text: str | None
 
-    @property
-    def key(self) -> str:
-        """Returns what it is known by when the file was rewritten."""
-        return digest(["text", self.text] if self.text is not None else ["raw", self.raw.strip()])
-
 
 @dataclass(frozen=True, slots=True)
 class Entity:
@@ -62,13 +61,11 @@ class Entity:
         name: Its name.
         type: Its type; empty where the line has none.
         elements: Its observations; None if the line has no array of them.
-        blank: White space within an empty array.
     """
 
     name: str
     type: str
     elements: tuple[Element, ...] | None
-    blank: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +83,6 @@ class GraphLine:
     entity: Entity | None = None
     relation: Triple | None = None
     odd: str = ""
-
-    @property
-    def key(self) -> str:
-        """Returns what the line is known by when the file was rewritten."""
-        if self.entity is not None:
-            return digest(["entity", self.entity.name])
-        return digest(["relation", *self.relation] if self.relation else ["other", self.raw])
 
 
 UNKNOWN_LINE: Final = "unknown line"
@@ -131,8 +121,7 @@ def _read(raw: str, data: object) -> GraphLine:
     kind, name = data.get("type"), data.get("name")
     if kind == "entity" and isinstance(name, str):
         type_ = data.get("entityType")
-        parts, blank = _observations(raw, data)
-        entity = Entity(name, type_ if isinstance(type_, str) else "", parts, blank)
+        entity = Entity(name, type_ if isinstance(type_, str) else "", _observations(raw, data))
         return GraphLine(raw, entity=entity, odd="" if data.keys() <= _ENTITY_KEYS else UNKNOWN_KEY)
     ends = (data.get("from"), data.get("to"), data.get("relationType"))
     if kind == "relation" and all(isinstance(each, str) for each in ends):
@@ -142,23 +131,19 @@ def _read(raw: str, data: object) -> GraphLine:
     return GraphLine(raw, odd=UNKNOWN_LINE)
 
 
-def _observations(raw: str, data: JsonObject) -> tuple[tuple[Element, ...] | None, str]:
-    """Returns the observations of an entity's line, and the white space in an empty array."""
+def _observations(raw: str, data: JsonObject) -> tuple[Element, ...] | None:
+    """Returns the observations of an entity's line."""
     values = data.get("observations")
     if not isinstance(values, list):
-        return None, ""
+        return None
     if raw == _dumped(data):  # as the server writes it: no white space to look for
         raws = [_dumped(value) for value in values]
-        blank = ""
     else:
-        array = array_of(raw, "observations") or "[]"
-        raws = elements(array)
-        blank = "" if raws else array[1:-1]
-    parts = (
+        raws = elements(array_of(raw, "observations") or "[]")
+    return tuple(
         Element(text, value if isinstance(value, str) else None)
         for text, value in zip(raws, values, strict=True)
     )
-    return tuple(parts), blank
 
 
 def _dumped(value: Json) -> str:
@@ -196,26 +181,18 @@ def written_element(text: str, beside: Sequence[str] = ()) -> str:
     return last[: len(last) - len(last.lstrip())] + json_text(text)
 
 
-def with_elements(line: GraphLine, parts: Iterable[str], blank: str = "") -> GraphLine:
-    """Returns an entity's line with new observations; everything else in the line is unchanged.
-
-    Args:
-        line: The line.
-        parts: JSON text of each observation.
-        blank: White space within the array, where there are none.
-    """
+def with_elements(line: GraphLine, parts: Iterable[Element]) -> GraphLine:
+    """Returns an entity's line with new observations; everything else in the line is unchanged."""
     assert line.entity is not None
-    raws = tuple(parts)
-    inside = ",".join(raws) or blank
-    parsed = tuple(map(read_element, raws))
-    entity = replace(line.entity, elements=parsed, blank="" if raws else blank)
+    entity = replace(line.entity, elements=tuple(parts))
+    inside = ",".join(each.raw for each in entity.elements or ())
     return replace(line, raw=splice(line.raw, {"observations": f"[{inside}]"}), entity=entity)
 
 
-def new_entity(name: str, type_: str, parts: Iterable[str]) -> GraphLine:
-    """Returns the line of a new entity, as the server would write it."""
+def new_entity(name: str, type_: str) -> GraphLine:
+    """Returns the line of a new entity without observations, as the server would write it."""
     made = {"type": "entity", "name": name, "entityType": type_, "observations": []}
-    return with_elements(_read(json_text(made), made), parts)
+    return _read(json_text(made), made)
 
 
 # ------------------------------------------------------------------ near-equal names
@@ -250,3 +227,140 @@ def alike_note(lines: Iterable[GraphLine]) -> list[str]:
     more = f"; and {len(groups) - _NAMED:,} more" if len(groups) > _NAMED else ""
     advice = "Where they are, let the agent move what one says to the other."
     return [f"Entities that may be one: {len(groups):,} ({examples}{more}). {advice}"]
+
+
+SUFFIX: Final = ".hidden"
+_FORMAT: Final = 1
+
+State: TypeAlias = Mapping[str, Json]
+"""State of one view in this file; each value is an object or a list."""
+
+Arrived: TypeAlias = Callable[[State, State], bool]
+"""Tells of an old and a new state whether the server's file, as it is, belongs to the new one."""
+
+
+def file_digest(data: bytes) -> str:
+    """Returns what a state names the server's file by."""
+    return hashlib.sha256(data).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenFile:
+    """The file.
+
+    Attributes:
+        path: Where it is; it need not exist.
+    """
+
+    path: Path
+
+    def read(self, data: bytes, arrived: Arrived) -> tuple[State, bool]:
+        """Returns the state of the server's present file, and whether it is the only state.
+
+        Args:
+            data: What the server's file holds.
+            arrived: Asked where a writer was stopped and the server wrote after it.
+
+        Raises:
+            LedgerDamaged: The file cannot be read.
+        """
+        if not kind_of(self.path):
+            return {}, True
+        try:
+            states = [
+                _entry(each) for each in json.loads(read_bytes(self.path, linked=False))["states"]
+            ]
+            (old_file, old), (new_file, new) = states[0], states[-1]
+        except (ValueError, KeyError, TypeError, IndexError, RecursionError) as problem:
+            raise self.damaged(str(problem)) from problem
+        if len(states) == 1:
+            return new, True
+        present = file_digest(data)
+        if present in {old_file, new_file}:
+            return (new if present == new_file else old), False
+        return (new if arrived(old, new) else old), False
+
+    def damaged(self, why: str) -> LedgerDamaged:
+        """Returns the error for a file that cannot be read."""
+        return LedgerDamaged(
+            f"{self.path} cannot be read ({why}). It holds what is hidden from the memory server. "
+            "Bring it back from a copy; to go on without it, move it away: what is hidden in it is "
+            "then lost.",
+            part=f"the file {self.path.name}",
+        )
+
+    def write(self, *states: tuple[str, State]) -> None:
+        """Writes the file, or removes it where nothing is kept.
+
+        Args:
+            states: With the digest of the server's file each belongs to; one, or an old and a new.
+        """
+        if not any(any(state.values()) for _, state in states):
+            with speaking_of(self.path):
+                self.path.unlink(missing_ok=True)
+            return
+        made: list[Json] = [{"file": file, "state": dict(state)} for file, state in states]
+        data = json_text({"echoless_hidden": _FORMAT, "states": made}) + "\n"
+        replace_bytes(self.path, data.encode(), Snapshot.of(self.path))
+
+
+def _entry(data: Mapping[str, Json]) -> tuple[str, State]:
+    state = data["state"]
+    if not isinstance(state, Mapping):
+        raise TypeError("a state is no object")
+    return str(data["file"]), state
+
+
+def mark_to_json(mark: Mark) -> list[Json]:
+    """Returns a mark as JSON."""
+    return [getattr(mark, each.name) for each in fields(mark)]
+
+
+def mark_from_json(data: Json) -> Mark:
+    """Reads what `mark_to_json` wrote.
+
+    Raises:
+        TypeError: It has another form.
+    """
+    if not isinstance(data, Sequence) or isinstance(data, str):
+        raise TypeError("a mark is no list")
+    duplicate, survivor, run, verdict, similarity, evidence, texts = data
+    measured = similarity if isinstance(similarity, int | float) else None
+    return Mark(
+        str(duplicate), str(survivor), str(run), str(verdict), measured, str(evidence), str(texts)
+    )
+
+
+def objects_in(value: Json) -> list[JsonObject]:
+    """Returns the objects of a list; none of a missing one.
+
+    Raises:
+        TypeError: It has another form.
+    """
+    return [object_in(each) for each in _list_in(value)]
+
+
+def object_in(value: Json) -> JsonObject:
+    """Returns an object.
+
+    Raises:
+        TypeError: It is none.
+    """
+    if not isinstance(value, Mapping):
+        raise TypeError("an object is missing")
+    return value
+
+
+def texts_in(value: Json) -> list[str]:
+    """Returns the texts of a list; none of a missing one.
+
+    Raises:
+        TypeError: It has another form.
+    """
+    return [str(each) for each in _list_in(value)]
+
+
+def _list_in(value: Json) -> Sequence[Json]:
+    if value is not None and (not isinstance(value, Sequence) or isinstance(value, str)):
+        raise TypeError("a list is missing")
+    return value or ()

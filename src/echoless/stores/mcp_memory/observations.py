@@ -1,4 +1,4 @@
-"""View of the memory server's file in which a memory is one observation of an entity.
+"""Memories in the lines of the memory server's file: each is one observation of an entity.
 
 The namespace of a memory is the name of its entity. A hidden observation leaves the server's file
 for the file of hidden texts, which knows its place in the array.
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from echoless.core import json_codec as codec
-from echoless.core.errors import BadRecord, StoreError
+from echoless.core.errors import StoreError
 from echoless.core.model import Json, JsonObject, Memory, digest
 from echoless.stores.base import Head
 from echoless.stores.expiration import promised
@@ -27,24 +27,17 @@ from echoless.stores.ledger import Mark
 from echoless.stores.mcp_memory.graph_lines import (
     Element,
     GraphLine,
-    alike_note,
-    new_entity,
-    read_element,
-    with_elements,
-    written_element,
-)
-from echoless.stores.mcp_memory.hidden_file import (
-    ListPlace,
     State,
     mark_from_json,
     mark_to_json,
+    new_entity,
     object_in,
     objects_in,
-    place_at,
-    placed,
+    read_element,
     texts_in,
+    with_elements,
+    written_element,
 )
-from echoless.stores.mcp_memory.view import GraphView
 
 _LENGTH: Final = 16
 _GIVEN: Final = frozenset({"id", "content", "namespace", "type"})
@@ -116,14 +109,6 @@ def memory_of(
 _Kept: TypeAlias = "tuple[_Observation, str]"
 """A hidden observation, and the type of its entity."""
 
-_NO_TEXT: Final = (
-    "Observations that are no text: {:,}. They are no memories and stay as they are; the server's "
-    "search fails on them."
-)
-_NO_LIST: Final = (
-    "Entities without a list of observations: {:,}. They stay as they are; the server's search "
-    "fails on them."
-)
 _BACK: Final = (
     "Entities that were deleted since and are in the file again, with what was hidden of them"
 )
@@ -140,7 +125,6 @@ class _Observation:
         fields: What the server's file has no place for.
         mark: Why it is hidden; None if it is visible.
         at: Its index in the array with all hidden elements in it.
-        place: Where it stood when it was hidden; for one whose entity is not in the file now.
     """
 
     element: Element
@@ -148,7 +132,6 @@ class _Observation:
     fields: JsonObject = field(default_factory=dict)
     mark: Mark | None = None
     at: int = 0
-    place: ListPlace = field(default_factory=lambda: ListPlace(0))
 
 
 @dataclass(slots=True, eq=False)
@@ -162,7 +145,6 @@ class _Owner:
         number: Number of entities with that name before it.
         members: Its observations.
         made: Whether echoless added the entity, for a memory that was new.
-        blank: White space within its array, when it was empty.
     """
 
     name: str
@@ -171,47 +153,38 @@ class _Owner:
     number: int = 0
     members: list[_Observation] = field(default_factory=list)
     made: bool = False
-    blank: str = ""
 
     @property
     def shown(self) -> list[Element]:
         """Returns what the server's file holds."""
         return [each.element for each in self.members if each.mark is None]
 
-    def place(self, each: _Observation, at: int) -> ListPlace:
-        """Returns the place of a hidden member; the old one where the entity is not in the file."""
-        if self.line is None:
-            return each.place
-        visible = [each.element if each.mark is None else None for each in self.members]
-        return place_at(visible, lambda element: element.key, at)
 
+class Graph:
+    """Entities of the file with their observations, the hidden ones included."""
 
-class ObservationsView(GraphView):
-    """Memories in the observations of the memory server's file."""
+    def __init__(self, lines: Sequence[GraphLine], state: State) -> None:
+        """Makes memories from the lines of the file, and from what is hidden.
 
-    # ------------------------------------------------------------------ reading
-
-    def _interpret(self, state: State) -> None:
+        Raises:
+            TypeError, ValueError, KeyError: What is kept has another form.
+        """
+        self._lines = lines
         made = set(texts_in(state.get("made")))
-        blanks = {name: str(v) for name, v in object_in(state.get("blank", {})).items()}
         hidden = self._hidden_by_owner(state)
         numbers: Counter[str] = Counter()
         self._rows: list[GraphLine | _Owner] = []
-        for line in self._lines:
+        for line in lines:
             entity = line.entity
             if entity is None or entity.elements is None:
                 self._rows.append(line)
                 continue
             owner = _Owner(entity.name, entity.type, line, numbers[entity.name])
             owner.made = entity.name in made
-            owner.blank = entity.blank or blanks.get(entity.name, "")
             numbers[entity.name] += 1
-            own = [(each.place, each) for each, _ in hidden.pop((owner.name, owner.number), [])]
-            for slot in placed(entity.elements, lambda element: element.key, own):
-                if slot.hidden is not None:
-                    owner.members.append(slot.hidden)
-                elif slot.shown is not None:
-                    owner.members.append(_Observation(slot.shown))
+            owner.members = [*map(_Observation, entity.elements)]
+            for each, _ in hidden.pop((owner.name, owner.number), []):
+                owner.members.insert(each.at, each)  # the last ones where some went since
             self._rows.append(owner)
         self._deleted = {
             name: _Owner(name, own[0][1], members=[each for each, _ in own])
@@ -233,7 +206,7 @@ class ObservationsView(GraphView):
             number = min(number, max(names[name] - 1, 0))  # one of that name may have gone
             record = (_hidden(each), str(each["type"]))
             hidden.setdefault((name, number), []).append(record)
-        return {o: sorted(own, key=lambda record: record[0].place.at) for o, own in hidden.items()}
+        return {o: sorted(own, key=lambda record: record[0].at) for o, own in hidden.items()}
 
     def _give_ids(self, state: State) -> None:
         """Gives the visible observations their ids, and the fields that are kept by them."""
@@ -244,7 +217,7 @@ class ObservationsView(GraphView):
             fields[str(each["id"])] = object_in(each["fields"])
         shown = list(self._visible())
         keys = [text_key(owner.name, each.element.text or "") for owner, each in shown]
-        ids = assigned(keys, known, self._hidden_marks())
+        ids = assigned(keys, known, self.marks())
         for (_, visible), id_ in zip(shown, ids, strict=True):
             visible.id, visible.fields = id_, fields.get(id_, {})
 
@@ -267,7 +240,12 @@ class ObservationsView(GraphView):
                 if each.element.text is not None:
                     self._places[each.id] = (owner, each)
 
-    def _memory(self, id_: str) -> Memory:
+    def memory(self, id_: str) -> Memory:
+        """Returns the memory of an id.
+
+        Raises:
+            BadRecord: A field that is kept has another form.
+        """
         owner, each = self._places[id_]
         native: dict[str, Json] = {
             "raw": each.element.raw,
@@ -275,45 +253,37 @@ class ObservationsView(GraphView):
             "number": owner.number,
             "entity_type": owner.type,
         }
-        entity, text = (owner.name, owner.type), each.element.text
+        text = each.element.text
         assert text is not None
-        try:
-            return memory_of(id_, text, entity, each.fields, native)
-        except BadRecord as problem:
-            raise self._hidden_file.damaged(str(problem)) from problem
+        return memory_of(id_, text, (owner.name, owner.type), each.fields, native)
 
-    def _said(self, id_: str) -> object:
+    def said(self, id_: str) -> object:
+        """Returns what the files say of a memory, to compare it later; None where it is gone."""
         owner, each = self._places.get(id_, (None, None))
         return (
             each and owner and (owner.name, owner.type, each.element.text, each.fields, each.mark)
         )
 
-    def _listed(self) -> Collection[str]:
-        return self._places
-
-    def _heads(self) -> Iterator[Head]:
+    def heads(self) -> Iterator[Head]:
+        """Yields what a scope needs to know of each memory, in the order of the file."""
         for id_, (owner, each) in self._places.items():
             created = each.fields.get("created_at")
             yield Head(id_, owner.name, created if isinstance(created, str) else None)
 
-    def context(self, memory: Memory) -> str:
-        """Returns the name of the entity a memory is about."""
-        return memory.namespace
+    def __contains__(self, id_: str) -> bool:
+        return id_ in self._places
 
-    def remarks(self) -> list[str]:
-        """Returns oddities of the file, and entities that may be the same."""
-        bare = sum(line.entity is not None and line.entity.elements is None for line in self._lines)
-        odd = sum(each.element.text is None for o in self._owners() for each in o.members)
-        notes = [_NO_TEXT.format(odd)] if odd else []
-        notes += [_NO_LIST.format(bare)] if bare else []
-        return [*self._odd_lines(), *notes, *alike_note(self._lines)]
+    @property
+    def without_text(self) -> int:
+        """Returns the number of observations that are no text."""
+        return sum(each.element.text is None for o in self._owners() for each in o.members)
 
     # ------------------------------------------------------------------ writing
 
-    def shaped(self, memory: Memory) -> Memory:
-        """Returns a new memory with the type of its entity, where there is that entity."""
-        owner = self._owner(memory.namespace)
-        return memory if owner is None else replace(memory, type=owner.type)
+    def type_of(self, name: str) -> str | None:
+        """Returns the type of an entity; None where there is none of that name."""
+        owner = self._owner(name)
+        return None if owner is None else owner.type
 
     def _owner(self, name: str, number: Json = 0) -> _Owner | None:
         """Returns an entity of a name; by default the first one, to which the server adds too."""
@@ -326,19 +296,15 @@ class ObservationsView(GraphView):
         Raises:
             StoreError: It would move to another entity, or its entity has no list of observations.
         """
-
-        def step() -> None:
-            new: list[Memory] = []
-            for memory in memories:
-                if memory.id in self._places:
-                    self._replace(memory)
-                else:
-                    new.append(memory)
-            for memory in sorted(new, key=_old_place):  # stable: those without one keep their order
-                self._insert(memory)
-            self._index()
-
-        self._take((memory.id for memory in memories), step)
+        new: list[Memory] = []
+        for memory in memories:
+            if memory.id in self._places:
+                self._replace(memory)
+            else:
+                new.append(memory)
+        for memory in sorted(new, key=_old_place):  # stable: those without one keep their order
+            self._insert(memory)
+        self._index()
 
     def _replace(self, memory: Memory) -> None:
         owner, each = self._places[memory.id]
@@ -369,8 +335,8 @@ class ObservationsView(GraphView):
         name = memory.namespace
         if any(line.entity is not None and line.entity.name == name for line in self._lines):
             raise StoreError(
-                f"The entity {name!r} in {self._path} has no list of observations, so "
-                f"{memory.id!r} cannot be added. Mend its line first."
+                f"The entity {name!r} has no list of observations in the file, so {memory.id!r} "
+                "cannot be added. Mend its line first."
             )
         type_ = memory.native.get("entity_type", memory.type)
         owner = self._deleted.pop(name, None) or _Owner(name, str(type_), made=True)
@@ -385,69 +351,63 @@ class ObservationsView(GraphView):
         above = self._rows[at - 1] if at else None
         raw = above.raw if isinstance(above, GraphLine) else ""
         raw = above.line.raw if isinstance(above, _Owner) and above.line else raw
-        line = new_entity(owner.name, owner.type, ())
+        line = new_entity(owner.name, owner.type)
         owner.line = replace(line, raw=line.raw + "\r") if raw.endswith("\r") else line
         self._rows.insert(at, owner)
 
     def remove(self, ids: Iterable[str]) -> None:
         """Removes observations, hidden ones too; an entity stays, unless echoless added it."""
-        wanted = sorted(set(ids))
+        related = {end for line in self._lines for end in (line.relation or ())[:2]}
+        for id_ in ids:
+            if id_ in self._places:
+                owner, each = self._places[id_]
+                owner.members.remove(each)
+                if owner.made and not owner.members and owner.name not in related:
+                    self._rows.remove(owner)
+        self._index()
 
-        def step() -> None:
-            related = {end for line in self._lines for end in (line.relation or ())[:2]}
-            for id_ in wanted:
-                if id_ in self._places:
-                    owner, each = self._places[id_]
-                    owner.members.remove(each)
-                    if owner.made and not owner.members and owner.name not in related:
-                        self._rows.remove(owner)
-            self._index()
+    def hide(self, marks: Iterable[Mark]) -> None:
+        """Takes observations out of the lines."""
+        for mark in marks:
+            if mark.duplicate in self._places:
+                self._places[mark.duplicate][1].mark = mark
 
-        self._take(wanted, step)
-
-    def hide(self, marks: Sequence[Mark]) -> None:
-        """Takes observations out of the server's file; they stay in the file of hidden texts."""
-
-        def step() -> None:
-            for mark in marks:
-                if mark.duplicate in self._places:
-                    self._places[mark.duplicate][1].mark = mark
-
-        self._take((id_ for mark in marks for id_ in (mark.duplicate, mark.survivor)), step)
-
-    def unhide(self, ids: Iterable[str]) -> None:
-        """Puts observations back to their places in the server's file.
+    def unhide(self, ids: Collection[str], undone: Collection[str]) -> Counter[str]:
+        """Puts observations back to their places.
 
         Where their entity was deleted since, an undo puts it into the file again, with what the
         run had hidden of it. Otherwise they are dropped: they went with the entity.
+
+        Args:
+            ids: Of the memories.
+            undone: Runs that are being undone.
+
+        Returns:
+            What was done to entities that were deleted, as sentences with numbers.
         """
-        wanted = set(ids)
-
-        def step() -> None:
-            undone = set(self.ledger.open_runs()) & {
-                event.run for event in self.ledger.events(kind="undo_started")
-            }
-            for owner in list(self._deleted.values()):
-                marks = [each.mark for each in owner.members if each.mark and each.id in wanted]
-                if any(mark.run in undone for mark in marks):
-                    del self._deleted[owner.name]
-                    self._insert_row(owner)
-                    self._written[_BACK] += 1
-                elif marks:
-                    owner.members = [each for each in owner.members if each.id not in wanted]
-                    self._written[_DROPPED] += len(marks)
-            self._index()
-            for id_ in wanted & self._places.keys():
-                self._places[id_][1].mark = None
-
-        self._take(wanted, step)
+        done: Counter[str] = Counter()
+        for owner in list(self._deleted.values()):
+            marks = [each.mark for each in owner.members if each.mark and each.id in ids]
+            if any(mark.run in undone for mark in marks):
+                del self._deleted[owner.name]
+                self._insert_row(owner)
+                done[_BACK] += 1
+            elif marks:
+                owner.members = [each for each in owner.members if each.id not in ids]
+                done[_DROPPED] += len(marks)
+        self._index()
+        for id_ in ids & self._places.keys():
+            self._places[id_][1].mark = None
+        return done
 
     # ------------------------------------------------------------------ what is written
 
-    def _lines_now(self) -> list[str]:
-        return [row.raw if isinstance(row, GraphLine) else _line_of(row).raw for row in self._rows]
+    def lines(self) -> list[str]:
+        """Returns the lines to write."""
+        return [row.raw if isinstance(row, GraphLine) else _line_of(row) for row in self._rows]
 
-    def _hidden_marks(self) -> Mapping[str, Mark]:
+    def marks(self) -> Mapping[str, Mark]:
+        """Returns the marks of what is hidden, by id."""
         return {
             each.id: each.mark
             for owner in (*self._owners(), *self._deleted.values())
@@ -455,34 +415,32 @@ class ObservationsView(GraphView):
             if each.mark is not None
         }
 
-    def _state_now(self) -> State:
-        hidden: list[Json] = []
-        for owner in (*self._owners(), *self._deleted.values()):
-            for at, each in enumerate(owner.members):
-                if each.mark is not None:
-                    hidden.append(
-                        {
-                            "id": each.id,
-                            "entity": owner.name,
-                            "number": owner.number,
-                            "type": owner.type,
-                            "raw": each.element.raw,
-                            "place": owner.place(each, at).to_json(),
-                            "mark": mark_to_json(each.mark),
-                            "fields": dict(each.fields),
-                        }
-                    )
+    def state(self) -> State:
+        """Returns what to keep in the file of hidden texts."""
+        hidden: list[Json] = [
+            {
+                "id": each.id,
+                "entity": owner.name,
+                "number": owner.number,
+                "type": owner.type,
+                "raw": each.element.raw,
+                "at": at if owner.line is not None else each.at,
+                "mark": mark_to_json(each.mark),
+                "fields": dict(each.fields),
+            }
+            for owner in (*self._owners(), *self._deleted.values())
+            for at, each in enumerate(owner.members)
+            if each.mark is not None
+        ]
         made: list[Json] = [*sorted({owner.name for owner in self._owners() if owner.made})]
-        blank: dict[str, Json] = {o.name: o.blank for o in self._owners() if o.blank and o.shown}
         parts: dict[str, Json] = {"hidden": hidden, "known": self._known_now(), "made": made}
-        parts["blank"] = blank
         return {name: value for name, value in parts.items() if value}
 
     def _known_now(self) -> list[Json]:
         """Returns the observations whose id or fields do not follow from the server's file."""
         shown = list(self._visible())
         keys = [text_key(owner.name, each.element.text or "") for owner, each in shown]
-        derived = assigned(keys, {}, self._hidden_marks())
+        derived = assigned(keys, {}, self.marks())
         odd = {
             key
             for key, (_, each), id_ in zip(keys, shown, derived, strict=True)
@@ -494,17 +452,19 @@ class ObservationsView(GraphView):
             if key in odd
         ]
 
-    def _arrived(self, old: State, new: State) -> bool:
-        visible = {
-            (line.entity.name, element.text)
-            for line in self._lines
-            if line.entity is not None
-            for element in line.entity.elements or ()
-        }
-        before, after = ({_said(e) for e in objects_in(s.get("hidden"))} for s in (old, new))
-        signs = [place not in visible for place in after - before]
-        signs += [place in visible for place in before - after]
-        return 2 * sum(signs) >= len(signs)
+
+def arrived(lines: Iterable[GraphLine], old: State, new: State) -> bool:
+    """Returns whether the lines, as they are, belong to a new state and not to the old one."""
+    visible = {
+        (line.entity.name, element.text)
+        for line in lines
+        if line.entity is not None
+        for element in line.entity.elements or ()
+    }
+    before, after = ({_said(e) for e in objects_in(s.get("hidden"))} for s in (old, new))
+    signs = [place not in visible for place in after - before]
+    signs += [place in visible for place in before - after]
+    return 2 * sum(signs) >= len(signs)
 
 
 def _said(hidden: JsonObject) -> tuple[str, str | None]:
@@ -513,18 +473,17 @@ def _said(hidden: JsonObject) -> tuple[str, str | None]:
 
 def _hidden(data: JsonObject) -> _Observation:
     element, mark = read_element(str(data["raw"])), mark_from_json(data["mark"])
-    place = ListPlace.from_json(object_in(data["place"]))
-    return _Observation(element, str(data["id"]), object_in(data["fields"]), mark, place=place)
+    at = int(str(data["at"]))
+    return _Observation(element, str(data["id"]), object_in(data["fields"]), mark, at)
 
 
-def _line_of(owner: _Owner) -> GraphLine:
+def _line_of(owner: _Owner) -> str:
     """Returns the line of an entity as it is to be written; the same if nothing changed."""
     assert owner.line is not None
     entity = owner.line.entity
     assert entity is not None
-    if tuple(owner.shown) == entity.elements:
-        return owner.line
-    return with_elements(owner.line, (element.raw for element in owner.shown), owner.blank)
+    same = tuple(owner.shown) == entity.elements
+    return owner.line.raw if same else with_elements(owner.line, owner.shown).raw
 
 
 def _old_place(memory: Memory) -> int:

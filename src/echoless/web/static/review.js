@@ -195,7 +195,7 @@
     }
     const button = press(event.key);
     if (!button && event.key === "a" && current()) {
-      complain(current(), "Press 1 or 2: that memory stays. Or press d: both stay.");
+      complain(current(), "Choose the memory to keep (1 or 2), or keep both (d).");
     }
     if (!button) return;
     event.preventDefault();

@@ -5,20 +5,36 @@ A store that cannot be read is named with its error, and the others are audited 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from echoless.core.errors import EcholessError, InputError, MissingExtra, StoreError
+from echoless.core.destination import command_line
+from echoless.core.document import (
+    Block,
+    Extent,
+    Gap,
+    Heading,
+    Table,
+    command,
+    count,
+    number,
+    percent,
+    quoted,
+    say,
+    strong,
+)
+from echoless.core.errors import EcholessError, InputError, StoreError
 from echoless.core.failures import of_system
 from echoless.core.model import Json
 from echoless.core.run_notes import Progress
 from echoless.core.settings import Settings
+from echoless.execution.plan_blocks import off_blocks
 from echoless.stores.base import Store
 from echoless.stores.registry import open_store
 from echoless.workflows.audit.between import Between, between_stores
-from echoless.workflows.audit.incremental import audit_store
-from echoless.workflows.audit.report import Report, report_json
+from echoless.workflows.audit.report import Report, audit_store, report_json
+from echoless.workflows.audit.report_blocks import between_blocks
 from echoless.workflows.dedupe.secret_masking import learn_answer
 from echoless.workflows.discovery.search import ListedStore
 
@@ -37,42 +53,17 @@ class StoreAudit:
     report: Report | None
     error: EcholessError | None
 
+    @property
+    def problem(self) -> str:
+        """Returns why it was not audited; empty where it was."""
+        return str(self.error) if self.error else self.store.problem if not self.report else ""
+
     def to_json(self) -> dict[str, Json]:
         """Returns the audit as an entry of `stores` in `audit --all --json`."""
-        place: dict[str, Json] = {"program": self.store.program or None, "kind": self.store.kind}
-        if self.report is None:
-            problem = str(self.error) if self.error else self.store.problem
-            return {"store": self.store.url, **place, "error": problem}
-        return {**report_json(self.report), **place, "error": None}
-
-
-@dataclass(frozen=True, slots=True)
-class AllAudits:
-    """The audits of many stores, and what they have in common.
-
-    Attributes:
-        audits: In the order of the stores given.
-        between: Duplicates across the stores.
-    """
-
-    audits: tuple[StoreAudit, ...]
-    between: Between
-
-    @property
-    def exit_code(self) -> int:
-        """Returns the exit code of the first failure; 0 where there was none.
-
-        A kind whose library is not installed is no failure: it is named, with what to install.
-        """
-        errors = (each.error for each in self.audits if each.error is not None)
-        return next((e.exit_code for e in errors if not isinstance(e, MissingExtra)), 0)
-
-    def to_json(self) -> dict[str, Json]:
-        """Returns the audits as in `audit --all --json`, without the stores passed over."""
-        return {
-            "stores": [each.to_json() for each in self.audits],
-            "between": self.between.to_json(),
-        }
+        program = self.store.program or None
+        place: dict[str, Json] = {"program": program, "kind": self.store.kind}
+        found = report_json(self.report) if self.report else {"store": self.store.url}
+        return {**found, **place, "error": self.problem or None}
 
 
 def audit_all(
@@ -82,7 +73,7 @@ def audit_all(
     *,
     across: bool = False,
     progress: Progress | None = None,
-) -> AllAudits:
+) -> tuple[list[StoreAudit], Between]:
     """Audits stores in turn, then finds duplicates across the stores.
 
     Args:
@@ -92,6 +83,9 @@ def audit_all(
         common: Settings for the comparison of all.
         across: As for `between_stores`.
         progress: Told how far each stage is.
+
+    Returns:
+        The audits in the order of the stores, and the duplicates across the stores.
 
     Raises:
         UsageError: A setting is wrong.
@@ -104,24 +98,55 @@ def audit_all(
             if not listed.installed:
                 audits.append(StoreAudit(listed, None, None))
                 continue
+            refusals: tuple[type[EcholessError], ...] = (EcholessError,)
             try:
                 store = stack.enter_context(open_store(listed.url))
-            except (EcholessError, OSError) as problem:
-                audits.append(StoreAudit(listed, None, _named(problem)))
-                continue
-            settings = settings_for(store)
-            try:
-                report = audit_store(store, settings, progress=progress)
+                refusals = (InputError, StoreError)  # a wrong setting is wrong for all
+                report = audit_store(store, settings_for(store), progress=progress)
                 learn_answer(store, report_json(report))
-            except (InputError, StoreError, OSError) as problem:
-                audits.append(StoreAudit(listed, None, _named(problem)))
+            except (EcholessError, OSError) as failure:
+                problem = of_system(failure) if isinstance(failure, OSError) else failure
+                if not isinstance(failure, (*refusals, OSError)):
+                    raise
+                audits.append(StoreAudit(listed, None, problem))
                 continue
             opened.append(store)
             audits.append(StoreAudit(listed, report, None))
         between = between_stores(opened, common, across=across, progress=progress)
-    return AllAudits(tuple(audits), between)
+    return audits, between
 
 
-def _named(problem: EcholessError | OSError) -> EcholessError:
-    """Returns the error of echoless for a failure."""
-    return of_system(problem) if isinstance(problem, OSError) else problem
+def all_stores_blocks(
+    audits: Sequence[StoreAudit], between: Between, extent: Extent
+) -> Iterator[Block]:
+    """Yields the figures of all stores, failures, and what stores have in common."""
+    yield Heading(f"Audit of {count(len(audits), 'store')}")
+    if not audits:
+        yield say("No memory store was discovered.")
+    headers = ("store", "memories", "redundant", "share", "alike, kept apart")
+    read = [(each.store.url, each.report) for each in audits if each.report is not None]
+    yield from off_blocks(next((report.off for _, report in read if report.off), ""))
+    if read:
+        rows = []
+        for url, report in read:
+            total, copies, apart = (report.counts[n] for n in ("total", "redundant", "held"))
+            share = percent(report.ratio)
+            rows.append((url, number(total), number(copies), share, number(apart)))
+        yield Table(headers, tuple(rows), frozenset({1, 2, 3, 4}))
+        for url, report in read:
+            if report.unread:
+                yield say(strong(url), f": {report.unread}")
+        yield Gap()
+        url = next((url for url, report in read if report.groups), read[0][0])
+        yield say("The groups of one store, and a plan for it:")
+        yield command(command_line("audit", url))
+        yield command(command_line("dedup", url))
+        yield Gap()
+    failed = [each for each in audits if each.report is None]
+    if failed:
+        yield Heading(f"Not audited: {number(len(failed))}")
+        for each in failed:
+            yield say(strong(each.store.url), f": {quoted(each.problem)}", level=1)
+        yield Gap()
+    if len(read) > 1:
+        yield from between_blocks(between, extent, what="stores")

@@ -1,17 +1,16 @@
-"""Keeps the answer of an audit for as long as nothing changes in the files of a store.
+"""Keeps the report of an audit for as long as nothing changes in the files of a store.
 
 Where a store is one file, that file and the ledger beside it hold all an audit reads. Their bytes,
-the choices and what is installed name the answer; so a second audit of an unchanged store reads
-these bytes and prints, and opens neither store nor models.
+the choices and what is installed name the report; so a second audit of an unchanged store reads
+these bytes, compares nothing, and opens no model. The JSON of one store is kept as it was printed,
+and then not even the store is opened.
 
-An answer lies in the file of the pages (`workflows/audit/incremental.py`), with its secrets masked
-as they were printed.
+Both quote words of the texts: others cannot read the file, and `purge` deletes it.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import sys
 import zlib
@@ -20,7 +19,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from echoless.core.cache import QUOTING, EntryFile
+from echoless.core.cache import QUOTING, CacheFile
 from echoless.core.errors import EcholessError
 from echoless.core.masking import OUTPUT
 from echoless.core.own_folders import cache_folder
@@ -32,12 +31,11 @@ from echoless.stores.files import open_file
 from echoless.stores.sidecar import SUFFIX
 
 if TYPE_CHECKING:
-    from echoless.workflows.audit.staleness import Staleness
+    from echoless.core.settings import Settings
+    from echoless.stores.base import Store
+    from echoless.workflows.audit.report import Report
 
-FILE_NAME: Final = QUOTING[1]
-
-MOST_BYTES: Final = 512 * 2**20
-"""Bytes of the file beyond which entries leave."""
+FILE_NAME: Final = QUOTING
 
 LARGEST: Final = 64 * 2**20
 """Bytes of one entry above which the cache does not store it."""
@@ -54,22 +52,59 @@ _LEARNED: Final = (
 """What was fitted to data; in a working copy it changes without an installation."""
 
 
-_COUNT: Final = 4
-"""Bytes of the number of masked secrets."""
+_TEXT: Final = b"text"
+"""End of the key of the JSON that was printed."""
+
+KEPT_FROM: Final = 2_000
+"""Memories of an audit whose answer is kept: fewer are audited in seconds, without a trace."""
+
+_OWN_DETECTORS: Final = frozenset({"exact", "normalised", "sequence", "lexical", "semantic"})
+"""Those whose version `edition` covers."""
+
+_OWN_ENCODERS: Final = frozenset({"auto", "none", "stored", "fast", "use"})
+"""Those whose vectors hang on what is installed and on nothing else."""
 
 
-class PageFile(EntryFile):
-    """Pages by name, and whole answers, in one file."""
+class AnswerFile(CacheFile):
+    """Answers by name."""
 
     name = "cache of audits"
     instead = "everything was audited anew"
-    table = "pages"
-    things = "pages"
-    most = MOST_BYTES
+    table = "answers"
+    most = 512 * 2**20
+
+
+def is_lasting(store: Store, settings: Settings, report: Report) -> bool:
+    """Checks whether an audit says the same as long as the one file of a store stays as it is."""
+    from echoless.stores.base import StoreKind
+
+    profile = settings.profile
+    foreign = {use.name for use in profile.detectors} - _OWN_DETECTORS
+    repeatable = not (
+        foreign
+        or profile.judge != "full"
+        or profile.expiry
+        or not settings.cache
+        or settings.verifier != "none"
+        or settings.since is not None
+        or settings.limit is not None
+    )
+    return (
+        isinstance(store, StoreKind)
+        and store.one_file
+        and repeatable
+        and settings.encoder in _OWN_ENCODERS
+        and report.counts["total"] >= KEPT_FROM
+        and not report.fleeting
+    )
 
 
 class AnswerCache:
-    """Answers about one store with the same choices, for as long as its files stay as they are."""
+    """The report on one store with the same choices, for as long as its files stay as they are.
+
+    Attributes:
+        tally: Takes a sentence if the cache cannot be used.
+    """
 
     def __init__(self, address: str, choices: Choices) -> None:
         """Reads the files of the store; about what cannot be read nothing is known.
@@ -78,12 +113,12 @@ class AnswerCache:
             address: Of the store, as it was typed.
             choices: Flags of the command.
         """
-        self._file = PageFile(cache_folder() / FILE_NAME)
+        self._file = AnswerFile(cache_folder() / FILE_NAME)
         self._paths: Sequence[Path] = ()
         self._state: tuple[str, Sequence[str]] | None = None
-        self._name = b""
+        self._key = b""
+        self._sectioned = True
         self.tally = Tally()
-        self._known: set[bytes] = set()
         try:
             chosen = layered(choices)
         except EcholessError:  # told where the settings are used
@@ -94,55 +129,52 @@ class AnswerCache:
         self._state = _state(self._paths)
         if self._state is not None:
             variables = sorted(each for each in os.environ.items() if each[0][:9] == "ECHOLESS_")
-            parts = (edition("audit"), address, chosen, installed, variables)
-            self._name = repr((*parts, self._state[0])).encode("utf-8", "surrogatepass")
+            parts = (edition("audit"), address, chosen, installed, variables, self._state[0])
+            name = repr(parts).encode("utf-8", "surrogatepass")
+            self._key = hashlib.blake2b(name, digest_size=16).digest()
+
+    def report(self, store: Store) -> Report | None:
+        """Returns the report that was kept; None where none, or a damaged one, is known."""
+        self._sectioned = store.capabilities.sectioned
+        entries = self._file.get([self._key], self.tally) if self._key else {}
+        if not entries:
+            return None
+        from echoless.workflows.audit import report as reports
+
+        known = reports.read_kept(zlib.decompress(entries[self._key]))
+        return known and reports.with_store(known, store)
 
     def text(self) -> str:
-        """Returns the printed answer, and counts its masked secrets; empty where none is known.
-
-        An answer that another day or other files beside the store would change is not known.
-        """
-        answer = self.of("text")
-        basis, _, text = answer[_COUNT:].partition(b"\n")
-        until, files = json.loads(basis or b'["", {}]')
-        if until < today().isoformat() or [*map(os.path.lexists, files)] != [*files.values()]:
-            self._known.clear()
+        """Returns the JSON that was printed; empty where none is known, or none of this day."""
+        key = self._key + _TEXT
+        entries = self._file.get([key], self.tally) if self._key else {}
+        if not entries:
             return ""
-        OUTPUT.recount(int.from_bytes(answer[:_COUNT], "little"))
-        return text.decode()
+        day, _, text = zlib.decompress(entries[key]).decode().partition("\n")
+        return text if day in ("", today().isoformat()) else ""
 
-    def keep_text(self, text: str, stale: Staleness) -> None:
-        """Keeps the answer that was printed last, as `keep`.
-
-        Args:
-            text: The answer.
-            stale: What may be stale in it; it decides for how long the answer holds.
-        """
-        basis = f"{json.dumps([stale.until, dict(stale.files)])}\n"
-        self.keep("text", OUTPUT.count.to_bytes(_COUNT, "little") + f"{basis}{text}".encode())
-
-    def of(self, form: str) -> bytes:
-        """Returns the answer in one form; empty where none is known."""
-        entries = self._file.get([self._key(form)], self.tally) if self._name else {}
-        self._known |= entries.keys()
-        return b"".join(map(zlib.decompress, entries.values()))
-
-    def keep(self, form: str, answer: bytes) -> None:
-        """Keeps an answer unless a file changed since; called when the store is closed again.
+    def keep(self, report: Report, text: str = "") -> None:
+        """Keeps a report unless a file changed since; called when the store is closed again.
 
         SQLite loses its locks on a file that the same process closes.
+
+        Args:
+            report: Lasting, see `is_lasting`.
+            text: The JSON that was printed. Kept instead where it hangs on no other file, masks or
+                shows no secret and tells no passing note.
         """
-        key = self._key(form)
-        if not self._name or key in self._known or _state(self._paths) != self._state:
+        if not self._key or _state(self._paths) != self._state:
             return
-        packed = zlib.compress(answer, 1)
+        from echoless.workflows.audit.report import kept_report
+
+        key, form = self._key, kept_report(report)
+        files = any(sign.in_files(sectioned=self._sectioned) for sign in report.signs)
+        if text and not (files or OUTPUT.shown or OUTPUT.count or self.tally.notes):
+            day = today().isoformat() if report.signs else ""
+            key, form = key + _TEXT, f"{day}\n{text}".encode()
+        packed = zlib.compress(form, 1)
         if len(packed) <= LARGEST:
             self._file.put({key: packed}, self.tally)
-
-    def _key(self, form: str) -> bytes:
-        name = hashlib.blake2b(self._name, digest_size=16)
-        name.update(f"{form} {OUTPUT.shown}".encode())
-        return name.digest()
 
 
 def _files_of(address: str) -> Sequence[Path]:

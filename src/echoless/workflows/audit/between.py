@@ -23,31 +23,33 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Final
 
-from echoless.blocking.candidates import Preference, candidates, eligible, open_vectors
+from echoless.blocking.candidates import Preference, candidates, open_vectors
 from echoless.clustering.assign import GroupingInput, fold, make_groups
-from echoless.core.expressions import lazy_pattern
+from echoless.core.eligibility import eligible
 from echoless.core.garbage_collection import uncollected
 from echoless.core.groups import Group
-from echoless.core.model import Json, Judged, Memory, flipped, merges, verdict_name
-from echoless.core.optional import lazy_module
+from echoless.core.model import Json, Judged, Memory, flipped, merges
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Settings
+from echoless.core.text import lazy_pattern
 from echoless.core.verdict_sentences import sentence
 from echoless.stores.base import Store, in_context
 from echoless.stores.ledger import kept_apart
-from echoless.workflows.audit.namespace_report import HELD_KINDS, reported_pair
+from echoless.stores.reading import standing_marks
+from echoless.workflows.audit.report_parts import (
+    HELD_KINDS,
+    ReportedGroup,
+    ReportedMember,
+    ReportedPair,
+    reported_group,
+    reported_pair,
+)
+from echoless.workflows.dedupe.claims import Units
 from echoless.workflows.dedupe.findings import held, unasked_note
-from echoless.workflows.dedupe.pipeline import standing_marks
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from echoless.blocking.pair_scores import PairSignals
     from echoless.models.encoders.vectorizer import MemoryVectoriser
-    from echoless.workflows.dedupe import judging
-else:
-    np = lazy_module("numpy")
-    judging = lazy_module("echoless.workflows.dedupe.judging")
 
 _REASONS: Final = lazy_pattern(r"(?<!\s)(?=\s*\n)\s++\*\*(?:Why|How to apply)\b.*", re.DOTALL)
 """What stands below a rule in a note of Claude Code: why, and how to apply it, which the same rule
@@ -78,77 +80,25 @@ class Whereabouts:
         return {"store": self.store, "namespace": self.namespace, "id": self.id}
 
 
-@dataclass(frozen=True, slots=True)
-class SharedMember:
-    """A memory that repeats the first memory of its group.
-
-    Attributes:
-        memory: Store, namespace and id.
-        verdict: Its direct verdict with the first memory.
-        similarity: Similarity of the two, 0 to 1.
-        evidence: Why, in one line.
-        sentence: The verdict as a clause for a person.
-    """
-
-    memory: Whereabouts
-    verdict: str
-    similarity: float
-    evidence: str
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True)
-class SharedGroup:
-    """Duplicates across stores or namespaces: one group.
-
-    Attributes:
-        first: The memory that each member is compared with; it would be the survivor.
-        why: Why this memory would survive.
-        members: All other memories of the group, by store and id.
-    """
-
-    first: Whereabouts
-    why: str
-    members: tuple[SharedMember, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SharedPair:
-    """Two memories of different sides that look alike and are not the same.
-
-    Attributes:
-        a: One; of an update the older one.
-        b: The other.
-        verdict: One of `HELD_KINDS`, or `subsumes`.
-        difference: The first named difference, if there is one.
-        similarity: 0 to 1.
-        evidence: Why, in one line.
-        sentence: The verdict as a clause for a person.
-    """
-
-    a: Whereabouts
-    b: Whereabouts
-    verdict: str
-    difference: str | None
-    similarity: float
-    evidence: str
-    sentence: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Between:
     """Duplicates across stores or namespaces: all groups and pairs.
 
+    Memories have ids of their own in it, which `places` explains. The survivor of a group is the
+    memory that each member is compared with.
+
     Attributes:
         groups: Largest first.
-        pairs: Worst verdict first (`HELD_KINDS`), the closest of each first.
+        pairs: Of different sides; worst verdict first (`HELD_KINDS`), the closest of each first.
+        places: Where each memory lies.
         left_out: Pairs beyond the budget, not judged.
         unmet: Namespaces that were not compared with those of other names in another store, sorted.
         tally: What was skipped, by store and id, and notes.
     """
 
-    groups: tuple[SharedGroup, ...] = ()
-    pairs: tuple[SharedPair, ...] = ()
+    groups: tuple[ReportedGroup, ...] = ()
+    pairs: tuple[ReportedPair, ...] = ()
+    places: Mapping[str, Whereabouts] = field(default_factory=dict)
     left_out: int = 0
     unmet: tuple[str, ...] = ()
     tally: Tally = field(default_factory=Tally)
@@ -156,38 +106,34 @@ class Between:
     @property
     def texts(self) -> Iterator[str]:
         """Yields the texts of all memories in it, whose words reasons quote."""
-        for group in self.groups:
-            yield from (group.first.content, *(each.memory.content for each in group.members))
-        for pair in self.pairs:
-            yield from (pair.a.content, pair.b.content)
+        parts = (*(group.ids for group in self.groups), *((p.a, p.b) for p in self.pairs))
+        yield from (self.places[id_].content for ids in parts for id_ in ids)
 
     def to_json(self) -> dict[str, Json]:
         """Returns the report as in `--json`; texts are left out."""
+        places = {id_: place.to_json() for id_, place in self.places.items()}
+
+        def why(each: ReportedMember | ReportedPair) -> dict[str, Json]:
+            return {"similarity": each.similarity, "evidence": each.evidence}
+
         return {
             "groups": [
                 {
-                    "first": group.first.to_json(),
+                    "first": places[group.survivor],
                     "why": group.why,
                     "members": [
-                        {
-                            **member.memory.to_json(),
-                            "verdict": member.verdict,
-                            "similarity": member.similarity,
-                            "evidence": member.evidence,
-                        }
-                        for member in group.members
+                        {**places[m.id], "verdict": m.verdict, **why(m)} for m in group.members
                     ],
                 }
                 for group in self.groups
             ],
             "held": [
                 {
-                    "a": pair.a.to_json(),
-                    "b": pair.b.to_json(),
+                    "a": places[pair.a],
+                    "b": places[pair.b],
                     "verdict": pair.verdict,
                     "difference": pair.difference,
-                    "similarity": pair.similarity,
-                    "evidence": pair.evidence,
+                    **why(pair),
                 }
                 for pair in self.pairs
             ],
@@ -264,7 +210,7 @@ def _visible(store: Store, tally: Tally) -> Iterator[Memory]:
 
 def _joined(at: int, id_: str) -> str:
     """Returns an id that is unique among all stores; it sorts by store, then by id."""
-    return f"{at:06d}/{id_}"
+    return f"{at:06d}\0{id_}"
 
 
 class _Union:
@@ -332,18 +278,31 @@ def _compared(union: _Union, settings: Settings, progress: Progress | None) -> B
     copies = fold(eligible(union.memories, {}, tally, profile), profile, set(), union.apart, tally)
     vectors = open_vectors(settings, tally, tell)
     proposed, left_out = _proposed(union, copies, settings, vectors, tell)
-    stage = judging.Judging(union.memories, union.apart, settings, vectors, tally, tell)
+    from echoless.workflows.dedupe import judging
+
+    units = Units(union.memories, union.memories, copies, {}, {}, set())
+    stage = judging.Judging(units, union.apart, settings, vectors, tally, tell)
     judged = stage.verdicts(stage.budgeted(proposed))
-    left_out += stage.left_out.total()
-    if note := unasked_note(stage.unasked.total()):
+    left_out += stage.left_out
+    if note := unasked_note(stage.unasked):
         tally.note(note)
     tell("grouping", 0, 0)
+    groups = _groups(union, copies, judged, settings)
+    pairs = _pairs(union, copies, judged)
+    named = {*(id_ for g in groups for id_ in g.ids), *(id_ for p in pairs for id_ in (p.a, p.b))}
+    readable = Tally()
+    for reason, ids in tally.skipped.items():
+        known = (union.origin[id_] for id_ in ids if id_ in union.origin)
+        readable.skip(reason, *(f"{each.store} {each.id}" for each in known))
+    for note in tally.notes:
+        readable.note(note)
     return Between(
-        groups=tuple(_groups(union, copies, judged, settings)),
-        pairs=tuple(_pairs(union, copies, judged)),
+        groups=tuple(groups),
+        pairs=tuple(pairs),
+        places={id_: union.origin[id_] for id_ in sorted(named)},
         left_out=left_out,
         unmet=union.unmet,
-        tally=_readable(tally, union),
+        tally=readable,
     )
 
 
@@ -373,13 +332,15 @@ def _proposed(
         for row, pair in enumerate(proposed.signals)
         if union.meets(*pair) and len({union.side[i] for rep in pair for i in copies[rep]}) > 1
     ]
+    import numpy as np
+
     signals = proposed.signals.some(np.array(rows, dtype=np.int64))
-    return signals, sum(proposed.left_out.values())
+    return signals, proposed.left_out
 
 
 def _groups(
     union: _Union, copies: Mapping[str, Sequence[str]], judged: Sequence[Judged], settings: Settings
-) -> list[SharedGroup]:
+) -> list[ReportedGroup]:
     """Returns groups with more than one side, one family at a time, largest first.
 
     With the memories of a family those of nobody are grouped; what these say among each other is
@@ -405,7 +366,13 @@ def _groups(
                 for id_ in ids:
                     reported.setdefault(id_, []).append(ids)
     groups.sort(key=lambda each: (-len(each[0].members), each[0].survivor, each[0].members[0].id))
-    return [_shared(union.origin, group, reasons) for group, reasons in groups]
+
+    def named_group(group: Group, reasons: Mapping[str, str]) -> ReportedGroup:
+        first = group.survivor
+        named = {first: "the first"}
+        return reported_group(group, reasons[first], None, lambda id_: named.get(id_, "this one"))
+
+    return [named_group(*each) for each in groups]
 
 
 def _bonds(judged: Iterable[Judged]) -> Mapping[str, AbstractSet[str]]:
@@ -429,72 +396,25 @@ def _with_nobodys(
     return own
 
 
-def _shared(
-    origin: Mapping[str, Whereabouts], group: Group, reasons: Mapping[str, str]
-) -> SharedGroup:
-    """Returns a group with the places of its memories."""
-    members = []
-    for each in group.members:
-        if each.judged is None:
-            continue  # not in a star
-        verdict = each.judged.verdict
-        evidence = verdict.evidence
-        sides = ("the first", "this one")
-        a, b = sides if each.judged.a == group.survivor else sides[::-1]
-        members.append(
-            SharedMember(
-                origin[each.id],
-                verdict_name(verdict),
-                evidence.similarity,
-                evidence.line(),
-                sentence(verdict, a, b),
-            )
-        )
-    return SharedGroup(origin[group.survivor], reasons[group.survivor], tuple(members))
-
-
 def _pairs(
     union: _Union, copies: Mapping[str, Sequence[str]], judged: Iterable[Judged]
-) -> list[SharedPair]:
+) -> list[ReportedPair]:
     """Returns pairs worth a person's eye, worst verdict first.
 
     A class of equal texts is named by its first memory that lies on another side.
     """
     pairs = []
     for each in judged:
-        if not held(each.verdict):
-            continue
-        reported = reported_pair(each)
-        classes = product(copies[reported.a], copies[reported.b])
-        a, b = next((a, b) for a, b in classes if union.side[a] != union.side[b])
-        pairs.append(
-            SharedPair(
-                union.origin[a],
-                union.origin[b],
-                reported.verdict,
-                reported.difference,
-                reported.similarity,
-                reported.evidence,
-                sentence(each.verdict if reported.a == each.a else flipped(each.verdict)),
-            )
-        )
-    place = {kind: at for at, kind in enumerate(HELD_KINDS)}
-    return sorted(
-        pairs,
-        key=lambda pair: (
-            place.get(pair.verdict, len(place)),
-            -pair.similarity,
-            (pair.a.store, pair.a.id, pair.b.store, pair.b.id),
-        ),
-    )
+        if held(each.verdict):
+            pair = reported_pair(each)
+            classes = product(copies[pair.a], copies[pair.b])
+            a, b = next((a, b) for a, b in classes if union.side[a] != union.side[b])
+            said = sentence(each.verdict if pair.a == each.a else flipped(each.verdict))
+            pairs.append(replace(pair, a=a, b=b, sentence=said))
 
+    def place(pair: ReportedPair) -> tuple[str, ...]:
+        a, b = union.origin[pair.a], union.origin[pair.b]
+        return a.store, a.id, b.store, b.id
 
-def _readable(tally: Tally, union: _Union) -> Tally:
-    """Returns a tally with the ids that a person knows, each with its store."""
-    readable = Tally()
-    for reason, ids in tally.skipped.items():
-        known = (union.origin.get(id_) for id_ in ids)
-        readable.skip(reason, *(f"{each.store} {each.id}" for each in known if each is not None))
-    for note in tally.notes:
-        readable.note(note)
-    return readable
+    kinds = {kind: at for at, kind in enumerate(HELD_KINDS)}
+    return sorted(pairs, key=lambda pair: (kinds[pair.verdict], -pair.similarity, place(pair)))

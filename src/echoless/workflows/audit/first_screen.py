@@ -1,4 +1,4 @@
-"""The first screen of an audit: what is out of date, what is said twice, and what to type next.
+"""The first screen of an audit: what is not loaded, out of date or said twice, and what to type.
 
 It has a line for each memory, which a terminal cuts at its edge, and says in each title how much is
 left out. `report_blocks` has the whole report.
@@ -21,29 +21,28 @@ from echoless.core.document import (
     cut,
     flat,
     number,
-    percent,
     quoted,
     say,
     strong,
 )
 from echoless.core.secret_masking import learn
 from echoless.stores.base import Store
-from echoless.workflows.audit.between import Between, SharedPair, Whereabouts
-from echoless.workflows.audit.namespace_report import ReportedPair
+from echoless.workflows.audit.between import Between
 from echoless.workflows.audit.report import Report
-from echoless.workflows.audit.report_blocks import HELD, answer_blocks, held_pairs
+from echoless.workflows.audit.report_blocks import HELD, answer_blocks
+from echoless.workflows.audit.report_parts import ReportedClaims, ReportedGroup, ReportedPair
 from echoless.workflows.audit.staleness import Sign
 
 _MADE_UP: Final = re.compile(r"(?:[a-z]{1,4}-)?[0-9a-f-]{10,}")
 """Ids that say nothing to a person: digests and UUIDs."""
 _PRINT: Final = re.compile(r"(?<=.)#[0-9a-f]{8,}(?:-\d+)?$")
 """What tells the lines of one file apart in their ids."""
-_WORDS: Final = {"update": "replaced by", "contradiction": "or", "subsumes": "but"}
+_WORDS: Final = {"update": "replaced by", "contradiction": "or"}
 """What stands before the second memory of a pair; `and` for any other kind."""
 _VALUES: Final = re.compile(r"(?:may not both be true: (?=.* or )|(?=was ))(.*)")
 """A reason that names both values."""
 _STALE: Final = 5
-"""Memories that may be stale that are shown."""
+"""Maximum number of stale memories listed."""
 _NOTES: Final = 1
 """Notes of the run that are shown."""
 
@@ -66,13 +65,14 @@ def first_screen(
     screen = _Screen(report, extent, between or Between(), store)
     yield from answer_blocks(report)
     yield Gap()
+    yield from _part("Not loaded", "line", *screen.unloaded())
     yield from _part("Out of date", "pair", *screen.pairs("update"))
     copies = count(report.counts["redundant"], "redundant copy", "redundant copies")
     yield from _part("The same", "group", *screen.groups(), more=f", {copies}")
     yield from _part("Said in several namespaces", "group", *screen.shared())
     for kind in list(HELD)[1:]:
         yield from _part(HELD[kind][0], "pair", *screen.pairs(kind))
-    yield from _part("Much in common", "pair", *screen.overlaps())
+    yield from _part("Said again in notes", "claim", *screen.claims())
     yield from _part("One sentence, other values", "series", *screen.series())
     yield from _part("May be stale", "memory", *screen.stale())
     yield from list(_part("Noted", "line", *screen.remarks()))[:-1]
@@ -102,9 +102,14 @@ class _Screen:
 
     def __init__(self, report: Report, extent: Extent, between: Between, store: Store) -> None:
         self._report, self._extent, self._between = report, extent, between
-        self._held = {kind: self._once(pairs) for kind, pairs in held_pairs(report).items()}
+        self._unloaded = store.unloaded()
+        self._held = {kind: self._once(pairs) for kind, pairs in report.by_kind.items()}
+        self._repeated: dict[str, list[ReportedClaims]] = {kind: [] for kind in ("", *HELD)}
+        for claims in report.claims:
+            kind = claims.pair.verdict
+            self._repeated[kind if kind in HELD else ""].append(claims)
         self._stale: dict[str, Sign] = {}
-        for sign in report.stale.signs if report.stale else ():
+        for sign in report.stale or ():
             self._stale.setdefault(sign.id, sign)
         ids = list(dict.fromkeys(self._ids()))
         self._memories = store.get(ids)
@@ -116,7 +121,7 @@ class _Screen:
         return most if kind in {"update", "contradiction"} else -(-most // 3)
 
     def _once(self, pairs: Sequence[ReportedPair]) -> Sequence[ReportedPair]:
-        """Returns the pairs without those that say of a copy what another says of its survivor."""
+        """Removes pairs that repeat another pair once copies stand behind their survivor."""
         behind, once = self._report.behind, dict[frozenset[str], ReportedPair]()
         for pair in pairs:
             once.setdefault(frozenset(behind.get(id_, id_) for id_ in pair.ids), pair)
@@ -129,69 +134,77 @@ class _Screen:
                 yield from (pair.a, pair.b)
         for group in self._report.groups[: self._extent.top]:
             yield from group.ids[: self._extent.members + 1]
-        for overlap in self._report.overlaps[: self._most("near")]:
-            yield from (overlap.a, overlap.b)
+        for kind, claims in self._repeated.items():
+            most = self._most(kind) if kind in HELD else self._extent.pairs
+            yield from (id_ for each in claims[:most] for id_ in each.pair.ids)
         for series in self._report.series[: self._most("near")]:
             yield series.newest or series.members[0]
         yield from islice(self._stale, _STALE)
 
-    def _line(
-        self, which: str | Whereabouts, before: str = "", behind: str = "", *, level: int = 1
-    ) -> Block:
+    def _line(self, id_: str, before: str = "", behind: str = "", *, level: int = 1) -> Block:
         """Returns a memory in one line: its name, or its subject where the name says nothing."""
-        place = self._memories.get(which) if isinstance(which, str) else which
-        id_ = which if isinstance(which, str) else which.id
-        namespace = "" if place is None else place.namespace
-        text = "(no longer in the store)" if place is None else flat(place.content)
+        memory = self._between.places.get(id_) or self._memories.get(id_)
+        id_ = id_ if memory is None else memory.id
+        namespace = "" if memory is None else memory.namespace
+        text = "(no longer in the store)" if memory is None else flat(memory.content)
         shown = namespace if namespace and _MADE_UP.fullmatch(id_) else _PRINT.sub("", id_)
         return cut(before, strong(shown), f"{behind}: {text}", level=level)
 
     def pairs(self, kind: str) -> tuple[Sequence[_Item], int]:
         """Returns the pairs of one kind, two lines each."""
         across = [pair for pair in self._between.pairs if pair.verdict == kind]
-        all_: list[ReportedPair | SharedPair] = [*self._held.get(kind, ()), *across]
-        items = []
+        all_ = [*self._held.get(kind, ()), *across]
+        claims = self._repeated[kind]
+        items = [self._claims(each) for each in claims[: self._most(kind)]]
         for pair in all_[: self._most(kind)]:
             values = _VALUES.fullmatch(quoted(pair.sentence)) if kind in _WORDS else None
             behind = f" ({values[1]})" if values else ""
             second = self._line(pair.b, f"{_WORDS.get(kind, 'and')} ", behind, level=2)
             items.append((self._line(pair.a), second))
-        return items, len(all_) + (self._report.near_left_out if kind == "near" else 0)
+        near = self._report.near_left_out if kind == "near" else 0
+        return items, len(claims) + len(all_) + near
 
     def groups(self) -> tuple[Sequence[_Item], int]:
         """Returns the largest groups: the survivor and the first of the others."""
         groups = self._report.groups
-        some = ((g.survivor, [(m.id, m.verdict) for m in g.members]) for g in groups)
-        return [self._group(*each) for each in islice(some, self._extent.top)], len(groups)
+        return [self._group(group) for group in groups[: self._extent.top]], len(groups)
 
     def shared(self) -> tuple[Sequence[_Item], int]:
         """Returns the largest groups across namespaces, which no plan touches."""
         groups = self._between.groups
-        some = ((g.first, [(m.memory, m.verdict) for m in g.members]) for g in groups)
-        return [self._group(*each) for each in islice(some, self._most("near"))], len(groups)
+        return [self._group(group) for group in groups[: self._most("near")]], len(groups)
 
-    def _group(
-        self, first: str | Whereabouts, members: Sequence[tuple[str | Whereabouts, str | None]]
-    ) -> _Item:
+    def _group(self, group: ReportedGroup) -> _Item:
         """Returns a group in some lines."""
-        some = members[: self._extent.members]
-        signs = ("= " if verdict == "duplicate" else "< " for _, verdict in some)
-        lines = [self._line(m, sign, level=2) for (m, _), sign in zip(some, signs, strict=True)]
-        left = len(members) - len(some)
+        some = group.members[: self._extent.members]
+        signs = ("= " if member.verdict == "duplicate" else "< " for member in some)
+        lines = [self._line(m.id, sign, level=2) for m, sign in zip(some, signs, strict=True)]
+        left = len(group.members) - len(some)
         more = [say(f"{number(left)} more", level=2)] if left else []
-        return [self._line(first), *lines, *more]
+        return [self._line(group.survivor), *lines, *more]
 
-    def overlaps(self) -> tuple[Sequence[_Item], int]:
-        """Returns the notes that stay apart though most of one is in the other."""
-        overlaps = self._report.overlaps
-        items = [
-            (
-                self._line(each.a),
-                self._line(each.b, "and ", f" ({percent(each.largest)} of one)", level=2),
-            )
-            for each in overlaps[: self._most("near")]
-        ]
-        return items, len(overlaps)
+    def claims(self) -> tuple[Sequence[_Item], int]:
+        """Returns the claims of notes that say again what another one says."""
+        claims = self._repeated[""]
+        return [self._claims(each) for each in claims[: self._extent.pairs]], len(claims)
+
+    def _claims(self, claims: ReportedClaims) -> _Item:
+        """Returns two claims with their places."""
+        pair = claims.pair
+        word = _WORDS.get(pair.verdict, "and")
+        return (
+            self._claim(pair.a, claims.line_a, claims.offsets_a),
+            self._claim(pair.b, claims.line_b, claims.offsets_b, f"{word} ", level=2),
+        )
+
+    def _claim(
+        self, id_: str, line: int, offsets: tuple[int, int], before: str = "", *, level: int = 1
+    ) -> Block:
+        """Returns a claim in one line, with the line of its file."""
+        memory = self._memories.get(id_)
+        text = "(no longer in the store)" if memory is None else memory.content[slice(*offsets)]
+        shown = _PRINT.sub("", id_)
+        return cut(before, strong(f"{shown} line {line}"), f": {flat(text)}", level=level)
 
     def series(self) -> tuple[Sequence[_Item], int]:
         """Returns the newest of each series."""
@@ -208,10 +221,14 @@ class _Screen:
         items = [(self._line(id_, behind=f" ({quoted(sign.sentence)})"),) for id_, sign in some]
         return items, len(self._stale)
 
+    def unloaded(self) -> tuple[Sequence[_Item], int]:
+        """Returns what the store's own program does not load."""
+        return [(cut(quoted(line), level=1),) for line in self._unloaded], len(self._unloaded)
+
     def remarks(self) -> tuple[Sequence[_Item], int]:
         """Returns what was skipped, and the notes of the run."""
         tally = self._report.tally
-        lines = [*tally.notes]
+        lines = [note for note in tally.notes if note not in self._unloaded]
         lines += [f"{reason}: {number(len(ids))}" for reason, ids in tally.skipped.items()]
-        lines += filter(None, (self._report.reused, *self._between.tally.notes))
+        lines += self._between.tally.notes
         return [(cut(quoted(line), level=1),) for line in lines[:_NOTES]], len(lines)

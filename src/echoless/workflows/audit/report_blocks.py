@@ -1,18 +1,17 @@
 """The report of an audit as blocks, with duplicates across stores or namespaces.
 
-A terminal, a page, a notebook and an agent get the same blocks, in the same order; `Extent` says
-how much of them. Each part of the report is one function.
+A terminal, a page and an agent get the same blocks, in the same order; `Extent` says how much of
+them. Each part of the report is one function.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
-from typing import Final
+from typing import Final, TypeAlias
 
-from echoless.core.connected_pairs import connected, oldest_first
+from echoless.core.claims import unmarked
 from echoless.core.document import (
     Block,
     Box,
@@ -24,7 +23,6 @@ from echoless.core.document import (
     Table,
     TextPair,
     count,
-    more,
     names,
     number,
     percent,
@@ -32,15 +30,13 @@ from echoless.core.document import (
     say,
     strong,
 )
+from echoless.core.groups import connected, oldest_first
 from echoless.core.model import Memory
-from echoless.core.overlaps import Overlap
-from echoless.core.profiles import ACTIONS
 from echoless.core.secret_masking import learn
-from echoless.execution.actions import Rewrite
+from echoless.execution.actions import KINDS, Action, Member
 from echoless.execution.plan import gains
 from echoless.execution.plan_blocks import (
     LEGEND,
-    ShownMember,
     evidence_line,
     group_blocks,
     off_blocks,
@@ -49,12 +45,12 @@ from echoless.execution.plan_blocks import (
     verdict_clause,
 )
 from echoless.stores.base import Store
-from echoless.workflows.audit.between import Between, SharedGroup, SharedPair, Whereabouts
-from echoless.workflows.audit.namespace_report import ReportedGroup, ReportedPair, Share
+from echoless.workflows.audit.between import Between
 from echoless.workflows.audit.report import Report
+from echoless.workflows.audit.report_parts import ReportedClaims, ReportedGroup, ReportedPair, Share
 
-_MARKER: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s+")
-"""What a list item begins with."""
+Quoting: TypeAlias = Callable[[str], Quote]
+"""Returns the text of a memory by its id, under the name that a person knows."""
 
 _FEWEST_PARTS: Final = 2
 """Namespaces or months of which a table says more than the sum."""
@@ -64,13 +60,12 @@ HELD: Final[Mapping[str, tuple[str, str]]] = {
     "contradiction": ("May not both be true", "nothing says which of the two is newer"),
     "unsure": ("Perhaps the same", "a person has to look; nothing is done about them"),
     "sibling": ("Same pattern, other things", "both can be true"),
-    "subsumes": ("Limits", "one says when or where the other holds"),
     "near": ("Same topic, other facts", "they are close, and nothing need be done"),
 }
 """Titles and meanings of the pairs that stay apart, by verdict."""
 
 
-def stored_audit_blocks(store: Store, report: Report, extent: Extent) -> Iterator[Block]:
+def audit_blocks(store: Store, report: Report, extent: Extent) -> Iterator[Block]:
     """Yields the whole report, with the present texts.
 
     Args:
@@ -78,7 +73,22 @@ def stored_audit_blocks(store: Store, report: Report, extent: Extent) -> Iterato
         report: The figures.
         extent: How much of it is shown.
     """
-    return audit_blocks(report, store.get(_shown_ids(report, extent)), extent, store)
+    shown = _shown_ids(report, extent)
+    memories = store.get(shown)
+    learn(memories.get(id_) for id_ in shown)
+    yield from _summary(report)
+    held = dict(report.by_kind)
+    yield from _apart("update", held.pop("update", ()), memories, extent)
+    yield from _largest(report, memories, store, extent)
+    for kind, pairs in held.items():
+        unlisted = report.near_left_out if kind == "near" else 0
+        yield from _apart(kind, pairs, memories, extent, unlisted)
+    yield from _claims(report, memories, extent)
+    yield from _series(report, memories, extent)
+    yield from _stale(report, extent)
+    yield from _shares("By namespace", "namespace", report.by_namespace, extent.parts)
+    yield from _shares("Growth by month of creation", "month", report.by_month, extent.parts)
+    yield from skipped_blocks(report.tally)
 
 
 def _shown_ids(report: Report, extent: Extent) -> Sequence[str]:
@@ -86,38 +96,11 @@ def _shown_ids(report: Report, extent: Extent) -> Sequence[str]:
     some = extent.pairs
     # all members of the groups: the report says what survivors take over from them
     ids = [id_ for group in report.groups[: extent.top] for id_ in group.ids]
-    for chains in map(_chains, held_pairs(report).values()):
+    for chains in map(_chains, report.by_kind.values()):
         ids += (id_ for chain in chains[:some] for pair in chain for id_ in (pair.a, pair.b))
-    ids += (id_ for each in report.overlaps[:some] for id_ in (each.a, each.b))
+    ids += (id_ for each in report.claims[:some] for id_ in each.pair.ids)
     ids += (each.newest or each.members[0] for each in report.series[:some])
     return list(dict.fromkeys(ids))
-
-
-def audit_blocks(
-    report: Report, memories: Mapping[str, Memory], extent: Extent, rules: Store | None = None
-) -> Iterator[Block]:
-    """Yields the whole report.
-
-    Args:
-        report: The figures.
-        memories: By id; one that is missing shows no text.
-        extent: How much of the report is shown.
-        rules: The store's own rules of merging, where it has some.
-    """
-    learn(memories.get(id_) for id_ in _shown_ids(report, extent))
-    yield from _summary(report)
-    held = held_pairs(report)
-    yield from _apart("update", held.pop("update", ()), memories, extent)
-    yield from _largest(report, memories, rules, extent)
-    for kind, pairs in held.items():
-        unlisted = report.near_left_out if kind == "near" else 0
-        yield from _apart(kind, pairs, memories, extent, unlisted)
-    yield from _overlaps(report, memories, extent)
-    yield from _series(report, memories, extent)
-    yield from _stale(report, extent)
-    yield from _shares("By namespace", "namespace", report.by_namespace, extent.parts)
-    yield from _shares("Growth by month of creation", "month", report.by_month, extent.parts)
-    yield from skipped_blocks(report.tally)
 
 
 # ------------------------------------------------------------------ figures
@@ -152,14 +135,12 @@ def _summary(report: Report) -> Iterator[Block]:
     if counts["total"]:
         yield Figures(tuple((name, number(value)) for name, value in figures.items() if value))
         yield say(f"Profile {report.profile}.")
-    if report.reused:
-        yield say(report.reused)
     yield Gap()
 
 
 def _stale(report: Report, extent: Extent) -> Iterator[Block]:
     """Yields what may be stale, by kind: all of it where everything is explained."""
-    signs = report.stale.signs if report.stale else ()
+    signs = report.stale or ()
     if not signs:
         return
     yield Heading(f"May be stale: {number(len(signs))}")
@@ -203,19 +184,8 @@ def _shares(title: str, column: str, shares: Mapping[str, Share], most: int) -> 
 # ------------------------------------------------------------------ groups
 
 
-@dataclass(frozen=True, slots=True)
-class _ShownGroup:
-    """A group of a report, in the form in which groups are shown."""
-
-    survivor: str
-    members: Sequence[ShownMember]
-    why: str
-    gains: Collection[str]
-    rewrite: Rewrite | None = None
-
-
 def _largest(
-    report: Report, memories: Mapping[str, Memory], rules: Store | None, extent: Extent
+    report: Report, memories: Mapping[str, Memory], store: Store, extent: Extent
 ) -> Iterator[Block]:
     """Yields the largest groups, with what each survivor takes over."""
     if not report.groups:
@@ -224,11 +194,21 @@ def _largest(
         return
     top, whole = report.groups[: extent.top], len(report.groups)
     yield Heading(f"The same: {number(len(top))} of {count(whole, 'group')}")
-    if top and extent.words:
+    if top:
         yield LEGEND
         yield Gap()
+    action, shown = KINDS[report.action], list[Action]()
+    for group in top:
+        survivor = memories.get(group.survivor)
+        others = [memories[member.id] for member in group.members if member.id in memories]
+        fields = gains(survivor, others, action.kind, store) if survivor else {}
+        members = tuple(
+            Member(m.id, "", m.verdict, m.similarity, m.evidence or "", sentence=m.sentence)
+            for m in group.members
+        )
+        shown.append(action(group.survivor, "", members, group.why, gains=fields))
     yield from group_blocks(
-        [_shown_group(group, report.action, memories, rules, extent) for group in top],
+        shown,
         memories,
         members=extent.members,
         explained=extent.explain,
@@ -237,24 +217,6 @@ def _largest(
     if len(top) < whole:
         yield from extent.more(len(top), whole, "--top")
         yield Gap()
-
-
-def _shown_group(
-    group: ReportedGroup,
-    action: str,
-    memories: Mapping[str, Memory],
-    rules: Store | None,
-    extent: Extent,
-) -> _ShownGroup:
-    """Returns a group with the fields that its survivor takes over."""
-    if not extent.words:
-        members = [replace(member, evidence=None, sentence="") for member in group.members]
-        return _ShownGroup(group.survivor, members, "", ())
-    survivor = memories.get(group.survivor)
-    others = [memories[member.id] for member in group.members if member.id in memories]
-    kind = next(kind for kind in ACTIONS if kind == action)
-    fields = () if survivor is None else tuple(gains(survivor, others, kind, rules))
-    return _ShownGroup(group.survivor, group.members, group.why, fields)
 
 
 # ------------------------------------------------------------------ what stays apart
@@ -279,24 +241,27 @@ def _apart(
     if not held:
         return
     title, meaning = HELD[kind]
-    yield Heading(f"{title}: {number(len(held) + unlisted)}")
-    yield say(f"Not duplicates: {meaning}.")
-    if unlisted:
-        yield say(f"The {number(len(held))} closest are listed.")
+    said = [f"Not duplicates: {meaning}."]
+    said += [f"The {number(len(held))} closest are listed."] if unlisted else []
     shown = _chains(held)[: extent.pairs]
-    for chain in shown:
-        blocks = _pair(chain[0], memories, extent) if len(chain) == 1 else _chain(chain, memories)
-        yield Box(tuple(blocks), spaced=False)
+    quoting = partial(quote, memories=memories)
+    boxes = [
+        _pair(chain[0], quoting, extent) if len(chain) == 1 else _chain(chain, memories)
+        for chain in shown
+    ]
+    yield from _boxes(f"{title}: {number(len(held) + unlisted)}", said, boxes)
     yield from extent.more(sum(map(len, shown)), len(held), "--pairs")
     yield Gap()
 
 
-def held_pairs(report: Report) -> dict[str, Sequence[ReportedPair]]:
-    """Returns the pairs that stay apart, by the kinds of `HELD`, the closest of each first."""
-    narrowing = [pair for pair in report.held if pair.verdict == "subsumes"]
-    closest = sorted(narrowing, key=lambda pair: (-pair.similarity, pair.ids))
-    by_kind = {**report.held_by_kind, "subsumes": closest, "near": report.near}
-    return {kind: by_kind[kind] for kind in HELD if by_kind.get(kind)}
+def _boxes(
+    title: str, sentences: Iterable[str], boxes: Iterable[Iterable[Block]]
+) -> Iterator[Block]:
+    """Yields a heading, sentences below it, and boxes."""
+    yield Heading(title)
+    yield from map(say, sentences)
+    for blocks in boxes:
+        yield Box(tuple(blocks), spaced=False)
 
 
 def _chains(held: Sequence[ReportedPair]) -> Sequence[Sequence[ReportedPair]]:
@@ -312,13 +277,13 @@ def _chains(held: Sequence[ReportedPair]) -> Sequence[Sequence[ReportedPair]]:
     return sorted(chains, key=lambda pairs: places[pairs[0].ids])
 
 
-def _pair(pair: ReportedPair, memories: Mapping[str, Memory], extent: Extent) -> Iterator[Block]:
+def _pair(pair: ReportedPair, quoting: Quoting, extent: Extent) -> Iterator[Block]:
     """Yields one pair with the differing words marked."""
-    yield say(strong(pair.a), " and ", strong(pair.b), f"  {quoted(pair.sentence)}", level=1)
+    a, b = quoting(pair.a), quoting(pair.b)
+    yield say(strong(a.id), " and ", strong(b.id), f"  {quoted(pair.sentence)}", level=1)
     if extent.explain:
         yield evidence_line(pair.verdict, pair.similarity, pair.evidence, level=2)
-    decided = pair.verdict == "update"
-    yield TextPair(quote(pair.a, memories), quote(pair.b, memories), decided=decided)
+    yield TextPair(a, b, decided=pair.verdict == "update")
 
 
 def _chain(chain: Sequence[ReportedPair], memories: Mapping[str, Memory]) -> Iterator[Block]:
@@ -332,43 +297,33 @@ def _chain(chain: Sequence[ReportedPair], memories: Mapping[str, Memory]) -> Ite
         yield TextPair(quote(older, memories), quote(id_, memories))
 
 
-def _overlaps(report: Report, memories: Mapping[str, Memory], extent: Extent) -> Iterator[Block]:
-    """Yields the pairs of notes that stay apart although most of one note is in the other."""
-    if not report.overlaps:
+def _claims(report: Report, memories: Mapping[str, Memory], extent: Extent) -> Iterator[Block]:
+    """Yields the claims of notes that repeat or contradict another claim."""
+    if not report.claims:
         return
-    yield Heading(f"Notes with much in common: {number(len(report.overlaps))}")
-    yield say(
-        "Not merged: most of one note is in the other, but not all, or under another heading."
-    )
-    shown = report.overlaps[: extent.pairs]
-    for each in shown:
-        yield Box(tuple(_overlap(each, memories, extent)), spaced=False)
-    yield from extent.more(len(shown), len(report.overlaps), "--pairs")
+    some, whole = report.claims[: extent.pairs], len(report.claims)
+    said = "Not merged: each stands in a note that says more. Take one of two out by hand."
+    boxes = (_claim_pair(each, memories) for each in some)
+    yield from _boxes(f"Said again in notes: {number(whole)}", [said], boxes)
+    yield from extent.more(len(some), whole, "--pairs")
     yield Gap()
 
 
-def _overlap(overlap: Overlap, memories: Mapping[str, Memory], extent: Extent) -> Iterator[Block]:
-    """Yields two notes with much in common: the shares, and the passages they share."""
-    a, b = overlap.a, overlap.b
-    shares = ((overlap.share_a, a, b), (overlap.share_b, b, a))
-    parts = (f"{percent(share)} of {one} is in {other}" for share, one, other in shares if share)
-    yield say(strong(", ".join(parts)), level=1)
-    for passages, title in ((overlap.passages, ""), (overlap.differing, "differs: ")):
-        for passage in passages[: extent.pairs]:
-            old = _passage(a, memories, passage.a)
-            new = _passage(b, memories, passage.b)
-            yield TextPair(old, new, title, always=True, decided=False)
-        if len(passages) > extent.pairs:
-            yield more(len(passages) - extent.pairs, level=2)
+def _claim_pair(claims: ReportedClaims, memories: Mapping[str, Memory]) -> Iterator[Block]:
+    """Yields two claims with their places, and what they are to each other."""
+    pair = claims.pair
+    places = f"{pair.a} line {claims.line_a}", f"{pair.b} line {claims.line_b}"
+    yield say(strong(" | ".join(places)), f"  {quoted(pair.sentence)}", level=1)
+    old = _claim(pair.a, memories, claims.offsets_a)
+    new = _claim(pair.b, memories, claims.offsets_b)
+    yield TextPair(old, new, "", always=True, decided=False)
 
 
-def _passage(id_: str, memories: Mapping[str, Memory], offsets: tuple[int, int]) -> Quote:
-    """Returns a passage of a note, without the sign of a list item before it."""
+def _claim(id_: str, memories: Mapping[str, Memory], offsets: tuple[int, int]) -> Quote:
+    """Returns a claim of a note, without the sign of a list item before it."""
     if id_ not in memories:
         return Quote(None, id_)
-    text = memories[id_].content[slice(*offsets)].strip()
-    marker = _MARKER.match(text)
-    return Quote(text[marker.end() :] if marker else text, id_)
+    return Quote(unmarked(memories[id_].content[slice(*offsets)].strip()), id_)
 
 
 def _series(report: Report, memories: Mapping[str, Memory], extent: Extent) -> Iterator[Block]:
@@ -399,6 +354,12 @@ def between_blocks(between: Between, extent: Extent, *, what: str) -> Iterator[B
         extent: How many groups, members and pairs are shown.
         what: The sides: `stores` or `namespaces`.
     """
+
+    def quoting(id_: str) -> Quote:
+        place = between.places[id_]
+        side = place.store if what == "stores" else place.namespace or "(none)"
+        return Quote(place.content, f"{side} {place.id}")
+
     groups = between.groups
     yield Heading(f"Said in several {what}: {number(len(groups))}")
     yield say(
@@ -407,16 +368,14 @@ def between_blocks(between: Between, extent: Extent, *, what: str) -> Iterator[B
         else f"Nothing is said in more than one of the {what}."
     )
     for at, group in enumerate(groups[: extent.top], 1):
-        yield Box(tuple(_shared_group(at, group, extent, what)), spaced=False)
+        yield Box(tuple(_shared_group(at, group, quoting, extent)), spaced=False)
     yield from extent.more(min(extent.top, len(groups)), len(groups), "--top")
     yield Gap()
     for kind, (title, meaning) in HELD.items():
-        pairs = [pair for pair in between.pairs if pair.verdict == kind]
-        if pairs:
-            yield Heading(f"{title} between {what}: {number(len(pairs))}")
-            yield say(f"Not duplicates: {meaning}.")
-            for pair in pairs[: extent.pairs]:
-                yield Box(tuple(_shared_pair(pair, extent, what)), spaced=False)
+        if pairs := [pair for pair in between.pairs if pair.verdict == kind]:
+            boxes = (_pair(pair, quoting, extent) for pair in pairs[: extent.pairs])
+            said = [f"Not duplicates: {meaning}."]
+            yield from _boxes(f"{title} between {what}: {number(len(pairs))}", said, boxes)
             yield from extent.more(min(extent.pairs, len(pairs)), len(pairs), "--pairs")
             yield Gap()
     if between.left_out:
@@ -430,32 +389,19 @@ def between_blocks(between: Between, extent: Extent, *, what: str) -> Iterator[B
     yield from skipped_blocks(between.tally)
 
 
-def _shared_group(at: int, group: SharedGroup, extent: Extent, what: str) -> Iterator[Block]:
+def _shared_group(
+    at: int, group: ReportedGroup, quoting: Quoting, extent: Extent
+) -> Iterator[Block]:
     """Yields one group: the first memory, then the members with the differing words marked."""
-    first = Quote(group.first.content, _place(group.first, what))
+    first = quoting(group.survivor)
     yield say(f"{at}. ", strong(first.id))
     yield first
     shown = group.members[: extent.members]
     for member in shown:
-        other = Quote(member.memory.content, _place(member.memory, what))
+        other = quoting(member.id)
         clause = verdict_clause(member.verdict, member.sentence)
         yield say(strong(other.id), clause, level=1)
         if extent.explain:
             yield evidence_line(member.verdict, member.similarity, member.evidence, level=2)
         yield TextPair(other, first, new_above=True)
     yield from extent.more(len(shown), len(group.members), "--members", level=1)
-
-
-def _shared_pair(pair: SharedPair, extent: Extent, what: str) -> Iterator[Block]:
-    """Yields one pair that is not merged, with the differing words marked."""
-    a, b = (Quote(each.content, _place(each, what)) for each in (pair.a, pair.b))
-    yield say(strong(a.id), " and ", strong(b.id), f"  {quoted(pair.sentence)}", level=1)
-    if extent.explain:
-        yield evidence_line(pair.verdict, pair.similarity, pair.evidence, level=2)
-    yield TextPair(a, b, decided=pair.verdict == "update")
-
-
-def _place(memory: Whereabouts, what: str) -> str:
-    """Returns where a memory lies: its namespace or store, and its id."""
-    side = memory.store if what == "stores" else memory.namespace or "(none)"
-    return f"{side} {memory.id}"

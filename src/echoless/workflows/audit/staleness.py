@@ -1,8 +1,7 @@
 """Finds signs that a memory may be stale: files that are gone, deadlines that passed.
 
-A sign is read from a memory alone, so that a page of an audit holds as long as its memories do.
-Whether a file exists and which day it is decides the report: `stale` looks at both, and says for
-how long its answer holds. Nothing is hidden because of a sign.
+A sign is read from a memory alone, so that the report of an audit holds as long as its memories do.
+`stale` looks at the day and at the files. Nothing is hidden because of a sign.
 """
 
 from __future__ import annotations
@@ -13,14 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import date, timedelta
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote
 
-from echoless.core.expressions import lazy_pattern
 from echoless.core.model import Json, Memory
 from echoless.core.own_folders import expanded
+from echoless.core.text import lazy_pattern
 from echoless.core.timestamps import day
 from echoless.stores.base import Store
 from echoless.stores.registry import locate
@@ -98,6 +97,20 @@ class Sign:
         return f"{KINDS[self.kind]} {self.what}"
 
     @property
+    def is_rooted(self) -> bool:
+        """Checks whether it is a path that does not begin in the folder of the memory."""
+        return self.what.startswith(("/", "~"))
+
+    def in_files(self, *, sectioned: bool) -> bool:
+        """Checks whether files beside the store decide, and not the day alone.
+
+        Args:
+            sectioned: Whether memories of the store lie in files that people read: else only rooted
+                paths are looked for.
+        """
+        return self.kind in {"path", "link"} and (sectioned or self.is_rooted)
+
+    @property
     def last_day(self) -> str:
         """Returns the last day on which it is not stale; empty where files decide."""
         if self.kind != "never_read":
@@ -149,65 +162,41 @@ def _date(match: re.Match[str]) -> date | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Staleness:
-    """What may be stale on one day, and what that hangs on.
-
-    Attributes:
-        signs: Those that hold, by kind.
-        files: Paths that were looked for, and whether each was there.
-        until: Last day on which no further sign holds, `YYYY-MM-DD`.
-    """
-
-    signs: Sequence[Sign]
-    files: Mapping[str, bool]
-    until: str
-
-    def to_json(self) -> dict[str, Json]:
-        """Returns what may be stale, and ids of memories that were never read, by day."""
-        named = [asdict(sign) for sign in self.signs if sign.kind != "never_read"]
-        by_day: dict[str, list[Json]] = {}
-        for sign in self.signs[len(named) :]:
-            by_day.setdefault(sign.what, []).append(sign.id)
-        return {"stale": named, "never_read": by_day}
-
-    @property
-    def is_fleeting(self) -> bool:
-        """Returns whether another day or other files would change it."""
-        return bool(self.files) or self.until < date.max.isoformat()
+def stale_json(signs: Sequence[Sign]) -> dict[str, Json]:
+    """Returns what may be stale, and ids of memories that were never read, by day."""
+    named = [asdict(sign) for sign in signs if sign.kind != "never_read"]
+    by_day: dict[str, list[Json]] = {}
+    for sign in signs[len(named) :]:
+        by_day.setdefault(sign.what, []).append(sign.id)
+    return {"stale": named, "never_read": by_day}
 
 
-def stale(signs: Iterable[Sign], store: Store, today: date) -> Staleness:
-    """Returns the signs that hold today; reads names of files, and nothing in them.
+def stale(signs: Iterable[Sign], store: Store, today: date) -> tuple[Sign, ...]:
+    """Returns the signs that hold today, by kind; reads names of files, and nothing in them.
 
     Args:
-        signs: Of pages of an audit.
+        signs: Of a report.
         store: Open, the one that was audited.
         today: Decides on deadlines, and on how long a memory was not read.
     """
-    files, until = _Files(store), date.max.isoformat()
+    files = _Files(store)
     by_kind: dict[str, list[Sign]] = {kind: [] for kind in KINDS}
     for sign in signs:
         last = sign.last_day
         if last < today.isoformat() if last else files.is_gone(sign):
             by_kind[sign.kind].append(sign)
-        elif last:
-            until = min(until, last)
-    return Staleness(list(chain.from_iterable(by_kind.values())), files.seen, until)
+    return tuple(chain.from_iterable(by_kind.values()))
 
 
 class _Files:
-    """The files beside a store.
-
-    Attributes:
-        seen: Paths that were looked for, and whether each was there.
-    """
+    """The files beside a store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         path = Path(locate(store.url)[1].partition("#")[0].partition("?")[0]).absolute()
         self._opened = path if path.is_dir() else path.parent
-        self.seen: dict[str, bool] = {}
+        self._seen: dict[str, bool] = {}
+        self._known: dict[Path, Sequence[Path]] = {}
 
     def is_gone(self, sign: Sign) -> bool:
         """Returns whether what a memory names is gone, as far as this machine can tell.
@@ -216,34 +205,64 @@ class _Files:
         machine or another project is not known here.
         """
         place = self._store.place(sign.id) if self._store.capabilities.sectioned else None
-        rooted = sign.what.startswith(("/", "~"))
-        if not (place or rooted):
+        if not (place or sign.is_rooted):
             return False
         folder = place[0].absolute().parent if place else self._opened
-        bases = dict.fromkeys((folder, self._opened, self._project(folder)))
+        projects = self._projects(folder)
+        if not (projects or sign.is_rooted):
+            return False
+        bases = dict.fromkeys((folder, self._opened, *projects))
         whats = dict.fromkeys((expanded(sign.what), Path(sign.what.lstrip("/"))))
         paths = [base / what for base in bases for what in whats]
         if self._is_short_lived(paths[0]) or any(map(self._exists, paths)):
             return False
-        return (sign.kind == "link" and not rooted) or any(map(self._is_gone_from, paths))
+        return (sign.kind == "link" and not sign.is_rooted) or any(
+            self._exists(path.parent) for path in paths
+        )
 
     def _is_short_lived(self, path: Path) -> bool:
         """Returns whether a path lies below a folder `tmp` that is not around the project."""
-        project = self._project(self._opened)
-        inside = path.relative_to(project) if path.is_relative_to(project) else path
-        return "tmp" in inside.parts[:-1]
+        around = (*self._projects(self._opened), self._opened)
+        above = (each for each in around if path.is_relative_to(each))
+        return "tmp" in path.relative_to(next(above, path.anchor)).parts[:-1]
 
-    def _is_gone_from(self, path: Path) -> bool:
-        """Returns whether a path does not exist, and the folder that it lay in does."""
-        return not self._exists(path) and self._exists(path.parent)
+    def _projects(self, folder: Path) -> Sequence[Path]:
+        """Returns the repository around a folder, or the folder itself.
 
-    def _project(self, folder: Path) -> Path:
-        """Returns the folder of the repository around a folder; the folder itself without one."""
-        around = (folder, *folder.parents)
-        return next((each for each in around if self._exists(each / ".git")), folder)
+        Of `projects/NAME`, where Claude Code keeps memories of other folders, these folders: none
+        where this machine lacks them.
+        """
+        if folder not in self._known:
+            around, start = (folder, *folder.parents), _as_name(folder.anchor)
+            names = (
+                b for a, b in pairwise(folder.parts) if a == "projects" and b.startswith(start)
+            )
+            if name := next(names, ""):
+                self._known[folder] = [*_named(Path(folder.anchor), name.removeprefix(start))]
+            else:
+                roots = [each for each in around if self._exists(each / ".git")]
+                roots += [each.parent for each in around if each.name == ".claude"]
+                self._known[folder] = [*roots, folder][:1]
+        return self._known[folder]
 
     def _exists(self, path: Path) -> bool:
         name = os.fspath(path)
-        if name not in self.seen:
-            self.seen[name] = os.path.lexists(name)
-        return self.seen[name]
+        if name not in self._seen:
+            self._seen[name] = os.path.lexists(name)
+        return self._seen[name]
+
+
+def _as_name(path: str) -> str:
+    """Returns a path as Claude Code names its folder of a project: `/a/b.c` is `-a-b-c`."""
+    return "".join(sign if sign.isascii() and sign.isalnum() else "-" for sign in path)
+
+
+def _named(folder: Path, name: str) -> Iterator[Path]:
+    """Yields the folders below a folder whose relative paths have a name, see `_as_name`."""
+    with suppress(OSError):
+        for below in sorted(each for each in folder.iterdir() if each.is_dir()):
+            part = _as_name(below.name)
+            if name == part:
+                yield below
+            elif name.startswith(f"{part}-"):
+                yield from _named(below, name.removeprefix(f"{part}-"))

@@ -20,7 +20,6 @@ from typing import Final, TypeAlias
 
 from echoless.core.errors import ModelError, ModelUnavailable, UsageError
 from echoless.core.model import Json
-from echoless.core.run_notes import Tally
 from echoless.models.llm.base import Model, Prompt
 from echoless.models.llm.counted_model import asked_in_order
 from echoless.models.llm.prompt_text import fenced, objects_with, wording
@@ -32,11 +31,6 @@ LONGEST: Final = 20_000
 GIVE_UP: Final = 5
 """Groups in a row without an answer after which no more are asked for."""
 
-REFUSED: Final = "merged text refused, the sources stay"
-UNANSWERED: Final = "no merged text from the model, the sources stay"
-
-_NOTED: Final = 10
-"""Refusals that are noted in full."""
 _SPARE: Final = 200
 """Characters a merged text may have beyond its sources: words that say where they disagree."""
 
@@ -124,7 +118,6 @@ def propose_merge(
 def propose_merges(
     model: Model,
     groups: Mapping[str, Sequence[str]],
-    tally: Tally,
     *,
     locale: str = "en",
     workers: int = 1,
@@ -135,7 +128,6 @@ def propose_merges(
     Args:
         model: Whom to ask.
         groups: The sources of each group by its id, say that of its survivor.
-        tally: Takes the ids of groups without a text, by reason, and what went wrong.
         locale: Language of the prompt.
         workers: How many are asked for at a time.
         progress: Told (groups asked for, groups).
@@ -172,22 +164,12 @@ def propose_merges(
                 continue
             proposals[id_] = answer
             silent = 0 if _was_answered(answer) else silent + 1
-    _report(proposals, tally)
     return proposals
 
 
 def _was_answered(proposal: Proposal) -> bool:
     """Checks whether a text came, taken or refused."""
     return isinstance(proposal, Proposed) or proposal.answered
-
-
-def _report(proposals: Mapping[str, Proposal], tally: Tally) -> None:
-    """Counts each refusal under its reason, and notes the first few in full (law 9)."""
-    refused = {id_: each for id_, each in proposals.items() if isinstance(each, Refused)}
-    for id_, each in refused.items():
-        tally.skip(REFUSED if each.answered else UNANSWERED, id_)
-    for id_, each in list(refused.items())[:_NOTED]:
-        tally.note(f"No merged text for {id_}: {each.reason}.")
 
 
 def _checked(answer: str, texts: Sequence[str], by: str) -> Proposal:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from echoless.blocking.detectors.semantic import similarities
 from echoless.core.destination import command_line
 from echoless.core.errors import InputError, PlanRefused, UsageError
 from echoless.core.groups import Group, Membership
 from echoless.core.model import Duplicate, Evidence, Judged, Memory
-from echoless.core.optional import lazy_module
 from echoless.core.profiles import ActionKind, Profile
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, Settings, resolve
@@ -23,11 +22,6 @@ from echoless.models.llm import Embed
 from echoless.stores.base import Store
 from echoless.workflows.consolidation.fact_check import lost_facts
 from echoless.workflows.consolidation.rewrite import NewVectors, new_text
-
-if TYPE_CHECKING:
-    from echoless.blocking.detectors import lexical
-else:
-    lexical = lazy_module("echoless.blocking.detectors.lexical")
 
 __all__ = ["CALLER", "Embed", "Merged", "keep_both", "merge_memories", "plan_merge"]
 
@@ -243,6 +237,8 @@ def _similarity(one: Memory, other: Memory) -> float:
         for value in similarities(matrix, [(0, 1)])
         if value is not None
     ]
+    from echoless.blocking.detectors import lexical
+
     return max(0.0, *cosines) if cosines else lexical.pair_similarity(one.content, other.content)
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 from echoless.core.errors import EcholessError, EncoderError, UsageError
 from echoless.core.json_codec import bytes_to_floats, floats_to_bytes
 from echoless.core.model import Memory, Vector
-from echoless.core.optional import lazy_module
 from echoless.core.text import is_blank
 from echoless.execution.actions import Rewrite
 from echoless.models.encoders import registry
@@ -19,10 +18,7 @@ from echoless.stores.base import Store
 from echoless.workflows.consolidation.fact_check import LostFacts, lost_facts
 
 if TYPE_CHECKING:
-    from echoless.blocking.vector_join import exact_join
     from echoless.models.encoders.base import Encoder
-else:
-    exact_join = lazy_module("echoless.blocking.vector_join.exact_join")
 
 _OWN: Final = 0.99
 """Cosine from which an encoder is taken for the model of a stored vector: it gives the stored text
@@ -170,6 +166,8 @@ def _by_measure(keep: Memory, text: str, encoder: Encoder) -> Vector:
     (old,) = keep.vectors
     before, after = _encoded(encoder, [keep.content, text])
     if len(before) == old.dimensions and not is_blank(keep.content):
+        from echoless.blocking.vector_join import exact_join
+
         near = exact_join.cosine(bytes_to_floats(old.data), before)
         if near is not None and near >= _OWN:
             return _vector(old, after, encoder.model)

@@ -10,25 +10,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from echoless.blocking.pair_scores import Ints, PairSignals
-from echoless.blocking.similarities import DENSE
-from echoless.core.groups import Group
-from echoless.core.model import Judged, merges
+from echoless.blocking.pair_scores import DENSE, Ints, PairSignals
+from echoless.core.model import BY_IDS, Judged, merges
 
 Ask: TypeAlias = Callable[[PairSignals], Sequence[Judged]]
 """The verdicts on some pairs; pairs a person keeps apart are left out."""
-
-BY_IDS: Final = attrgetter("a", "b")
-"""Order of verdicts."""
-
-ROUNDS: Final = 8
-"""Times memories may be taken to the survivor their own one stands behind."""
 
 
 def judge_in_turn(
@@ -158,79 +149,3 @@ class _Queue:
                     yield b, a
             elif each.hides(each.a, each.b):
                 yield a, b
-
-
-def stranded(
-    signals: PairSignals,
-    judged: Sequence[Judged],
-    groups: Iterable[Group],
-    copies: Mapping[str, Sequence[str]],
-) -> dict[str, list[str]]:
-    """Returns memories that stayed visible only because their match is hidden behind a survivor.
-
-    Args:
-        signals: What the detectors measured.
-        judged: All verdicts so far.
-        groups: Made from them.
-        copies: Classes of identical texts by their representative.
-
-    Returns:
-        By survivor, the memories to compare with it, sorted: the memory or its own survivor
-        matches a memory the survivor hides, and the pair is not judged yet. If a memory says more
-        than a member of a group, the whole group is compared with this memory, which must survive.
-    """
-    if signals.crowds is None:
-        return {}
-    places = np.flatnonzero(signals.crowds.crowded | signals.crowds.cut)
-    crowded = {signals.ids[place] for place in places.tolist()}
-    stands_for = {id_: rep for rep, ids in copies.items() if len(ids) > 1 for id_ in ids}
-    behind = {
-        stands_for.get(m.id, m.id): stands_for.get(group.survivor, group.survivor)
-        for group in groups
-        for m in group.members
-    }
-    led: dict[str, list[str]] = {}
-    for other, centre in behind.items():
-        led.setdefault(centre, []).append(other)
-    joins, says_more = _towards(behind, judged)
-    joins |= {(other, to) for one, to in joins for other in led.get(one, ())}
-    joins = {(one, to) for one, to in joins if one in crowded or _pair(one, to) in signals}
-    wanted = {(one, says_more.get(centre, centre)) for one, centre in joins}
-    for other, centre in behind.items():
-        if centre in says_more:
-            wanted |= {(other, says_more[centre]), (centre, says_more[centre])}
-    asked = {_pair(one, centre) for one, centre in wanted}
-    known = asked.intersection((each.a, each.b) for each in judged)
-    by_centre: dict[str, list[str]] = {}
-    for one, centre in sorted(wanted):
-        if one != centre and _pair(one, centre) not in known:
-            by_centre.setdefault(centre, []).append(one)
-    return by_centre
-
-
-def _pair(one: str, other: str) -> tuple[str, str]:
-    """Returns two ids, the smaller first."""
-    return (one, other) if one < other else (other, one)
-
-
-def _towards(
-    behind: Mapping[str, str], judged: Iterable[Judged]
-) -> tuple[set[tuple[str, str]], dict[str, str]]:
-    """Returns visible memories that match a hidden one, and memories that say more than a survivor.
-
-    Returns:
-        Pairs (visible memory, survivor of its hidden match), and by survivor a memory that says
-        more.
-    """
-    joins: set[tuple[str, str]] = set()
-    says_more: dict[str, str] = {}
-    for each in judged:
-        for one, other in ((each.a, each.b), (each.b, each.a)):
-            centre = behind.get(other, other)
-            if behind.get(one, one) != one or centre == other:
-                continue
-            if each.hides(one, other):
-                joins.add((one, centre))
-            elif each.hides(other, one):
-                says_more[centre] = min(one, says_more.get(centre, one))
-    return joins, says_more

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from echoless.core.groups import Group
+from echoless.core.groups import ClaimPair, Group
 from echoless.core.json_codec import bytes_to_floats
 from echoless.core.model import (
     Contradiction,
@@ -19,23 +19,14 @@ from echoless.core.model import (
     Verdict,
     verdict_name,
 )
-from echoless.core.optional import lazy_module
-from echoless.core.overlaps import Overlap
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Settings
-from echoless.core.wording import count
+from echoless.core.text import count
 from echoless.matching.runner import left_off
 from echoless.stores.base import Store
 
 if TYPE_CHECKING:
-    from echoless.blocking.detectors import sequence
-    from echoless.blocking.vector_join import exact_join
     from echoless.matching.verifiers.consultation import Heard
-    from echoless.workflows.audit import report
-else:
-    sequence = lazy_module("echoless.blocking.detectors.sequence")
-    exact_join = lazy_module("echoless.blocking.vector_join.exact_join")
-    report = lazy_module("echoless.workflows.audit.report")  # it imports this module
 
 HELD: Final = (Update, Contradiction, Sibling, Unsure)
 """Verdicts worth a person's eye though nothing is merged."""
@@ -50,24 +41,6 @@ def held(verdict: Verdict) -> bool:
     if isinstance(verdict, Sibling) and chance is not None and chance < LIKELY:
         return False
     return isinstance(verdict, HELD)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """Counts of a run in one namespace, for its report.
-
-    Attributes:
-        left_out: Pairs beyond the budget, not judged.
-        unasked: Pairs that the pair model was not asked about because of the budget, far pairs that
-            were not judged among them.
-        spared: Pairs not judged because one of the two was already hidden behind another memory.
-        notes: Sentences about it that every run over the same memories tells.
-    """
-
-    left_out: int = 0
-    unasked: int = 0
-    spared: int = 0
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,13 +66,12 @@ class Findings:
         copies: Classes of memories with one text, by the representative in `judged`; all classes.
         apart: Pairs of ids (smaller first) kept apart by `keep_both`, their texts unchanged.
         protected: Why memories stay visible whatever they say, by id.
-        remembered: Of how many pairs the verdict was known from an earlier run.
-        taken_over: Looks of a detector at a partition that were known from an earlier run.
-        renewed: Looks of which only the memories that changed were asked for.
-        parts: What was told of the work by namespace, where there is any.
+        left_out: Pairs that detectors proposed beyond the budget; they were not judged.
+        unasked: Pairs that the pair model was not asked about because of the budget, far pairs that
+            were not judged among them.
         in_context: The memories as the judge read them, by id, where the store has contexts.
-        overlaps: Notes that stay apart though most of one is in the other, by ids. No plan takes
-            them up.
+        claims: Claims of visible notes that repeat or contradict another one, by memory and place.
+            No plan takes them up.
     """
 
     store: str
@@ -120,12 +92,10 @@ class Findings:
     copies: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     apart: frozenset[tuple[str, str]] = frozenset()
     protected: Mapping[str, str] = field(default_factory=dict)
-    remembered: int = 0
-    taken_over: int = 0
-    renewed: int = 0
-    parts: Mapping[str, Part] = field(default_factory=dict)
+    left_out: int = 0
+    unasked: int = 0
     in_context: Mapping[str, Memory] = field(default_factory=dict)
-    overlaps: tuple[Overlap, ...] = ()
+    claims: tuple[ClaimPair, ...] = ()
 
     @property
     def off(self) -> str:
@@ -137,16 +107,6 @@ class Findings:
         return self.in_context.get(id_) or self.memories[id_]
 
     @property
-    def left_out(self) -> int:
-        """Returns how many pairs detectors proposed beyond the budget; they were not judged."""
-        return sum(part.left_out for part in self.parts.values())
-
-    @property
-    def unasked(self) -> int:
-        """Returns how many pairs the pair model was not asked about because of the budget."""
-        return sum(part.unasked for part in self.parts.values())
-
-    @property
     def redundant(self) -> int:
         """Returns the copies beyond the first: the sum of (size - 1) over groups."""
         return sum(len(group.members) for group in self.groups)
@@ -154,16 +114,7 @@ class Findings:
     @property
     def counts(self) -> dict[str, int]:
         """Returns totals as in `--json`."""
-        return totals(
-            memories=len(self.memories),
-            marked=len(self.marked),
-            groups=len(self.groups),
-            redundant=self.redundant,
-            candidates=sum(self.verdicts.values()),
-            left_out=self.left_out,
-            unasked=self.unasked,
-            held=Counter(verdict_name(judged.verdict) for judged in self.held),
-        )
+        return totals(self, Counter(verdict_name(judged.verdict) for judged in self.held))
 
     @property
     def ratio(self) -> float:
@@ -171,49 +122,27 @@ class Findings:
         visible = len(self.memories) - len(self.marked)
         return self.redundant / visible if visible else 0.0
 
-    def _repr_html_(self) -> str:
-        """Returns the findings as a notebook shows them; secrets are masked."""
-        return report.audit(self).html(self.memories, self.rules)
+
+TOTALS: Final = (
+    *("total", "groups", "redundant", "participants", "unique", "candidates", "left_out"),
+    *("unasked", "held", "updates", "contradictions", "siblings", "unsure"),
+)
+"""Names of totals as in `--json`."""
 
 
-def totals(
-    *,
-    memories: int,
-    marked: int,
-    groups: int,
-    redundant: int,
-    candidates: int,
-    left_out: int,
-    unasked: int,
-    held: Mapping[str, int],
-) -> dict[str, int]:
-    """Returns totals as in `--json`.
+def totals(findings: Findings, held: Mapping[str, int]) -> dict[str, int]:
+    """Returns the totals of findings, by the names in `TOTALS`.
 
     Args:
-        memories: In scope, marked ones included.
-        marked: Hidden by earlier runs.
-        groups: Of memories that say the same.
-        redundant: Copies beyond the first: the sum of (size - 1) over groups.
-        candidates: Pairs that were judged.
-        left_out: Pairs beyond the budget, not judged.
-        unasked: Pairs that the pair model was not asked about because of the budget.
+        findings: Of a run.
         held: Pairs worth a person's eye by verdict.
     """
-    return {
-        "total": memories,
-        "groups": groups,
-        "redundant": redundant,
-        "participants": redundant + groups,
-        "unique": memories - redundant - marked,
-        "candidates": candidates,
-        "left_out": left_out,
-        "unasked": unasked,
-        "held": sum(held.values()),
-        "updates": held.get("update", 0),
-        "contradictions": held.get("contradiction", 0),
-        "siblings": held.get("sibling", 0),
-        "unsure": held.get("unsure", 0),
-    }
+    memories, groups, redundant = len(findings.memories), len(findings.groups), findings.redundant
+    unique, candidates = memories - redundant - len(findings.marked), findings.verdicts.values()
+    kinds = (held.get(kind, 0) for kind in ("update", "contradiction", "sibling", "unsure"))
+    pairs = sum(candidates), findings.left_out, findings.unasked, sum(held.values())
+    numbers = (memories, groups, redundant, redundant + groups, unique, *pairs, *kinds)
+    return dict(zip(TOTALS, numbers, strict=True))
 
 
 def spared_note(pairs: int) -> str:
@@ -228,9 +157,10 @@ def unasked_note(pairs: int) -> str:
     """Returns the sentence of a report about pairs beyond the budget; empty for none."""
     if not pairs:
         return ""
+    which = "is probably no copy was" if pairs == 1 else "are probably no copies were"
     return (
-        f"{count(pairs, 'unlikely pair')} {'was' if pairs == 1 else 'were'} not put to the pair "
-        "model. --thorough asks about all of them."
+        f"{count(pairs, 'pair')} that {which} not checked by the pair model. "
+        "--thorough checks all of them."
     )
 
 
@@ -243,6 +173,7 @@ def measure(findings: Findings) -> Callable[[str, str], float | None] | None:
     """
     profile, memories = findings.settings.profile, findings.memories
     if profile.centre and profile.encoder == "stored":
+        from echoless.blocking.vector_join import exact_join
 
         def stored_cosine(a: str, b: str) -> float | None:
             one, other = memories[a].vectors[:1], memories[b].vectors[:1]
@@ -253,4 +184,6 @@ def measure(findings: Findings) -> Callable[[str, str], float | None] | None:
         return stored_cosine
     if not any(d.name == "sequence" for d in profile.detectors):
         return None
+    from echoless.blocking.detectors import sequence
+
     return lambda a, b: sequence.ratio(memories[a].content, memories[b].content)

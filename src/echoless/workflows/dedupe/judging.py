@@ -4,7 +4,7 @@ Of a hundred thousand memories on few topics a detector of meaning proposes mill
 nearly all of them are far: with little wording in common. The rules call such a pair related or
 distinct, at a cost far above that of finding it. So the budget has two limits, both for each
 namespace: how many far pairs are judged at all (`MOST_FAR`), and how many pairs the pair model is
-asked about (`MOST_PAIRS`, `passages.MOST_PAIRS`). `--thorough` lifts both (ADR 0027, 0029).
+asked about (`MOST_PAIRS`). `--thorough` lifts both (ADR 0027, 0029).
 
 What is chosen depends on the memories and the settings alone, never on what an earlier run left in
 a cache: a plan made after an audit does what the audit showed (law 10).
@@ -12,8 +12,7 @@ a cache: a plan made after an audit does what the audit showed (law 10).
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final
 
@@ -22,21 +21,20 @@ from rapidfuzz import fuzz
 from rapidfuzz.process import cpdist
 
 from echoless.blocking.pair_scores import Floats, Ints, PairSignals
-from echoless.core.model import Judged, Memory, Verdict, merges
-from echoless.core.passages import is_long
+from echoless.core.claims import is_long
+from echoless.core.model import Judged, Memory, Verdict
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Settings
 from echoless.core.threads import workers
 from echoless.matching import MOST_PAIRS
 from echoless.matching.fields import fields_of
-from echoless.matching.guards import in_place
 from echoless.matching.judge import Questions
 from echoless.matching.rule_judge import ALIKE
-from echoless.matching.runner import JUDGING, judge_all, open_cached_verdicts, open_judge, rules_of
+from echoless.matching.runner import JUDGING, judge_all, open_judge, rules_of
 from echoless.models.encoders.vectorizer import MemoryVectoriser
-from echoless.workflows.dedupe.dense_blocks import BY_IDS, judge_in_turn
-from echoless.workflows.dedupe.findings import Part, spared_note
-from echoless.workflows.dedupe.passages import PassageComparison
+from echoless.workflows.dedupe.claims import Units
+from echoless.workflows.dedupe.dense_blocks import judge_in_turn
+from echoless.workflows.dedupe.findings import spared_note
 
 MOST_FAR: Final = 3 * MOST_PAIRS // 2
 """Far pairs of one namespace that are judged for each detector. Between one and two and a half
@@ -57,15 +55,13 @@ class Judging:
 
     Attributes:
         judge: The judge of the profile.
-        cache: Verdicts of the rules from earlier runs; None where none are kept.
-        left_out: Pairs beyond the budget that nobody judged, by namespace of the first memory.
+        left_out: Pairs beyond the budget that nobody judged.
         questions: Of pairs of memories; counts those that the pair model was not asked about.
-        spared: Pairs that dense memories did not need, by memory (`dense_blocks`).
     """
 
     def __init__(
         self,
-        read: Mapping[str, Memory],
+        units: Units,
         apart: AbstractSet[tuple[str, str]],
         settings: Settings,
         vectors: MemoryVectoriser | None,
@@ -75,112 +71,67 @@ class Judging:
         """Opens the judge.
 
         Args:
-            read: The memories as the judge reads them, by id.
+            units: The texts that are compared.
             apart: Pairs nobody is to be asked about again.
             settings: Of the run.
             vectors: Of the memories; None where the profile wants none.
             tally: Takes what was left out or fell back.
             tell: Progress.
         """
-        self._read, self._apart, self._settings = read, apart, settings
+        self._units, self._apart, self._settings = units, apart, settings
+        self._read = units.read
         self._tally, self._tell = tally, tell
         self.questions = Questions(None if settings.asks_all else MOST_PAIRS)
         self.judge = open_judge(settings.profile, vectors, tally, questions=self.questions)
-        self.cache = open_cached_verdicts(self.judge, tally, enabled=settings.cache)
-        self._compared: PassageComparison | None = None
         self._rounds = _Rounds(tell)
         self._ruled: Mapping[tuple[str, str], Verdict] = {}
-        self.left_out: Counter[str] = Counter()
-        self.spared: Mapping[str, int] = {}
+        self.left_out = 0
 
     @property
-    def unasked(self) -> Counter[str]:
-        """Returns how many pairs the pair model was not asked about, by namespace."""
-        unasked = self.left_out + self.questions.left_out
-        return unasked + (self._compared.questions.left_out if self._compared else Counter())
+    def unasked(self) -> int:
+        """Returns how many pairs the pair model was not asked about."""
+        return self.left_out + self.questions.left_out.total()
 
     def budgeted(self, proposed: PairSignals) -> PairSignals:
         """Returns the proposed pairs without the far ones beyond the budget; counts these."""
         if self._settings.profile.judge != "full" or self._settings.asks_all:
             return proposed
-        signals, left_out = within_budget(
+        signals = within_budget(
             proposed,
             self._read,
             lambda done, whole: self._tell("comparing wording", done, whole),
             most=MOST_FAR,
         )
-        self.left_out.update(left_out)
+        self.left_out += len(proposed) - len(signals)
         return signals
 
-    def verdicts(
-        self, signals: PairSignals, compared: PassageComparison | None = None
-    ) -> list[Judged]:
+    def verdicts(self, signals: PairSignals) -> list[Judged]:
         """Returns the verdicts on pairs within the budget, save those a dense memory did without.
 
         Args:
             signals: See `budgeted`.
-            compared: Settles the verdicts on long notes by their passages.
         """
-        self._compared = compared
         # of crowded memories some pairs are never judged, so the whole is a bound there
         self._rounds = _Rounds(self._tell, 0 if signals.crowds is None else len(signals))
-        judged, self.spared = judge_in_turn(signals, self.ask, self._foresee)
-        if self.spared:
-            self._tally.note(spared_note(sum(self.spared.values())))
+        judged, spared = judge_in_turn(signals, self.ask, self._foresee)
+        if spared:
+            self._tally.note(spared_note(sum(spared.values())))
         return judged
 
     def ask(self, some: PairSignals) -> list[Judged]:
         """Returns the verdicts on some more pairs, by ids."""
         if not self._ruled:
             self._rounds.begin()
-        how = self._apart, self._rounds, self.cache
+        how = self._apart, self._rounds
         judged = judge_all(self.judge, self._read, some, *how, self._ruled)
-        judged = judged if self._compared is None else self._compared.settle(judged)
-        return self._in_place(judged)
+        return self._units.in_place(judged)
 
     def _foresee(self, some: PairSignals) -> None:
         """Has the rules judge pairs of the next rounds at once, so that each text is read once."""
         self._rounds.begin()
-        how = self._apart, self._rounds, self.cache
+        how = self._apart, self._rounds
         ruled = judge_all(rules_of(self.judge), self._read, some, *how)
         self._ruled = {(each.a, each.b): each.verdict for each in ruled}
-
-    def _in_place(self, judged: Sequence[Judged]) -> list[Judged]:
-        """Returns verdicts that read what the two memories stand under, too."""
-        read = self._read
-        return [Judged(j.a, j.b, in_place(read[j.a], read[j.b], j.verdict)) for j in judged]
-
-    def further(self, judged: list[Judged]) -> list[Judged]:
-        """Returns verdicts with those on long notes that only their passages proposed, by ids."""
-        if self._compared is None:
-            return judged
-        more = self._in_place(self._compared.further(judged))
-        return sorted([*judged, *(each for each in more if merges(each.verdict))], key=BY_IDS)
-
-    def parts(
-        self, left_out: Mapping[str, int], notes: Mapping[str, Collection[str]]
-    ) -> dict[str, Part]:
-        """Returns what was left out, and the sentences on it, by namespace.
-
-        Args:
-            left_out: Pairs that the detectors proposed beyond their own budget, by namespace.
-            notes: Sentences of the detectors, by namespace.
-        """
-        spared: Counter[str] = Counter()
-        for id_, pairs in self.spared.items():
-            spared[self._read[id_].namespace] += pairs
-        unasked = self.unasked
-        passages = self._compared.proposed.notes if self._compared else {}
-        names = {*notes, *passages, *unasked, *spared, *left_out}
-        return {
-            name: Part(
-                left_out=left_out.get(name, 0) + self.left_out[name],
-                unasked=unasked[name],
-                spared=spared[name],
-                notes=(*notes.get(name, ()), *passages.get(name, ())),
-            )
-            for name in sorted(names)
-        }
 
 
 class _Rounds:
@@ -217,25 +168,20 @@ def within_budget(
     pulse: Callable[[int, int], None] = lambda _done, _whole: None,
     *,
     most: int,
-) -> tuple[PairSignals, Mapping[str, int]]:
+) -> PairSignals:
     """Returns the pairs without the far ones beyond the budget of their namespace.
 
     For each detector the far pairs with its highest similarities stay; what another detector keeps
-    stays as well. Pairs across namespaces share one budget. Long texts are never far: they are
-    compared by passages.
+    stays as well. Pairs across namespaces share one budget. Long texts are never far.
 
     Args:
         signals: All pairs that were proposed.
         memories: As the judge reads them, by id.
         pulse: Told (pairs looked at, pairs in all).
         most: Far pairs of a namespace that stay for each detector.
-
-    Returns:
-        The pairs, and how many were left out, by namespace of the first memory.
     """
-    left_out = Counter[str]()
     if len(signals) <= most:
-        return signals, left_out
+        return signals
     keep = np.ones(len(signals), dtype=np.bool_)
     wording, similarities, done = _Wording(signals, memories), signals.similarities(), 0
     for rows in _large(signals, memories, most):
@@ -251,12 +197,7 @@ def within_budget(
             measured = gone[~np.isnan(values[gone])]
             ranked = measured[np.argsort(-values[measured], kind="stable")]
             keep[ranked[:most]] = True
-        pairs = np.bincount(signals.low[gone[~keep[gone]]])  # there may be millions
-        for at in np.flatnonzero(pairs).tolist():
-            left_out[memories[signals.ids[at]].namespace] += int(pairs[at])
-    if not left_out:
-        return signals, left_out
-    return signals.some(np.flatnonzero(keep), crowds=signals.crowds), left_out
+    return signals if keep.all() else signals.some(np.flatnonzero(keep), crowds=signals.crowds)
 
 
 def _large(signals: PairSignals, memories: Mapping[str, Memory], most: int) -> Iterator[Ints]:

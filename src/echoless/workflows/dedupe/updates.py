@@ -11,12 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from echoless.core.connected_pairs import oldest_first
-from echoless.core.groups import Group, Membership
+from echoless.core.groups import Group, Membership, oldest_first
 from echoless.core.model import Judged, Update, flipped, judged_as, older_and_newer
+from echoless.core.text import count
 from echoless.core.timestamps import day
 from echoless.core.verdict_sentences import sentence
-from echoless.core.wording import count
 from echoless.matching.fields import fields_of
 from echoless.matching.replacement import why_visible
 from echoless.workflows.dedupe.findings import Findings

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from echoless.blocking.candidates import eligible
+from echoless.core.eligibility import eligible
 from echoless.core.errors import InputError
 from echoless.core.model import Memory
-from echoless.core.optional import lazy_module
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Settings
-from echoless.execution.recovery import outdated
 from echoless.models.encoders.registry import open_vectoriser
+from echoless.models.encoders.vectorizer import MemoryVectoriser
 from echoless.stores.base import Scope, Store, check_namespace
-from echoless.workflows.retrieval.vector_similarity import closeness
+from echoless.stores.ledger import outdated
 
 if TYPE_CHECKING:
-    from echoless.blocking.detectors import sequence
-else:
-    sequence = lazy_module("echoless.blocking.detectors.sequence")
+    from echoless.models.encoders.base import Vectoriser
 
 BY_WORDING: Final = "There is no vector to compare by, so only the wording was compared."
 
@@ -164,8 +161,65 @@ def _scores(
             tally.skip(reason, *(i for i in ids if i != base.id))
         return scores
     tally.note(BY_WORDING)
+    from echoless.blocking.detectors import sequence
+
     for at, memory in enumerate(others):
         if at % 1000 == 0:
             tell("comparing the wording", at, len(others))
         scores[memory.id] = round(sequence.ratio(base.content, memory.content), 6)
     return scores
+
+
+# ------------------------------------------------------------------ similarity
+
+
+def closeness(
+    question: Memory, memories: Sequence[Memory], vectors: Vectoriser, tally: Tally
+) -> dict[str, float]:
+    """Returns the cosine of each memory with a question, in the model that sees them closest.
+
+    Args:
+        question: A memory, or a text dressed as one; its parts are averaged.
+        memories: The others.
+        vectors: Where vectors come from.
+        tally: Takes what has none, the question under its own id too.
+
+    Returns:
+        -1 to 1 with six decimals, by id; memories that cannot be compared are left out.
+
+    Raises:
+        EncoderError: The encoder failed.
+    """
+    scores: dict[str, float] = {}
+    for matrix in vectors.matrices([question, *memories], tally):
+        asked = matrix.owners == 0
+        if not asked.any():
+            continue
+        rows = matrix.rows.astype("float64")
+        unit = rows / (rows**2).sum(axis=1, keepdims=True) ** 0.5
+        mean = unit[asked].mean(axis=0)
+        cosines: list[float] = (unit @ (mean / (mean**2).sum() ** 0.5)).tolist()
+        for owner, cosine in zip(matrix.owners.tolist(), cosines, strict=True):
+            if owner:
+                id_ = memories[owner - 1].id
+                scores[id_] = max(scores.get(id_, -1.0), round(cosine, 6))
+    return scores
+
+
+def close_pairs(
+    memories: Sequence[Memory], least: float, tally: Tally
+) -> Iterator[tuple[Memory, Memory, float]]:
+    """Yields the pairs of memories whose stored vectors reach a cosine, in no order.
+
+    Args:
+        memories: Any memories.
+        least: The cosine, -1 to 1, inclusive.
+        tally: Takes what cannot be compared.
+    """
+    from echoless.blocking.vector_join import exact_join
+
+    for matrix in MemoryVectoriser().matrices(memories, tally):
+        for i, j, cosines in exact_join.pairs_above(matrix.rows, least):
+            owners = zip(matrix.owners[i].tolist(), matrix.owners[j].tolist(), strict=True)
+            for (one, other), cosine in zip(owners, cosines.tolist(), strict=True):
+                yield memories[one], memories[other], cosine

@@ -1,4 +1,4 @@
-"""Searches by words, by vector or by both; duplicates give their place to other hits."""
+"""Searches by words, by vector or by both; duplicates and old values give their place away."""
 
 from __future__ import annotations
 
@@ -7,22 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from echoless.core.errors import UsageError
 from echoless.core.json_codec import memory_to_json
 from echoless.core.model import Json, Memory
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.text import is_blank
-from echoless.execution.recovery import outdated
 from echoless.matching.languages import fold, language_of, lexicon
 from echoless.models.encoders.registry import open_vectoriser
 from echoless.stores import full_text
 from echoless.stores.base import Scope, Store, TextSearch, check_namespace
-from echoless.workflows.retrieval.vector_similarity import closeness
-
-if TYPE_CHECKING:
-    pass
+from echoless.stores.reading import OlderValue, ValuesInForce, values_in_force
+from echoless.workflows.retrieval.neighbours import closeness
 
 Mode = Literal["text", "vector", "hybrid", "auto"]
 
@@ -61,12 +58,14 @@ class Hit:
         score: Higher is better; BM25, cosine or fused ranks by the mode.
         hidden: Ids of duplicates that matched too and stand behind this one.
         survivor: For a duplicate shown on request, the memory it stands behind.
+        older: Memories whose value this one replaced, latest first.
     """
 
     memory: Memory
     score: float
     hidden: tuple[str, ...] = ()
     survivor: str | None = None
+    older: tuple[OlderValue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +87,10 @@ class Answer:
                 "score": hit.score,
                 "hidden": list(hit.hidden),
                 "survivor": hit.survivor,
+                "older": [
+                    {"id": each.memory.id, "content": each.memory.content, "until": each.until}
+                    for each in hit.older
+                ],
             }
             for hit in self.hits
         ]
@@ -164,7 +167,8 @@ def search(
         rank = _ranker(store, query, Scope(namespace), mode, vectors, tally, stack)
         while True:
             ranked = rank(depth)
-            hits = _fold(store, ranked, limit, include=include_duplicates)
+            known = values_in_force(store, (id_ for id_, _ in ranked))
+            hits = _fold(ranked, known, limit, include=include_duplicates)
             if len(hits) == limit or len(ranked) < depth:
                 return Answer(query, mode, tuple(hits), sum(len(h.hidden) for h in hits), tally)
             depth *= 4
@@ -293,30 +297,35 @@ def _by_vector(
     return sorted(scores.items(), key=lambda hit: (-hit[1], hit[0]))
 
 
-def _fold(store: Store, ranked: Ranked, limit: int, *, include: bool) -> list[Hit]:
-    """Returns hits with duplicates behind their survivor, at the place of the first of them."""
-    marks = store.ledger.marks_of(id_ for id_, _ in ranked)
-    wanted = {id_ for id_, _ in ranked} | {mark.survivor for mark in marks.values()}
-    if more := wanted - {id_ for id_, _ in ranked}:
-        marks |= store.ledger.marks_of(more)  # a foreign program may have hidden a survivor
-    memories = store.get(wanted)
-    stale = {mark.duplicate for mark in outdated(marks.values(), memories)}
-    behind_of = {i: mark.survivor for i, mark in marks.items() if i not in stale}
+def _fold(ranked: Ranked, known: ValuesInForce, limit: int, *, include: bool) -> list[Hit]:
+    """Returns hits with the value in force in place of older ones, and duplicates behind survivors.
+
+    Args:
+        ranked: Ids with scores, best first. A memory takes the place of the best hit it stands for.
+        known: What the ledger knows of them.
+        limit: At most so many hits.
+        include: Whether hidden memories are hits of their own.
+    """
     behind: dict[str, list[str]] = {}
     places: dict[str, float] = {}
     for id_, score in ranked:
-        survivor = behind_of.get(id_)
-        folded = survivor is not None and survivor in memories and not include
-        shown = survivor if folded and survivor is not None else id_
+        alone = include and id_ in known.marked
+        shown = id_ if alone else known.newest(id_)
         if shown not in places and len(places) == limit:
             break
         places.setdefault(shown, score)
-        if folded:
+        if shown != id_ and id_ not in known.newer:
             behind.setdefault(shown, []).append(id_)
     return [
-        Hit(memories[id_], score, tuple(behind.get(id_, ())), behind_of.get(id_))
+        Hit(
+            known.memories[id_],
+            score,
+            tuple(behind.get(id_, ())),
+            known.marked.get(id_),
+            known.older(id_),
+        )
         for id_, score in places.items()
-        if id_ in memories
+        if id_ in known.memories
     ]
 
 

@@ -1,4 +1,9 @@
-"""Answers of a person in a review, as values and as records of the ledger."""
+"""What people decided about a store: answers, as values and as records of the ledger.
+
+An answer is given in a review. A pair that an agent, a program or an undo keeps apart is listed
+beside the answers as a decision of the same form, with what it is worth now, and taken back by the
+same call.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +13,35 @@ from dataclasses import asdict, dataclass, replace
 from typing import Final, Literal, TypeAlias, get_args
 
 from echoless.core import json_codec as codec
-from echoless.core.errors import BadRecord, UsageError
-from echoless.core.model import Json, JsonObject
+from echoless.core.destination import command_line
+from echoless.core.errors import BadRecord, InputError, UsageError
+from echoless.core.model import Json, JsonObject, Memory, digest
 from echoless.execution.rollback import keep_both, keep_both_no_more
 from echoless.stores.base import Store, together_with_ledger
-from echoless.stores.ledger import Ledger
+from echoless.stores.ledger import Kept, Ledger
+from echoless.workflows.review.items import item_key
 
 Choice: TypeAlias = Literal["accept", "different", "skip"]
 CHOICES: Final[tuple[Choice, ...]] = get_args(Choice)
 
 REVIEW: Final = "review"
 """Origin that the ledger records for decisions of a review."""
+
+ALL: Final = "all"
+"""Names all decisions, where one is named by its key."""
+
+Worth: TypeAlias = Literal["holds", "done", "changed", "gone"]
+"""What a decision is worth: it counts; nothing is left to do; a text changed; a memory is gone."""
+
+ORIGINS: Final[Mapping[str, str]] = {
+    REVIEW: "in a review",
+    "mcp": "by an agent (memory_keep_both)",
+    "ego-mcp": "by ego-mcp",
+    "wt-memory": "by wt-memory",
+    "library": "by a program (keep_both)",
+    "store": "by the store's own program",
+}
+"""Origin of a decision, as a clause, by its name in the ledger."""
 
 
 class AnsweredElsewhere(UsageError):
@@ -27,7 +50,7 @@ class AnsweredElsewhere(UsageError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """Decision of a person about one item.
+    """StandingDecision of a person about one item.
 
     Attributes:
         key: Of the item.
@@ -119,7 +142,7 @@ def standing_answers(ledger: Ledger) -> dict[str, Answer]:
         except BadRecord as problem:
             raise BadRecord(
                 f"An answer of a review is damaged: {problem}. Take it back: "
-                f"`echoless decisions STORE --withdraw {key}`."
+                f"`echoless review STORE --decide {key}=open`."
             ) from problem
     return answers
 
@@ -182,6 +205,171 @@ def _free(
     pairs = tuple(sorted({pair for answer in gone for pair in answer.apart} - others))
     keep_both_no_more(store, list(pairs))
     return pairs
+
+
+# ------------------------------------------------------------------ all decisions of a store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandingDecision:
+    """An answer, or a pair that something but a review keeps apart, with what it is worth now.
+
+    Attributes:
+        answer: The answer; of such a pair `different`, with a key of its own.
+        memories: Those of its memories that are there, by id.
+        worth: Whether it counts. An accepted answer is `done` once all that go are hidden or gone.
+        by: What it came through: `review`, `mcp` (an agent), `ego-mcp`, `wt-memory`, `library`,
+            `undo of RUN`, `store` (the store's own program remembers it), or empty.
+        own: Whether it is recorded here; others cannot be taken back.
+    """
+
+    answer: Answer
+    memories: Mapping[str, Memory]
+    worth: Worth
+    by: str = REVIEW
+    own: bool = True
+
+    @property
+    def key(self) -> str:
+        """Returns the key that names the decision."""
+        return self.answer.key
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Returns the pairs that it keeps apart; those of the first memory if others do so too."""
+        first, *others = self.answer.ids
+        every = tuple((first, other) for other in others)
+        return self.answer.apart or (every if self.answer.choice == "different" else ())
+
+    @property
+    def origin(self) -> str:
+        """Returns the origin of the decision, as a clause; empty if it is unknown."""
+        origin = ORIGINS.get(self.by, f"by {self.by}" if self.by else "")
+        return f"{origin}: both are true, at different times" if self.answer.times else origin
+
+    @property
+    def texts(self) -> dict[str, str | None]:
+        """Returns the present texts of the memories, by id; None for a memory that is gone."""
+        memories = self.memories
+        return {id_: memories[id_].content if id_ in memories else None for id_ in self.answer.ids}
+
+    def to_json(self) -> dict[str, Json]:
+        """Returns the decision as in `echoless review --list --json`."""
+        state: dict[str, Json] = {"worth": self.worth, "by": self.by, "own": self.own}
+        return {**self.answer.to_json(), **state, "texts": {**self.texts}}
+
+
+def decisions(store: Store) -> list[StandingDecision]:
+    """Returns all decisions of people about a store, latest first; reads only.
+
+    Raises:
+        BadRecord: An answer cannot be read; the message names it.
+        LedgerDamaged: A row of the ledger cannot be read.
+    """
+    ledger = store.ledger
+    answers = standing_answers(ledger)
+    recorded = {pair for answer in answers.values() for pair in answer.apart}
+    pairs = [pair for pair in ledger.kept() if pair.ids not in recorded]
+    ids = {id_ for pair in pairs for id_ in pair.ids}
+    ids.update(id_ for answer in answers.values() for id_ in answer.ids)
+    memories, hidden = store.get(ids), ledger.marks_of(ids).keys()
+    origins = {
+        (event.data.get("a"), event.data.get("b")): (str(event.data.get("by") or ""), event.at)
+        for event in ledger.events(kind="kept_both")
+    }
+    own = {each.ids for each in ledger.own_kept()}
+    made = [_answered(answer, memories, hidden) for answer in answers.values()]
+    for pair in pairs:
+        by, at = origins.get(pair.ids, ("", "")) if pair.ids in own else ("store", "")
+        made.append(_pair_apart(pair, memories, by, at, own=pair.ids in own))
+    return sorted(made, key=lambda each: (each.answer.at, each.answer.number), reverse=True)
+
+
+def _answered(
+    answer: Answer, memories: Mapping[str, Memory], hidden: Collection[str]
+) -> StandingDecision:
+    """Returns an answer with what it is worth."""
+    present = {id_: memories[id_] for id_ in answer.ids if id_ in memories}
+    apart = answer.choice == "different"
+    shown = [memory for id_, memory in present.items() if apart or id_ not in hidden]
+    worth: Worth = "holds"
+    if answer.hidden and not {each.id for each in shown}.intersection(answer.hidden):
+        worth = "done"
+    elif len(present) < len(answer.ids):
+        worth = "gone"
+    elif item_key(answer.kind, shown) != answer.key:
+        worth = "changed"
+    return StandingDecision(answer=answer, memories=present, worth=worth)
+
+
+def _pair_apart(
+    pair: Kept, memories: Mapping[str, Memory], by: str, at: str, *, own: bool
+) -> StandingDecision:
+    """Returns a pair that no answer records."""
+    key = digest(["apart", *pair.ids])
+    different = Answer(
+        key=key, kind="unsure", choice="different", ids=pair.ids, apart=(pair.ids,), at=at
+    )
+    present = {id_: memories[id_] for id_ in pair.ids if id_ in memories}
+    worth: Worth = "gone"
+    if len(present) == 2:
+        worth = "holds" if pair.holds(present[pair.a], present[pair.b]) else "changed"
+    return StandingDecision(answer=different, memories=present, worth=worth, by=by, own=own)
+
+
+def withdraw(store: Store, name: str) -> list[str]:
+    """Takes decisions back: what they were about is asked again where it looks alike.
+
+    A damaged answer is taken back alone, so that others can be read again.
+
+    Args:
+        store: Of the memories.
+        name: The key of a decision, or its first characters if no other key starts so; or `ALL`,
+            which leaves what the program of the store remembers.
+
+    Returns:
+        The keys of what was taken back.
+
+    Raises:
+        InputError: No decision has that key.
+        UsageError: Several have, or only the program of the store can take it back.
+    """
+    try:
+        made = decisions(store)
+    except BadRecord:
+        keys = [key for key in store.ledger.reviews() if name and key.startswith(name)]
+        if len(keys) != 1:
+            raise
+        with recording(store):
+            store.ledger.withdraw_reviews(keys)
+        return keys
+    chosen = [each for each in made if each.own]
+    if name != ALL:
+        chosen = [each for each in made if name and each.key.startswith(name)]
+        if not chosen:
+            line = command_line("review", store.url, "--list")
+            raise InputError(f"No decision has the key {name!r}. `{line}` lists the keys.")
+        if len(chosen) > 1:
+            keys = sorted(each.key for each in chosen)[:3]
+            raise UsageError(
+                f"{len(chosen)} keys start with {name!r}. Give more of it: {', '.join(keys)}."
+            )
+        if not chosen[0].own:
+            raise UsageError(
+                f"{' and '.join(chosen[0].answer.ids)} are kept apart by the program of this "
+                "store, which shows both again after they were merged. Only that program can take "
+                "it back."
+            )
+    if chosen:
+        standing = standing_answers(store.ledger)
+        bare = [pair for each in chosen if each.key not in standing for pair in each.pairs]
+        with recording(store):
+            take_back_answers(store, standing, [e.key for e in chosen if e.key in standing])
+            keep_both_no_more(store, bare)
+    return [each.key for each in chosen]
+
+
+# ------------------------------------------------------------------ reading
 
 
 def _texts(data: JsonObject, name: str) -> tuple[str, ...]:

@@ -1,19 +1,17 @@
 """What a person or an agent is asked (groups, chains of newer values, pairs), and how far they are.
 
-All are of one type, `ReviewItem`. A review of a whole store asks about those of `review_items`, the
-surest first, so that a person is soon through with them; `pairs.py` offers pairs, as `consolidate`
-and its review ask about them. Pure but for `all_items`, which reads the store.
+All are of one type, `ReviewItem`. A review asks about those of `review_items`, the surest first, so
+that a person is soon through with them; `pairs.py` offers pairs to an agent. Pure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never, get_args
 
-from echoless.core.connected_pairs import connected, oldest_first
-from echoless.core.groups import Group, Membership
+from echoless.core.groups import Group, Membership, connected, oldest_first
 from echoless.core.model import (
     Contradiction,
     Distinct,
@@ -32,14 +30,9 @@ from echoless.core.model import (
     older_and_newer,
     verdict_name,
 )
-from echoless.core.run_notes import Progress
 from echoless.core.secrets import uncut
-from echoless.core.settings import Settings
-from echoless.core.text import content_key, token_estimate
-from echoless.core.wording import count, number
-from echoless.stores.base import Store
+from echoless.core.text import content_key, count, number, token_estimate
 from echoless.workflows.dedupe.findings import Findings
-from echoless.workflows.dedupe.pipeline import find
 from echoless.workflows.dedupe.series import outside, series_of
 
 ItemKind: TypeAlias = Literal["conflict", "newer", "same", "unsure"]
@@ -158,9 +151,38 @@ class ReviewItem:
         others = (id_ for id_ in self.ids if id_ != survivor)
         return Group(survivor, tuple(Membership(id_, self.verdicts.get(id_)) for id_ in others))
 
+    def as_asked(self, state: State) -> dict[str, Json]:
+        """Returns the item as in `echoless review --list --json`.
+
+        Args:
+            state: The answer it has, or `open`.
+        """
+        judged = {frozenset((each.a, each.b)): each for each in self.verdicts.values()}
+        return {
+            "key": self.key,
+            "kind": self.kind,
+            "class": self.group_class,
+            "state": state,
+            "namespace": self.namespace,
+            "ids": list(self.ids),
+            "texts": [memory.content for memory in self.memories],
+            "survivor": self.survivor or None,
+            "why": self.why,
+            "verdicts": [
+                {
+                    "a": each.a,
+                    "b": each.b,
+                    "verdict": verdict_name(each.verdict),
+                    "similarity": each.verdict.evidence.similarity,
+                    "evidence": each.verdict.evidence.line(),
+                }
+                for each in judged.values()
+            ],
+        }
+
 
 class Offer(ReviewItem):
-    """Two memories that may say the same, as `consolidate` offers them."""
+    """Two memories that may say the same, as `memory_consolidate` offers them to an agent."""
 
     __slots__ = ()
 
@@ -201,7 +223,7 @@ class Offer(ReviewItem):
 
     @property
     def keep(self) -> str | None:
-        """Returns which one a merge had better keep; None where it would hide a protected one."""
+        """Returns the id of the suggested survivor; None if a protected memory would be hidden."""
         return self.survivor or None
 
     @property
@@ -210,7 +232,7 @@ class Offer(ReviewItem):
         return self.others[0] if self.survivor else None
 
     def to_json(self, *, characters: int | None = None) -> dict[str, Json]:
-        """Returns the offer as in `consolidate --json`.
+        """Returns the offer as in the answer of `memory_consolidate`.
 
         Args:
             characters: Cut both texts to so many, never inside a secret; whole texts by default.
@@ -284,18 +306,6 @@ def item_key(kind: str, memories: Iterable[Memory]) -> str:
 
 
 # ------------------------------------------------------------------ all items of a store
-
-
-Reviewed: TypeAlias = tuple[Findings, tuple[ReviewItem, ...]]
-"""What a review is about: the findings in a store, and the items made of them."""
-
-Source: TypeAlias = Callable[[Store, Settings, Progress | None], Reviewed]
-
-
-def all_items(store: Store, settings: Settings, progress: Progress | None) -> Reviewed:
-    """Returns all conflicts, newer values, groups and unsure pairs of a store."""
-    findings = find(store, settings, progress=progress)
-    return findings, review_items(findings)
 
 
 def review_items(findings: Findings) -> tuple[ReviewItem, ...]:
@@ -520,47 +530,3 @@ class ClassState:
     def sample_left(self) -> int:
         """Returns how many groups have to be answered before the rest can be accepted at once."""
         return max(0, min(SAMPLE, self.total) - (self.total - self.open))
-
-
-AnswerCounts: TypeAlias = Mapping[str, dict[State, int]]
-"""How many items have which answer, by kind of item and by class of groups.
-
-A page shows it after each key, and a review may have a hundred thousand unsure pairs: so it is
-counted once, and changed with each answer.
-"""
-
-
-def answer_counts(items: Iterable[ReviewItem], state: Callable[[str], State]) -> AnswerCounts:
-    """Returns how many items have which answer.
-
-    Args:
-        items: All of a review.
-        state: Gives the answer to an item by its key.
-    """
-    counts: AnswerCounts = {name: dict.fromkeys(STATES, 0) for name in (*KINDS, *CLASSES)}
-    for item in items:
-        count_item(counts, item, state(item.key), 1)
-    return counts
-
-
-def count_item(counts: AnswerCounts, item: ReviewItem, state: State, more: int) -> None:
-    """Counts an item in its kind and its class.
-
-    Args:
-        counts: Changed in place.
-        item: Any.
-        state: Its answer.
-        more: 1 for one more, -1 for one less.
-    """
-    counts[item.kind][state] += more
-    if item.group_class is not None:
-        counts[item.group_class][state] += more
-
-
-def class_states(counts: AnswerCounts) -> list[ClassState]:
-    """Returns how far a person is with each class that has groups, surest class first."""
-    return [
-        ClassState(name, total, counts[name]["open"])
-        for name in CLASSES
-        if (total := sum(counts[name].values()))
-    ]

@@ -17,7 +17,6 @@ from echoless.core.errors import EncoderError, UsageError
 from echoless.core.groups import Group
 from echoless.core.model import Duplicate, Json, Memory, Subsumes, Unsure, Verdict, verdict_name
 from echoless.core.profiles import SAFE, ActionKind
-from echoless.core.run_notes import Tally
 from echoless.execution.actions import Rewrite
 from echoless.execution.plan import Plan
 from echoless.models.llm import Complete, Embed, Model
@@ -27,7 +26,7 @@ from echoless.workflows.consolidation.llm_rewrite import Proposal, Proposed, Ref
 from echoless.workflows.consolidation.rewrite import NewVectors, rewrite_of
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import plan_groups
-from echoless.workflows.pairs.judge_pairs import Question, judge_pairs
+from echoless.workflows.pairs import Question, judge_pairs
 from echoless.workflows.review.pairs import Consolidation
 
 Asked = Callable[[int, int], None]
@@ -66,7 +65,7 @@ class Condensed:
     refused: tuple[Unmerged, ...]
 
     def to_json(self) -> dict[str, Json]:
-        """Returns the work of the model, as in `consolidate --json`; its file holds the plan."""
+        """Returns the work of the model, as in `review --model NAME --json`."""
         return {
             "plan": self.plan.id,
             "counts": dict(self.plan.counts),
@@ -126,7 +125,6 @@ def plan_consolidation(
     proposals = propose_merges(
         as_model(model),
         {group.survivor: _texts(findings, group) for group in groups},
-        Tally(),  # all refusals are in the result
         locale=locale or settings.locale,
         workers=workers or settings.limits.workers,
         progress=progress,

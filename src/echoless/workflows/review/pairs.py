@@ -1,8 +1,7 @@
-"""Offers pairs of memories that may say the same to an agent or a person, mergeable ones first.
+"""Offers pairs of memories that may say the same to an agent, mergeable ones first.
 
 Detectors propose, the judge gives a verdict on each pair and names the difference, and the offer
-says which memory a merge had better keep. Nothing is written: `merge_pairs` and a review act on an
-answer.
+says which memory a merge had better keep. Nothing is written: `merge_pairs` acts on an answer.
 """
 
 from __future__ import annotations
@@ -11,16 +10,14 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from heapq import nsmallest
 from itertools import chain, islice
-from typing import Final
+from typing import Final, TypeAlias
 
 from echoless.clustering import survivor as survivors
-from echoless.clustering.folding import PRIOR_SURVIVOR
 from echoless.clustering.grouping import SAME_BYTES, SAME_TEXT
 from echoless.clustering.noise_score import levelled
 from echoless.core.errors import UsageError
-from echoless.core.groups import Group, Membership
+from echoless.core.groups import PRIOR_SURVIVOR, Group, Membership
 from echoless.core.model import (
     Contradiction,
     Distinct,
@@ -39,14 +36,16 @@ from echoless.core.timestamps import instant
 from echoless.stores.base import Store
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find
-from echoless.workflows.review.answers import standing_answers
-from echoless.workflows.review.items import ADVICE, Advice, Offer, Reviewed, advice_on, offer
+from echoless.workflows.review.items import ADVICE, Advice, Offer, advice_on, offer
 
 LIMIT: Final = 10
 """Pairs offered at a time: as many as one can look at in one go."""
 
 NEITHER: Final = "neither may be hidden"
 """Reason in the tally: both are pinned, protected or survivors of earlier runs."""
+
+Window: TypeAlias = Callable[[Memory], bool]
+"""Checks whether a memory is a recent one."""
 
 _HOUR: Final = 3600 * 10**9
 _LONGEST: Final = 10.0**7
@@ -88,7 +87,7 @@ class Consolidation:
         return self.findings.left_out
 
     def to_json(self, *, characters: int | None = None) -> dict[str, Json]:
-        """Returns the answer of `consolidate --json`; see `docs/cli.md`.
+        """Returns the answer of `memory_consolidate`; see `docs/mcp.md`.
 
         Args:
             characters: Cut texts to so many; whole texts by default.
@@ -160,17 +159,12 @@ def consolidate(
         encoder=encoder,
         namespace=namespace,
         verifier=verifier,
-        touching=recent.holds if recent else None,
+        touching=recent,
         progress=progress,
     )
     verdicts: Counter[str] = Counter()
     pairs = _counted(findings, recent, frozenset(advice), verdicts)
-    # at least one is asked for, as nsmallest counts nothing where it is to give nothing
-    ordered = (
-        sorted(pairs, key=_first)
-        if limit is None
-        else nsmallest(max(1, limit), pairs, key=_first)[:limit]
-    )
+    ordered = sorted(pairs, key=_first)[:limit]
     return Consolidation(
         url=findings.url,
         window=window,
@@ -181,39 +175,6 @@ def consolidate(
         notes=findings.tally.notes,
         findings=findings,
     )
-
-
-def offered_pairs(
-    store: Store,
-    settings: Settings,
-    progress: Progress | None,
-    *,
-    window: float | None,
-    limit: int,
-    advice: Collection[Advice],
-) -> Reviewed:
-    """Returns the pairs of `consolidate` as what a review asks about.
-
-    Args:
-        store: As for `consolidate`.
-        settings: As for `consolidate`.
-        progress: As for `consolidate`.
-        window: As for `consolidate`.
-        limit: Pairs without an answer at most; those with one do not count.
-        advice: As for `consolidate`.
-    """
-    answered = standing_answers(store.ledger).keys()
-    offered = consolidate(
-        store,
-        settings,
-        window=window,
-        limit=limit + len(answered),
-        advice=advice,
-        progress=progress,
-    )
-    unanswered = (each.key for each in offered.pairs if each.key not in answered)
-    asked = answered | set(islice(unanswered, limit))
-    return offered.findings, tuple(each for each in offered.pairs if each.key in asked)
 
 
 # ------------------------------------------------------------------ which pairs, in which order
@@ -253,7 +214,7 @@ def _classes(findings: Findings, recent: Window | None) -> dict[str, tuple[str, 
             if recent is None:
                 classes[rep] = tuple(_ranked(findings, memories))
             else:
-                classes[rep] = tuple(m.id for m in recent_first(memories, recent.holds))
+                classes[rep] = tuple(m.id for m in recent_first(memories, recent))
     return classes
 
 
@@ -273,7 +234,7 @@ def _copies(
     copied = SAME_BYTES if findings.settings.profile.folding == "bytes" else SAME_TEXT
     for ids in classes.values():
         # the recent ones stand first in `ids`
-        late = [id_ for id_ in ids if recent is None or recent.holds(findings.memories[id_])]
+        late = [id_ for id_ in ids if recent is None or recent(findings.memories[id_])]
         for at, id_ in enumerate(ids):
             for other in islice(late, at):
                 if (min(id_, other), max(id_, other)) not in findings.apart:
@@ -288,7 +249,7 @@ def _offer(findings: Findings, recent: Window | None, pair: Judged) -> Offer:
     """Returns a pair with the memory a merge had better keep, the recent one first."""
     a, b = findings.memories[pair.a], findings.memories[pair.b]
     if recent is not None:
-        a, b = recent_first([a, b], recent.holds)
+        a, b = recent_first([a, b], recent)
     return offer(a, b, pair, *_survivor(findings, pair))
 
 
@@ -324,7 +285,7 @@ _SAYS_MORE: Final = "says everything the other says, and more"
 
 
 def _ranked(findings: Findings, memories: Sequence[Memory]) -> list[str]:
-    """Returns ids, best survivor first, those that may not be hidden before all others."""
+    """Sorts ids by survivor rank; protected memories come first."""
     profile = findings.settings.profile
     prior = {id_ for id_, why in findings.protected.items() if why == PRIOR_SURVIVOR}
     order = survivors.rank(memories, profile.survivor, prior, profile.junk)
@@ -334,24 +295,8 @@ def _ranked(findings: Findings, memories: Sequence[Memory]) -> list[str]:
 # ------------------------------------------------------------------ recent memories
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
-    """The memories of the last hours.
-
-    Attributes:
-        cutoff: The first moment that is recent, in nanoseconds since 1970.
-    """
-
-    cutoff: int
-
-    def holds(self, memory: Memory) -> bool:
-        """Checks whether a memory was made in the window; without a readable time it was not."""
-        moment = instant(memory.created_at)
-        return moment is not None and moment >= self.cutoff
-
-
 def window_of(hours: float, now: datetime | None = None) -> Window:
-    """Returns the window of the last hours.
+    """Returns what checks whether a memory was made in the last hours; False without a time.
 
     Args:
         hours: Above 0; its first moment is recent.
@@ -363,10 +308,16 @@ def window_of(hours: float, now: datetime | None = None) -> Window:
     if not hours > 0:
         raise UsageError(f"The window must be a number of hours above 0, not {hours!r}.")
     moment = instant((now or datetime.now(UTC)).isoformat()) or 0
-    return Window(moment - int(min(hours, _LONGEST) * _HOUR))
+    cutoff = moment - int(min(hours, _LONGEST) * _HOUR)
+
+    def recent(memory: Memory) -> bool:
+        made = instant(memory.created_at)
+        return made is not None and made >= cutoff
+
+    return recent
 
 
-def recent_first(memories: Sequence[Memory], recent: Callable[[Memory], bool]) -> list[Memory]:
+def recent_first(memories: Sequence[Memory], recent: Window) -> list[Memory]:
     """Returns memories sorted: recent ones first, the most recent before others, then by id."""
 
     def key(memory: Memory) -> tuple[bool, int, str]:

@@ -16,18 +16,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final
 
-from echoless.blocking.candidates import candidates, open_vectors
-from echoless.clustering.assign import fold
-from echoless.clustering.folding import PINNED, PRIOR_SURVIVOR
 from echoless.clustering.grouping import Bonds
 from echoless.core.errors import UsageError
-from echoless.core.groups import Group, Membership
-from echoless.core.model import Judged, Memory, Pair, Update, merges, older_and_newer
-from echoless.core.profiles import ActionKind
-from echoless.core.run_notes import Tally
+from echoless.core.groups import PINNED, PRIOR_SURVIVOR, Group, Membership
+from echoless.core.model import Judged, Memory, Update, merges, older_and_newer
 from echoless.execution.actions import Rewrite
 from echoless.execution.plan import Plan
-from echoless.matching.runner import open_judge, verdicts_on
 from echoless.workflows.consolidation.merge_pairs import asked_for
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import plan_groups
@@ -120,8 +114,6 @@ def plan_answers(
     items: Mapping[str, ReviewItem],
     answers: Sequence[Answer],
     rewrites: Mapping[str, Rewrite],
-    *,
-    action: ActionKind | None = None,
 ) -> Plan:
     """Returns the plan of the answers that accept something; writes nothing.
 
@@ -131,7 +123,6 @@ def plan_answers(
         answers: Answers in force.
         rewrites: New texts by survivor. Their groups are merged where the others are only marked,
             as a mark changes no text.
-        action: The profile's by default.
 
     Raises:
         UsageError: Answers contradict each other.
@@ -154,15 +145,14 @@ def plan_answers(
     reasons = {survivor: known_reasons.get(survivor, CHOSEN) for survivor in behind}
     reviewed = replace(findings, reasons=reasons)
     plain = [group for group in groups if group.survivor not in rewrites]
-    made = plan_groups(reviewed, plain, action=action)
+    made = plan_groups(reviewed, plain)
     if len(plain) == len(groups):
         return made
-    chosen = action or findings.settings.profile.action
     rewritten = [group for group in groups if group.survivor in rewrites]
     merged = plan_groups(
         reviewed,
         rewritten,
-        action="delete" if chosen == "delete" else "merge",
+        action="delete" if findings.settings.profile.action == "delete" else "merge",
         rewrites={group.survivor: rewrites[group.survivor] for group in rewritten},
     )
     return replace(made, actions=(*made.actions, *merged.actions))
@@ -341,32 +331,16 @@ def regroup(
 def bonds_among(
     findings: Findings, ids: Iterable[str], apart: AbstractSet[tuple[str, str]] = frozenset()
 ) -> Bonds:
-    """Judges some memories again, each with each, with the settings they were found by.
+    """Returns the verdicts that were found among some memories, each with each.
 
-    A verifier is not asked again; what it said when they were found still holds.
+    A pair that was not judged, as one of both stood behind another memory already, has no bond.
 
     Args:
-        findings: Holds the memories and the settings.
+        findings: Holds the verdicts.
         ids: Memories of one partition.
         apart: Pairs that have no bond, ever.
     """
-    memories = {id_: findings.memories[id_] for id_ in sorted(ids)}
-    settings = findings.settings
-    tally = Tally()
-    read = {id_: findings.as_read(id_) for id_ in memories}
-    copies = fold(list(read.values()), settings.profile, frozenset(), apart, tally)
-    vectors = open_vectors(settings, tally, lambda *_: None)
-    signals = candidates(memories, copies, settings, tally, lambda *_: None, vectors).signals
-    judge = open_judge(settings.profile, vectors, tally)
-    pairs = [Pair(read[a], read[b], measured) for (a, b), measured in sorted(signals.items())]
-    verdicts = verdicts_on(judge, settings.profile, pairs)
-    judged = [
-        Judged(pair.a.id, pair.b.id, findings.settled.get((pair.a.id, pair.b.id)) or verdict)
-        for pair, verdict in zip(pairs, verdicts, strict=True)
-    ]
-    by_passages = (
-        each
-        for each in findings.judged
-        if each.a in copies and each.b in copies and (each.a, each.b) not in signals
-    )
-    return Bonds([*judged, *by_passages], copies, apart)
+    wanted = set(ids)
+    copies = {rep: same for rep, same in findings.copies.items() if not wanted.isdisjoint(same)}
+    judged = (each for each in findings.judged if each.a in copies and each.b in copies)
+    return Bonds(judged, copies, apart)

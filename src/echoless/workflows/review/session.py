@@ -8,8 +8,8 @@ and `undo_run` changes a memory.
 from __future__ import annotations
 
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
@@ -17,10 +17,9 @@ from math import ceil
 from statistics import median
 from typing import Final
 
-from echoless.clustering.folding import PRIOR_SURVIVOR
 from echoless.core.errors import InputError, PlanRefused, UsageError
+from echoless.core.groups import PRIOR_SURVIVOR
 from echoless.core.model import Memory
-from echoless.core.profiles import ActionKind
 from echoless.core.run_notes import Progress
 from echoless.core.settings import Settings
 from echoless.core.timestamps import instant, now
@@ -33,32 +32,31 @@ from echoless.stores.ledger import kept_apart
 from echoless.workflows.consolidation.merge_pairs import check_pair
 from echoless.workflows.consolidation.rewrite import NewVectors, new_text
 from echoless.workflows.dedupe.findings import Findings
+from echoless.workflows.dedupe.pipeline import find
 from echoless.workflows.review.answers import (
     Answer,
     AnsweredElsewhere,
     Choice,
+    answer_words,
     record_answers,
     recording,
     standing_answers,
     take_back_answers,
+    withdraw,
 )
-from echoless.workflows.review.decisions import Decisions, Withdrawn, decisions, withdraw_pair
 from echoless.workflows.review.items import (
-    KINDS,
+    CLASSES,
     STATES,
-    AnswerCounts,
     ClassState,
     Filter,
+    GroupClass,
     ItemKind,
     ReviewItem,
-    Source,
     State,
-    all_items,
-    answer_counts,
-    class_states,
-    count_item,
     pairs_note,
+    review_items,
 )
+from echoless.workflows.review.pairs import window_of
 from echoless.workflows.review.plan import (
     PERSON,
     Regrouped,
@@ -88,8 +86,7 @@ class ReviewSession:
     Attributes:
         store: Open.
         settings: What the items are found with.
-        action: What happens to memories that go; the profile's by default.
-        source: Finds what there is to decide; everything that `find` finds by default.
+        window: Hours: only what touches a memory made in them; None for the whole store.
         findings: What was found last.
         items: By key, in the order they are shown.
         answers: Answers in force, by key, oldest first.
@@ -99,8 +96,7 @@ class ReviewSession:
 
     store: Store
     settings: Settings
-    action: ActionKind | None = None
-    source: Source | None = None
+    window: float | None = None
     findings: Findings = field(init=False)
     items: Mapping[str, ReviewItem] = field(init=False, default_factory=dict)
     answers: dict[str, Answer] = field(init=False, default_factory=dict)
@@ -109,10 +105,10 @@ class ReviewSession:
     _last: int = field(init=False, default=0)
     _elsewhere: frozenset[tuple[str, str]] = field(init=False, default=frozenset())
     _overruled: set[str] = field(init=False, default_factory=set)
-    _counts: AnswerCounts | None = field(init=False, default=None)
-    _prior: AbstractSet[str] = field(init=False, default_factory=set)
+    _counts: Counter[tuple[ItemKind, GroupClass | None, State]] = field(
+        init=False, default_factory=Counter
+    )
     _searched: dict[str, str] = field(init=False, default_factory=dict)
-    _regrouped: dict[tuple[str, str], Regrouped] = field(init=False, default_factory=dict)
     _vectors: NewVectors = field(init=False)
 
     def __post_init__(self) -> None:
@@ -123,24 +119,20 @@ class ReviewSession:
 
     def look(self, progress: Progress | None = None) -> None:
         """Reads the store and finds what there is to decide; answers to what stayed are known."""
-        source = self.source or all_items
-        self.findings, asked = source(self.store, self.settings, progress)
+        recent = None if self.window is None else window_of(self.window)
+        self.findings = find(self.store, self.settings, touching=recent, progress=progress)
+        asked = review_items(self.findings)
         ledger = self.store.ledger
         self._last = ledger.last_review()
         self.answers = standing_answers(ledger)
         items = {item.key: item for item in asked}
-        if self.source is None:  # a review of some pairs applies no answers of other reviews
-            accepted = items_accepted(self.answers.values(), items, self.findings)
-            items.update((item.key, item) for item in accepted)
-            self.note = pairs_note(self.findings, asked)
-        self.items = items
+        accepted = items_accepted(self.answers.values(), items, self.findings)
+        self.items = items | {item.key: item for item in accepted}
+        self.note = pairs_note(self.findings, asked)
         self.namespaces = sorted({item.namespace for item in self.items.values()})
         self._elsewhere = self.findings.apart - self._by_answers()
         self._overrule()
-        protected = self.findings.protected.items()
-        self._prior = {id_ for id_, why in protected if why == PRIOR_SURVIVOR}
         self._searched.clear()
-        self._regrouped.clear()
 
     def refresh(self) -> None:
         """Reads the answers again if any was given or taken back elsewhere meanwhile."""
@@ -152,7 +144,7 @@ class ReviewSession:
 
     def _overrule(self) -> None:
         """Records the answers that do not count because of a later change or decision."""
-        self._counts = None
+        self._counts.clear()
         self._overruled = {
             key
             for key, answer in self.answers.items()
@@ -185,8 +177,8 @@ class ReviewSession:
         item = self.items.get(key)
         if item is None:
             raise InputError(
-                "This is not asked any more: a memory of it changed, or it was applied. Load the "
-                "page again for what there is now."
+                f"{key[:12]!r} is not asked any more: a memory of it changed, or it was applied. "
+                "Load the page again, or see what is open with --list."
             )
         return item
 
@@ -201,13 +193,27 @@ class ReviewSession:
 
     def class_states(self) -> list[ClassState]:
         """Returns how far a person is with each class of groups, surest class first."""
-        return class_states(self._all_counts())
+        by_class = [(name, self._counted(None, name)) for name in CLASSES]
+        return [
+            ClassState(name, total, counts["open"])
+            for name, counts in by_class
+            if (total := sum(counts.values()))
+        ]
 
     def counts(self, kind: ItemKind | None = None) -> dict[State, int]:
         """Returns how many items of a kind, or of all kinds, have which answer."""
-        counts = self._all_counts()
-        kinds = KINDS if kind is None else (kind,)
-        return {state: sum(counts[each][state] for each in kinds) for state in STATES}
+        return self._counted(kind, None)
+
+    def _counted(self, kind: ItemKind | None, group_class: GroupClass | None) -> dict[State, int]:
+        """Returns how many items of a kind and a class have which answer; of all where None."""
+        if not self._counts:  # a page asks several times, and may have 100,000 unsure pairs
+            items = self.items.values()
+            self._counts.update((i.kind, i.group_class, self.state(i.key)) for i in items)
+        counts = dict.fromkeys(STATES, 0)
+        for (of_kind, of_class, state), many in self._counts.items():
+            if kind in {None, of_kind} and group_class in {None, of_class}:
+                counts[state] += many
+        return counts
 
     def answered(self) -> int:
         """Returns how many of the items that are asked have an answer."""
@@ -219,12 +225,6 @@ class ReviewSession:
         gaps = [later - earlier for earlier, later in pairwise(given)]
         paces = [gap / 10**9 for gap in gaps if 10**9 < gap < 10**11] or [_SECONDS]
         return ceil(self.counts()["open"] * median(paces) / 60)
-
-    def _all_counts(self) -> AnswerCounts:
-        """Returns the counts of all items, which answers keep up."""
-        if self._counts is None:
-            self._counts = answer_counts(self.items.values(), self.state)
-        return self._counts
 
     def _has(self, item: ReviewItem, words: Iterable[str]) -> bool:
         """Returns whether all words are in the texts or ids of an item."""
@@ -265,7 +265,7 @@ class ReviewSession:
         if keep not in item.ids or keep in left:
             last = len(item.ids)
             keys = "1 or 2" if last == 2 else f"a key from 1 to {min(9, last)}"
-            raise UsageError(f"Press {keys}: that memory stays.")
+            raise UsageError(f"Choose the memory to keep ({keys}).")
         hidden = [m.id for m in self.going(key, keep).group.members if m.id not in left]
         if not hidden:
             raise UsageError(f"Nothing would go behind {keep}. Press d: all of them stay.")
@@ -299,6 +299,51 @@ class ReviewSession:
     def skip(self, key: str, *, seen: int | None = None) -> Answer:
         """Records that an item is left for later; arguments and errors as for `accept`."""
         return self._store([_new(self._seen(key, seen), "skip")])[0]
+
+    def decide(
+        self, name: str, word: str, *, text: str | None = None, seen: int | None = None
+    ) -> str:
+        """Stores an answer that is given by a word.
+
+        Args:
+            name: Key of an item, or its first characters if no other key starts so.
+            word: `accept`, the number of the memory that stays, `different`, `times` or `skip`.
+            text: As for `accept`.
+            seen: As for `accept`.
+
+        Returns:
+            What was stored, as a sentence.
+
+        Raises:
+            InputError: No item has that key.
+            UsageError: Several have, the word is no answer, or as for `accept`.
+            AnsweredElsewhere: As for `accept`.
+        """
+        keys = [key for key in self.items if name and key.startswith(name)]
+        if len(keys) > 1:
+            raise UsageError(f"{len(keys)} keys start with {name!r}. Give more of it.")
+        item = self.item(keys[0] if keys else name)
+        listed = ", ".join(item.ids)
+        match word:
+            case "different" | "times":
+                answer = self.differ(item.key, times=word == "times", seen=seen)
+                return f"{answer_words(answer)}: {listed}. Not proposed again."
+            case "skip":
+                self.skip(item.key, seen=seen)
+                return f"Skipped: {listed}."
+            case "accept":
+                answer = self.accept(item.key, text=text, seen=seen)
+            case _ if word.isascii() and word.isdecimal() and 1 <= int(word) <= len(item.ids):
+                keep = item.ids[int(word) - 1]
+                answer = self.accept(item.key, survivor=keep, text=text, seen=seen)
+            case _:
+                raise UsageError(
+                    f"{word!r} is no answer. Answer with accept, a number from 1 to "
+                    f"{len(item.ids)}, different, times, skip or open."
+                )
+        others = [id_ for id_ in item.ids if id_ not in {answer.survivor, *answer.hidden}]
+        too = f" {', '.join(others)} stays too." if others else ""
+        return f"Accepted: {', '.join(answer.hidden)} behind {answer.survivor}.{too}"
 
     def accept_rest(self, wanted: Filter) -> list[Answer]:
         """Accepts the proposals of all open groups of one class.
@@ -384,9 +429,8 @@ class ReviewSession:
         with self._recording():
             take_back_answers(self.store, self.answers, keys)
         for key in keys:
-            state = self.state(key)
             del self.answers[key]
-            self._recount(key, state)
+        self._counts.clear()
 
     def going(self, key: str, survivor: str) -> Regrouped:
         """Returns who goes behind a survivor of an item, and who is left out and why.
@@ -395,22 +439,17 @@ class ReviewSession:
             InputError: There is no such item.
             UsageError: That memory may not be the survivor.
         """
-        item = self.item(key)
-        known = self._regrouped.get((key, survivor))
-        if known is None:
-            known = self._regrouped[key, survivor] = self._behind(item, survivor)
-        return known
-
-    def _behind(self, item: ReviewItem, survivor: str) -> Regrouped:
-        """Returns who goes behind a survivor; of a chain or a pair a person decides for all."""
+        item, keep = self.item(key), self.memory(survivor)
         if item.kind == "same" and survivor != item.survivor:
-            group, apart = item.behind(item.survivor), self.findings.apart
-            return regroup(self.findings, group, survivor, apart=apart)
-        if item.kind != "same":
-            keep, profile = self.memory(survivor), self.settings.profile
+            return regroup(
+                self.findings, item.behind(item.survivor), survivor, apart=self.findings.apart
+            )
+        if item.kind != "same":  # of a chain or a pair a person decides for all
+            protected = self.findings.protected.items()
+            prior = {id_ for id_, why in protected if why == PRIOR_SURVIVOR}
             for memory in item.memories:
                 if memory.id != survivor:
-                    check_pair(self.store, keep, memory, self._prior, profile)
+                    check_pair(self.store, keep, memory, prior, self.settings.profile)
         return Regrouped(item.behind(survivor), {})
 
     def check_text(self, key: str, text: str, *, survivor: str | None = None) -> None:
@@ -480,33 +519,22 @@ class ReviewSession:
         with self._recording():
             numbered = record_answers(self.store, self.answers, answers)
         for answer in numbered:
-            state = self.state(answer.key)
             self._overruled.discard(answer.key)
             self.answers.pop(answer.key, None)  # a new answer stands behind all older ones
             self.answers[answer.key] = answer
-            self._recount(answer.key, state)
+        self._counts.clear()
         return numbered
 
-    def _recount(self, key: str, state: State) -> None:
-        """Counts an item anew that had another state."""
-        if self._counts is not None and key in self.items:
-            count_item(self._counts, self.items[key], state, -1)
-            count_item(self._counts, self.items[key], self.state(key), 1)
-
-    def decisions(self) -> Decisions:
-        """Returns what people decided about the store, by a review or otherwise."""
-        return decisions(self.store)
-
-    def withdraw_pair(self, a: str, b: str) -> Withdrawn:
-        """Takes back that two memories are different; errors as for `decisions.withdraw_pair`.
+    def withdraw(self, name: str) -> list[str]:
+        """Takes decisions back, also those of others; arguments and errors as for `withdraw`.
 
         A pair that no item of this review is about is asked about after the next `look`.
         """
-        withdrawn = withdraw_pair(self.store, a, b)
-        self._elsewhere -= {pair for pair in withdrawn.pairs if pair not in withdrawn.remaining}
+        keys = withdraw(self.store, name)
+        self._elsewhere &= kept_apart(self.store.ledger, self.findings.memories)
         self.refresh()
         self._overrule()
-        return withdrawn
+        return keys
 
     @contextmanager
     def _recording(self) -> Iterator[None]:
@@ -543,7 +571,7 @@ class ReviewSession:
             and answer.text is not None
             and answer.survivor not in going
         }
-        return plan_answers(self.findings, self.items, standing, rewrites, action=self.action)
+        return plan_answers(self.findings, self.items, standing, rewrites)
 
     def apply(
         self,
@@ -597,8 +625,7 @@ def open_review(
     store: Store,
     settings: Settings,
     *,
-    action: ActionKind | None = None,
-    source: Source | None = None,
+    window: float | None = None,
     progress: Progress | None = None,
 ) -> ReviewSession:
     """Returns a review of a store with the answers of earlier ones.
@@ -607,13 +634,12 @@ def open_review(
         store: Open store, which must stay open as long as the review.
         settings: What duplicates are found with. An encoder that they name gives new texts their
             vectors, see `rewrite.NewVectors`.
-        action: What happens to memories that go; the profile's by default.
-        source: Finds what there is to decide; everything that `find` finds by default.
+        window: Hours, above 0: only what touches a memory made in them; the whole store by default.
         progress: Told how far each stage is.
 
     Raises:
         EcholessError: As for `find`.
     """
-    session = ReviewSession(store, settings, action, source)
+    session = ReviewSession(store, settings, window)
     session.look(progress)
     return session

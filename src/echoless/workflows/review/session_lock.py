@@ -12,7 +12,6 @@ when the process ends, however it ends: no lock is left behind by one that was k
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import platform
 from collections.abc import Iterator
@@ -44,7 +43,7 @@ class ReviewLock:
     notice: Path | None
 
     def announce(self, place: str, advice: str = "") -> None:
-        """Writes down where the review is, for those who start a second one.
+        """Writes the address of this review, so that a second one can report it.
 
         Args:
             place: Goes on from "is being reviewed": `at http://127.0.0.1:8400/`. No secret.
@@ -52,18 +51,12 @@ class ReviewLock:
         """
         if self.notice is None:
             return
-        fields = {
-            "place": place,
-            "advice": advice,
-            "process": os.getpid(),
-            "machine": platform.node(),
-            "since": now(),
-        }
+        who = f"process {os.getpid()} since {now()}, on {platform.node()}"
         draft = self.notice.with_suffix(".new")
         with suppress(OSError):  # the lock holds all the same
             handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(fields, file)
+                file.write(f"{place} ({who}). {advice}".rstrip())
             draft.replace(self.notice)
 
 
@@ -81,7 +74,7 @@ def review_lock(store: Store) -> Iterator[ReviewLock]:
     """
     name = hashlib.sha256((store.identity or store.url).encode()).hexdigest()[:32]
     folder = cache_folder() / _FOLDER
-    notice, lock = folder / f"{name}.json", FileLock(folder / f"{name}.lock")
+    notice, lock = folder / f"{name}.txt", FileLock(folder / f"{name}.lock")
     try:
         make_own(folder)
         lock.acquire(blocking=False)
@@ -103,27 +96,12 @@ def review_lock(store: Store) -> Iterator[ReviewLock]:
 
 def _refusal(notice: Path) -> str:
     """Returns the sentences that say where the open review is."""
-    fields = _read(notice)
-    place = fields.get("place") or "by another process, which is just starting"
-    who = [f"process {fields['process']}"] if fields.get("process") else []
-    if fields.get("machine") not in {None, platform.node()}:
-        who.append(f"on {fields['machine']}")
-    if fields.get("since"):
-        who.append(f"since {fields['since']}")
-    known = f" ({' '.join(who)})" if who else ""
-    advice = f" {fields['advice']}" if fields.get("advice") else ""
+    place = ""
+    with suppress(OSError, ValueError):
+        if insist_on_own_file(notice) and notice.stat().st_size <= _LONGEST:
+            place = notice.read_text("utf-8")
+    place = place or "by another process, which is just starting."
     return (
-        f"This store is being reviewed {place}{known}.{advice} Go on there, or end that review "
-        "first; its answers are stored."
+        f"This store is being reviewed {place} Go on there, or end that review first; its answers "
+        "are stored."
     )
-
-
-def _read(notice: Path) -> dict[str, str]:
-    """Returns what the file of the open review says; empty where it cannot be read."""
-    try:
-        if not insist_on_own_file(notice) or notice.stat().st_size > _LONGEST:
-            return {}
-        fields = json.loads(notice.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return {str(k): str(v) for k, v in fields.items()} if isinstance(fields, dict) else {}

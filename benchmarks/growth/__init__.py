@@ -1,0 +1,1 @@
+"""How the time of everything that reads a text grows with the length of the text."""

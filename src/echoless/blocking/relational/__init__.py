@@ -1,1 +1,0 @@
-"""Candidate generation as relational steps over files, for partitions beyond memory."""

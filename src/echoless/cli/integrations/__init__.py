@@ -1,1 +1,0 @@
-"""Command-line fronts of the jobs in `echoless.integrations`; no logic."""

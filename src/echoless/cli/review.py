@@ -1,0 +1,505 @@
+"""The command review: what is to decide, by page, keys or words, and the plan of the answers."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from echoless.cli import render
+from echoless.cli.options import (
+    CommandState,
+    SettingsCommand,
+    again,
+    check_delete,
+    examples,
+    finding_options,
+    gathered,
+    json_option,
+    mapping_options,
+    setting_option,
+    settings_for,
+    store_argument,
+    writing,
+)
+from echoless.cli.outcome import exit_code, say_notes, written_blocks, written_json
+from echoless.cli.progress import Bar
+from echoless.cli.review_card import counted, list_blocks
+from echoless.cli.terminal_review import preview_blocks, review_in_terminal
+from echoless.core.address import LOOPBACK, Address
+from echoless.core.destination import command_line, without_password
+from echoless.core.document import Block, command, count, names, quoted, say, strong
+from echoless.core.errors import UsageError
+from echoless.core.garbage_collection import uncollected
+from echoless.core.model import Json
+from echoless.core.optional import require_module
+from echoless.core.profiles import ActionKind
+from echoless.core.rendering import readable
+from echoless.core.secret_masking import learn
+from echoless.core.settings import Choices, Settings
+from echoless.execution.executor import apply
+from echoless.execution.plan import Plan, write_plan
+from echoless.models.llm.registry import open_model
+from echoless.stores import Store, open_store
+from echoless.workflows.consolidation.merge_pairs import keep_both, notes_on, plan_merge
+from echoless.workflows.dedupe.pipeline import find
+from echoless.workflows.review.answers import REVIEW, decisions, withdraw
+from echoless.workflows.review.llm_plan import plan_consolidation
+from echoless.workflows.review.plan import PERSON
+from echoless.workflows.review.session import ReviewSession, open_review
+from echoless.workflows.review.session_lock import review_lock
+
+if TYPE_CHECKING:
+    from echoless.web import server
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Request:
+    """What was asked for on the command line.
+
+    Attributes:
+        store: The store as it was typed.
+        choices: Settings that were chosen.
+        window: Only what touches a memory of the last hours, so many; None for all.
+        action: What happens to memories that go; the profile's action if None.
+        listed: Whether to list what is open and what was decided.
+        decide: Answers to give, each as `KEY=ANSWER`.
+        merge: The memory that stays and the one that goes, or None.
+        text: New text for the memory that stays, or None.
+        model: Language model that writes texts, or None.
+        plan_file: File to write the plan to, or None.
+        now: Whether to carry the plan out at once.
+        terminal: Whether to ask in the terminal.
+        listen: Where the page is served, as it was typed.
+        no_browser: Whether the link is only printed.
+        as_json: Whether to print JSON.
+    """
+
+    store: str
+    choices: Choices
+    window: float | None
+    action: ActionKind | None
+    listed: bool
+    decide: tuple[str, ...]
+    merge: tuple[str, str] | None
+    text: str | None
+    model: str | None
+    plan_file: Path | None
+    now: bool
+    terminal: bool
+    listen: str
+    no_browser: bool
+    as_json: bool
+
+    def check(self) -> None:
+        """Checks that the options go together, before the long work.
+
+        Raises:
+            UsageError: They do not.
+        """
+        ways = {
+            "--list": self.listed,
+            "--terminal": self.terminal,
+            "--merge": self.merge,
+            "--model": self.model,
+            "--decide": self.decide,
+        }
+        given = [name for name, is_given in ways.items() if is_given]
+        if len(given) > 1:
+            raise UsageError(f"{given[0]} and {given[1]} are two ways to go. Choose one.")
+        if self.text is not None and self.merge is None:
+            raise UsageError("--text is the text of a merge; add --merge KEEP REMOVE.")
+        if self.now and self.plan_file:
+            raise UsageError("--plan writes a plan for later and --apply acts now. Choose one.")
+        if self.listed and (self.now or self.plan_file):
+            raise UsageError("--list only reads; leave out --apply and --plan.")
+        if self.terminal and (self.now or self.as_json):
+            other = "--apply" if self.now else "--json"
+            raise UsageError(f"--terminal asks before it writes; leave out {other}.")
+        if self.model and not self.plan_file:
+            raise UsageError(
+                "What a model writes is read before it is carried out: --model NAME --plan FILE, "
+                "then `echoless apply`."
+            )
+        if self.plan_file and self.plan_file.exists():
+            raise UsageError(f"{self.plan_file} exists. Give the plan another name, or remove it.")
+
+    def settings(self, store: Store) -> Settings:
+        """Returns the settings of the review.
+
+        Raises:
+            UsageError: The settings propose to delete, and nobody asked for it.
+        """
+        settings = settings_for(store, self.choices.over(Choices(action=self.action)))
+        if not self.listed:
+            check_delete(settings, self.action)
+        return settings
+
+    def session(self, store: Store) -> ReviewSession:
+        """Returns the review of an open store."""
+        with Bar(quiet=self.as_json) as bar:
+            return open_review(store, self.settings(store), window=self.window, progress=bar)
+
+
+@click.command(
+    "review",
+    cls=SettingsCommand,
+    epilog=examples(
+        "echoless review agent.db",
+        "echoless review agent.db --terminal",
+        "echoless review agent.db --list --window 24",
+        "echoless review agent.db --decide 52e7ff=accept --decide 9ab03c=different --apply",
+        "echoless review agent.db --decide 52e7ff=open",
+        "echoless review agent.db --merge m-7 m-9 --apply",
+        "echoless review agent.db --model openai:MODEL --plan tidy.json",
+    ),
+)
+@store_argument
+@mapping_options
+@finding_options
+@click.option(
+    "--window",
+    type=float,
+    metavar="HOURS",
+    help="Only what touches a memory of the last HOURS; the others may be of any age.",
+)
+@setting_option("action")
+@click.option("--list", "listed", is_flag=True, help="List what is open, and what was decided.")
+@click.option(
+    "--decide",
+    multiple=True,
+    metavar="KEY=ANSWER",
+    help="Answer what --list shows with this KEY: accept, the number of the memory that stays, "
+    "different, times (both are true, at different times), skip, or open, which takes an answer "
+    "back. A,B=different keeps any two memories apart; all=open takes back all. May be given "
+    "several times.",
+)
+@click.option(
+    "--merge",
+    nargs=2,
+    metavar="KEEP REMOVE",
+    help="Make one memory of any two: KEEP takes over what REMOVE knows, REMOVE is hidden.",
+)
+@click.option(
+    "--text",
+    metavar="TEXT",
+    help="With --merge: a new text for KEEP. It has to keep the numbers, names, paths, dates and "
+    "negations of both.",
+)
+@click.option(
+    "--model",
+    metavar="NAME[:ARG]",
+    help="Have this language model write one text for each group that says the same, into the "
+    "plan of --plan FILE. Texts go to its server. A text that loses a fact is refused.",
+)
+@click.option(
+    "--plan",
+    "plan_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the plan of all that was accepted to a new FILE for `echoless apply`.",
+)
+@click.option("--apply", "now", is_flag=True, help="Carry out all that was accepted at once.")
+@click.option("--terminal", is_flag=True, help="Ask here, by single keys, without a page.")
+@click.option(
+    "--listen",
+    default="0",
+    metavar="[HOST:]PORT",
+    help="Serve the page there; by default at a free port that this machine alone can reach.",
+)
+@click.option("--no-browser", is_flag=True, help="Print the link and open no browser.")
+@json_option
+@gathered("request", _Request)
+@uncollected()
+def review_command(*, request: _Request) -> int:
+    """Decide on duplicates of STORE: in a page in the browser, in the terminal, or by words.
+
+    Shows conflicts, newer values, groups that say the same and unsure pairs, with both texts and
+    the difference. Every answer is stored at once, so the review can be left and gone on with at
+    any moment. Memories change only by Apply, and `echoless undo` takes that back. The page is for
+    this machine alone; its link works once, and Enter gives a new one; Ctrl-C ends it.
+    """
+    request.check()
+    acts = request.merge or request.model or request.decide or request.now or request.plan_file
+    if not (acts or request.listed or request.as_json or request.terminal):
+        serve_review(
+            request.store,
+            request.session,
+            listen=request.listen,
+            browser=not request.no_browser,
+        )
+        return 0
+    with open_store(request.store) as opened:
+        if request.terminal:
+            settings = request.settings(opened)
+            return review_in_terminal(
+                opened,
+                request.store,
+                settings,
+                window=request.window,
+                plan_file=request.plan_file,
+            )
+        return _act(opened, request) if acts else _list(opened, request)
+
+
+def _list(store: Store, request: _Request) -> int:
+    """Prints what is open and what was decided; nothing is written."""
+    session, made = request.session(store), decisions(store)
+    learn(memory for item in session.items.values() for memory in item.memories)
+    learn(memory for each in made for memory in each.memories.values())
+    if request.as_json:
+        findings = session.findings
+        asked = [item.as_asked(session.state(item.key)) for item in session.items.values()]
+        render.show_json(
+            {
+                "store": findings.url,
+                "profile": findings.settings.profile.name,
+                "window": request.window,
+                "items": asked,
+                "decisions": [each.to_json() for each in made],
+                "skipped": {reason: list(ids) for reason, ids in findings.tally.skipped.items()},
+                "notes": [*findings.tally.notes, *filter(None, [session.note])],
+            }
+        )
+    else:
+        render.show(list_blocks(session, made, request.store))
+    return 0
+
+
+# ------------------------------------------------------------------ answers and plans
+
+
+def _act(store: Store, request: _Request) -> int:
+    """Takes answers by words, or makes a plan and does with it what was asked for."""
+    if request.merge is not None:
+        plan = plan_merge(
+            store,
+            *request.merge,
+            request.text,
+            encoder=settings_for(store, request.choices).named_encoder,
+            action=request.action or "merge",
+            by=PERSON,
+            settings=settings_for(store, request.choices),
+        )
+        return _carry_out(store, request, plan, preview_blocks(plan, store.get(request.merge)))
+    if request.model is not None:
+        return _condense(store, request, request.model)
+    session = _decide(store, request)
+    if not (request.now or request.plan_file):
+        render.show_answer({"decided": list(request.decide)}, (), as_json=request.as_json)
+        return 0
+    session = session or request.session(store)
+    plan = session.plan()
+    return _carry_out(store, request, plan, preview_blocks(plan, session.findings.memories))
+
+
+def _decide(store: Store, request: _Request) -> ReviewSession | None:
+    """Stores answers that were given by words, and says each one.
+
+    Returns:
+        The review, if an answer needed one.
+
+    Raises:
+        UsageError: An answer is none, or contradicts an earlier one; those before it are stored.
+        InputError: Nothing has that key.
+    """
+    session = None
+    for typed in request.decide:
+        name, _, word = typed.rpartition("=")
+        with writing(request.store):
+            if word == "open":
+                keys = withdraw(store, name)
+                said = f"Open again: {names(key[:12] for key in keys) or 'nothing was decided'}."
+            elif "," in name and word == "different":
+                a, _, b = name.partition(",")
+                keep_both(store, a, b, by=REVIEW)
+                said = f"Both stay: {a} and {b}."
+            else:
+                session = session or request.session(store)
+                said = session.decide(name, word)
+        if not request.as_json:
+            render.show([say(said)])
+    say_notes(store)
+    return session
+
+
+def _condense(store: Store, request: _Request, name: str) -> int:
+    """Makes a plan of all groups that say the same, with texts of a model."""
+    settings = settings_for(store, request.choices)
+    model = open_model(name, settings.limits)  # a wrong name is told before the long work
+    if model is None:
+        raise UsageError("--model none names no model. For a plan without new texts: dedup --plan.")
+    with Bar(quiet=request.as_json) as bar:
+        findings = find(store, settings, progress=bar)
+        made = plan_consolidation(
+            store,
+            findings,
+            model,
+            action=request.action or "merge",
+            encoder=settings.named_encoder,
+            progress=lambda done, whole: bar(f"asking {name}", done, whole),
+        )
+    texts = {**made.to_json(), "spent": model.spent.to_json()}
+    asked = f"{count(made.asked, 'text')} asked for, {made.written} taken"
+    blocks = [
+        *preview_blocks(made.plan, findings.memories),
+        say(f"{asked}, {len(made.refused)} refused."),
+        *(
+            say(strong("stays as it is"), f"  {', '.join(e.ids)}: {quoted(e.reason)}", level=1)
+            for e in made.refused
+        ),
+    ]
+    render.note(model.spent.line())
+    return _carry_out(store, request, made.plan, blocks, texts=texts)
+
+
+def _carry_out(
+    store: Store, request: _Request, plan: Plan, blocks: Iterable[Block], **more: Json
+) -> int:
+    """Shows a plan; writes it to its file, or carries it out, if that was asked for.
+
+    Returns:
+        The exit code.
+    """
+    run = None
+    if request.plan_file is not None:
+        write_plan(plan, request.plan_file)
+    if request.now and plan.actions:
+        with Bar(quiet=request.as_json) as bar, writing(request.store):
+            run = apply(store, plan, progress=bar.actions)
+        say_notes(store, run)
+    if request.as_json:
+        notes = list(notes_on(plan))
+        written = written_json(run, request.plan_file, request.store)
+        render.show_json({"plan": plan.to_json(), "notes": notes, **written, **more})
+        return exit_code(run)
+    render.show(blocks)
+    if run is None and request.plan_file is None and request.merge is not None:
+        line = command_line("review", request.store, "--merge", *request.merge, "--apply")
+        render.show([say("Nothing was written. To merge them:"), command(again("--apply") or line)])
+    else:
+        render.show(written_blocks(run, request.plan_file, request.store))
+    return exit_code(run)
+
+
+_WARNING: Final = (
+    "Other machines can reach this page, and what it sends is not encrypted: whoever reads along "
+    "sees the memories and can take the review over. Without --listen only this machine can."
+)
+
+
+def serve_review(
+    store: str, session_of: Callable[[Store], ReviewSession], *, listen: str, browser: bool
+) -> None:
+    """Serves the review of a store as a page until Ctrl-C.
+
+    Args:
+        store: As it was typed.
+        session_of: Opens the review of the open store.
+        listen: Where, as `HOST:PORT` or `PORT`; port 0 takes a free one.
+        browser: Whether to open the link in a browser.
+
+    Raises:
+        MissingExtra: A library of the page is not installed.
+        StoreLocked: Another review of the store is open.
+        UsageError: Nothing can listen there.
+    """
+    for module in ("starlette", "uvicorn", "jinja2"):
+        require_module(module, "The review in a browser, unlike --terminal,", "review")
+    from echoless.web import server
+
+    host, _, port = listen.rpartition(":")
+    if not port.isdecimal() or int(port) > 65_535:
+        raise UsageError(f"--listen {listen!r} is no port. Write it like 8400, or 127.0.0.1:8400.")
+    address = Address(host.strip("[]") or LOOPBACK, int(port))
+    with (
+        open_store(store) as opened,
+        review_lock(opened) as lock,
+        server.taken_place(address) as place,
+    ):
+        lock.announce(f"at {place.url}", "Press Enter in its terminal for a new link.")
+        session = session_of(opened)
+        if not place.address.loopback:
+            render.note(_WARNING)
+        _serve(session, store, place, browser=browser)
+        render.note(_end(session, store))
+
+
+def _serve(
+    session: ReviewSession, store: str, place: server.ReservedPort, *, browser: bool
+) -> None:
+    """Serves the pages until a signal comes.
+
+    Raises:
+        KeyboardInterrupt: A second signal came while work was brought to its end.
+    """
+    from echoless.web import app, server, store_queue
+
+    calls = store_queue.StoreQueue()
+    state = click.get_current_context().ensure_object(CommandState)
+    person = server.Person(
+        show_link=_link_printer(session, store),
+        say=render.note,
+        report=_error_printer(debug=state.debug),
+        browser=browser and server.has_browser(),
+    )
+    pages = app.review_app(
+        session, calls, label=without_password(store), command=command_line("review", store)
+    )
+    try:
+        server.serve(pages, place=place, calls=calls, person=person)
+    except KeyboardInterrupt:
+        state.writing = store  # an answer at least may have been under way
+        raise
+
+
+def _link_printer(session: ReviewSession, store: str) -> Callable[[str], None]:
+    """Returns what prints links: whole, in a line of their own, unmasked, and nowhere else."""
+    answered = session.answered()
+    before = f" {count(answered, 'answer')} stored before." if answered else ""
+    greeting = [
+        f"Review of {without_password(store)}: {counted(session) or 'nothing to decide'}.{before}",
+        "Every answer is stored at once; memories change only when you press Apply.",
+        "Enter gives a new link, Ctrl-C ends the review.",
+        "Open this link, which works once:",
+    ]
+
+    def show(link: str) -> None:
+        for sentence in greeting or [
+            "Open this link, which works once; older ones do not any more:"
+        ]:
+            click.echo(readable(sentence))
+        greeting.clear()
+        click.echo(f"  {link}")
+
+    return show
+
+
+def _error_printer(*, debug: bool) -> Callable[[Exception], None]:
+    """Returns what prints a mistake of the program that a page ran into."""
+
+    def show(problem: Exception) -> None:
+        if debug:
+            for line in "".join(traceback.format_exception(problem)).splitlines():
+                render.note(line)
+        render.note(
+            f"Error: {type(problem).__name__}: {problem}. This should not happen; the review goes "
+            "on."
+        )
+
+    return show
+
+
+def _end(session: ReviewSession, store: str) -> str:
+    """Returns what an ended review leaves behind, and how to go on."""
+    waiting, again = session.answered(), command_line("review", store)
+    if not waiting:
+        return f"The review has ended. No answer waits to be applied. Once more: {again}"
+    return (
+        f"The review has ended. {count(waiting, 'answer')} stored; without Apply they change no "
+        f"memory. Go on with the same options: {again}"
+    )

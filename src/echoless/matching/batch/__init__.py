@@ -1,1 +1,0 @@
-"""Judging many pairs: in batches, in several processes, with verdicts kept between runs."""

@@ -1,5 +1,0 @@
-"""Database of Recall: five tables of memories in one SQLite file, `recall:///recall.db`."""
-
-from echoless.stores.recall.store import RecallStore
-
-__all__ = ["RecallStore"]

@@ -1,6 +1,0 @@
-"""Store over one table of a relational database: SQLite, or PostgreSQL through psycopg."""
-
-from echoless.stores.sql.kinds import PostgresStore, SqlStore
-from echoless.stores.sql.store import TableStore
-
-__all__ = ["PostgresStore", "SqlStore", "TableStore"]

@@ -1,0 +1,299 @@
+"""What the road compares: short memories as they are, long ones claim by claim.
+
+A note of two thousand characters says twenty things. As one text it is like no other note, so its
+claims are compared in its place: detectors propose pairs of claims, the judge decides them, and
+`Units.derive` says what that means for the notes (see `matching/claims.py`), and which claims of
+notes that stay apart repeat or contradict each other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+
+from echoless.blocking.pair_scores import PairSignals
+from echoless.core.claims import MOST_CLAIMS
+from echoless.core.groups import ClaimPair, Group
+from echoless.core.model import (
+    BY_IDS,
+    Judged,
+    Memory,
+    Update,
+    Verdict,
+    flipped,
+    under,
+    verdict_name,
+)
+from echoless.core.profiles import Profile
+from echoless.core.run_notes import Tally
+from echoless.matching.claims import (
+    EQUAL,
+    WHOLE,
+    Note,
+    derived,
+    is_cut,
+    loosely,
+    note_of,
+    says_again,
+)
+from echoless.matching.facts import facts_of
+from echoless.matching.guards import in_place
+
+Place: TypeAlias = tuple[str, int]
+"""A memory, and the place of one of its claims."""
+
+COMMON: Final = 30
+"""Notes with one claim beyond which it is a phrase of the house and is compared with no other
+claim. As many as the pairs looked at for one memory."""
+
+CAPPED: Final = f"claims beyond the first {MOST_CLAIMS:,} of a note, not compared"
+"""Reason in the tally."""
+
+_BETWEEN: Final = "\x00"
+"""Stands in the id of a claim between the id of its memory and its place; no id holds it."""
+
+
+class Derived(NamedTuple):
+    """What verdicts on units mean for memories.
+
+    Attributes:
+        judged: Verdicts on pairs of memories, by ids.
+        claims: Claims that repeat or contradict another claim, by memory and place.
+        counts: How many pairs of claims got which verdict.
+    """
+
+    judged: list[Judged]
+    claims: tuple[ClaimPair, ...]
+    counts: Counter[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """The texts that a run compares, by id.
+
+    Attributes:
+        memories: Short memories, and a stand-in for each text among the claims of a scope.
+        read: The same as the judge reads them.
+        copies: Classes of equal short memories, and each claim alone, by the one that stands for
+            the class.
+        places: Where the claim of a stand-in is said, by its id.
+        notes: The claims of each memory of a scope with a long one, by its id.
+        long: Memories that are compared by their claims only.
+    """
+
+    memories: Mapping[str, Memory]
+    read: Mapping[str, Memory]
+    copies: Mapping[str, Sequence[str]]
+    places: Mapping[str, Sequence[Place]]
+    notes: Mapping[str, Note]
+    long: AbstractSet[str]
+
+    def owner(self, id_: str) -> str:
+        """Returns the id of the memory a unit is of."""
+        return self.places[id_][0][0] if id_ in self.places else id_
+
+    def touched(self, ids: AbstractSet[str] | None) -> AbstractSet[str] | None:
+        """Returns the units of some memories; None for all."""
+        if ids is None or not self.places:
+            return ids
+        return ids | {u for u, own in self.places.items() if any(id_ in ids for id_, _ in own)}
+
+    def whole(self, centres: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+        """Returns the centres and their partners without the memories that are cut."""
+        return {
+            centre: [id_ for id_ in ids if id_ not in self.long]
+            for centre, ids in centres.items()
+            if centre not in self.long
+        }
+
+    def wanted(self, signals: PairSignals) -> PairSignals:
+        """Returns the pairs that are judged: of memories, and of claims of which one is long's."""
+        if not self.places:
+            return signals
+        own = [{owner for owner, _ in self.places.get(id_, ())} for id_ in signals.ids]
+        whole = np.array([not each for each in own], np.bool_)
+        long = np.array([not each.isdisjoint(self.long) for each in own], np.bool_)
+        low, high = signals.low, signals.high
+        keep = (whole[low] & whole[high]) | long[low] | long[high]
+        rows = np.flatnonzero(keep)
+        return signals if keep.all() else signals.some(rows, crowds=signals.crowds)
+
+    def in_place(self, judged: Sequence[Judged]) -> list[Judged]:
+        """Returns verdicts on memories that read what they stand under; those on claims stay.
+
+        What stands above two claims decides in `derive`, as one text may stand in several notes.
+        """
+        read, claims = self.read, self.places.keys()
+        return [
+            j
+            if j.a in claims or j.b in claims
+            else Judged(j.a, j.b, in_place(read[j.a], read[j.b], j.verdict))
+            for j in judged
+        ]
+
+    def derive(self, judged: Iterable[Judged], apart: AbstractSet[tuple[str, str]]) -> Derived:
+        """Returns what verdicts on units mean for memories.
+
+        Args:
+            judged: Verdicts on pairs of units.
+            apart: Pairs of memories a person decided to keep both of.
+        """
+        whole: list[Judged] = []
+        counts: Counter[str] = Counter()
+        by_pair: dict[tuple[str, str], dict[tuple[int, int], Verdict]] = defaultdict(dict)
+        for one, other, verdict in (*self._equal(), *self._expanded(judged, whole, counts)):
+            (a, at_a), (b, at_b), said = one, other, verdict
+            if one > other:
+                a, at_a, b, at_b, said = b, at_b, a, at_a, flipped(verdict)
+            by_pair[a, b].setdefault((at_a, at_b), said)
+        claims: list[ClaimPair] = []
+        for (a, b), verdicts in sorted(by_pair.items()):
+            if (a, b) in apart:
+                continue
+            notes = self._note(a), self._note(b)
+            made = derived(*notes, verdicts) if a != b else None
+            if made is not None:
+                whole.append(Judged(a, b, made))
+            claims += self._reported((a, notes[0]), (b, notes[1]), verdicts)
+        return Derived(sorted(whole, key=BY_IDS), tuple(claims), counts)
+
+    def _equal(self) -> Iterator[tuple[Place, Place, Verdict]]:
+        """Yields the places of one text, each with each."""
+        for own in self.places.values():
+            if 1 < len(own) <= COMMON:
+                for one, other in product(own, own):
+                    if one < other and not self.long.isdisjoint((one[0], other[0])):
+                        yield one, other, EQUAL
+
+    def _expanded(
+        self, judged: Iterable[Judged], whole: list[Judged], counts: Counter[str]
+    ) -> Iterator[tuple[Place, Place, Verdict]]:
+        """Yields verdicts on claims at each of their places; takes those on memories aside."""
+        for each in judged:
+            if each.a not in self.places and each.b not in self.places:
+                whole.append(each)
+                continue
+            counts[verdict_name(each.verdict)] += 1
+            ones = self.places.get(each.a, ((each.a, WHOLE),))
+            others = self.places.get(each.b, ((each.b, WHOLE),))
+            most = 1 if isinstance(each.verdict, Update) else COMMON  # its side hangs on times
+            for one, other in product(ones[:most], others[:most]):
+                if not self.long.isdisjoint((one[0], other[0])):
+                    yield one, other, each.verdict
+
+    def _note(self, id_: str) -> Note:
+        """Returns the claims of a memory, with what it stands under itself."""
+        return self.notes.get(id_) or _note(self.read[id_])
+
+    def _reported(
+        self, a: tuple[str, Note], b: tuple[str, Note], verdicts: Mapping[tuple[int, int], Verdict]
+    ) -> Iterator[ClaimPair]:
+        """Yields the claims of two notes, or of one, that are worth a line of a report."""
+        (one, first), (other, second) = a, b
+        for (x, y), verdict in sorted(verdicts.items(), key=lambda item: item[0]):
+            if not says_again(first, x, second, y, verdict):
+                continue
+            claim, again = first.claim(x), second.claim(y)
+            beside = one == other and claim.context == again.context
+            if not beside or loosely(first.said(x)) == loosely(second.said(y)):
+                yield ClaimPair(one, other, claim.span, again.span, verdict)
+
+
+def cut(
+    copies: Mapping[str, Sequence[str]],
+    memories: Mapping[str, Memory],
+    read: Mapping[str, Memory],
+    profile: Profile,
+    tally: Tally,
+) -> Units:
+    """Returns the units of a run; memories of a profile that reads no texts are never cut.
+
+    Args:
+        copies: Classes of equal memories, by the one that stands for the class.
+        memories: By id.
+        read: As the judge reads them.
+        profile: Names judge and scopes.
+        tally: Takes what is left out.
+    """
+    long = {id_ for id_ in copies if profile.judge == "full" and is_cut(read[id_].content)}
+    if not long:
+        return Units(memories, read, copies, {}, {}, long)
+    scopes = {profile.scope_of(memories[id_]) for id_ in long}
+    among = (id_ for id_ in copies if profile.scope_of(memories[id_]) in scopes)
+    notes = {id_: _note(read[id_]) for id_ in among}
+    notes = {id_: note for id_, note in notes.items() if len(note.claims) > 1}
+    homes: dict[tuple[object, ...], list[Place]] = defaultdict(list)
+    for id_ in sorted(notes):
+        note, scope = notes[id_], profile.scope_of(memories[id_])
+        if note.capped:
+            tally.skip(CAPPED, id_)
+        for at, (text, bare) in enumerate(zip(note.texts, note.bare, strict=True)):
+            homes[*scope, text, bare].append((id_, at))
+    homes = dict(_by_day(homes, read))
+    common = sum(len(own) > COMMON for own in homes.values())
+    if common:
+        tally.note(f"{common:,} claims stand in more than {COMMON} notes and were not compared.")
+    places = {f"{own[0][0]}{_BETWEEN}{own[0][1]:04}": own for own in homes.values()}
+    rare = [
+        id_
+        for id_, ((owner, at), *more) in places.items()
+        if len(more) < COMMON and not notes[owner].bare[at]
+    ]
+    claims = {}
+    for id_ in rare:
+        owner, at = places[id_][0]
+        text = notes[owner].texts[at]
+        claims[id_] = replace(memories[owner], id=id_, content=text, vectors=(), native={})
+    classes = {id_: ids for id_, ids in copies.items() if id_ not in long}
+    return Units(
+        {**memories, **claims},
+        {**read, **claims},
+        {**classes, **{id_: (id_,) for id_ in rare}},
+        places,
+        notes,
+        long,
+    )
+
+
+def _by_day(
+    homes: Mapping[tuple[object, ...], list[Place]], read: Mapping[str, Memory]
+) -> Iterator[tuple[tuple[object, ...], list[Place]]]:
+    """Yields the places of each text; `tomorrow` of two days is two texts."""
+    for key, own in homes.items():
+        days = defaultdict[str | None, list[Place]](list)
+        for place in own:
+            days[read[place[0]].created_at].append(place)
+        if len(days) > 1 and facts_of(str(key[-2])).relative:
+            yield from (((*key, day), some) for day, some in days.items())
+        else:
+            yield key, own
+
+
+def _note(memory: Memory) -> Note:
+    """Returns the claims of a memory under all that it stands under itself."""
+    note, above = note_of(memory.content), tuple(map(loosely, under(memory)))
+    if not above:
+        return note
+    claims = (
+        replace(claim, context=(*above, *claim.context), headings=claim.headings + len(above))
+        for claim in note.claims
+    )
+    whole = replace(note.whole, context=above, headings=len(above))
+    return note._replace(whole=whole, claims=tuple(claims))
+
+
+def visible(claims: Iterable[ClaimPair], groups: Iterable[Group]) -> tuple[ClaimPair, ...]:
+    """Returns the pairs of claims whose memories no group hides: its survivor says what they say.
+
+    Args:
+        claims: By memory and place.
+        groups: Of the run.
+    """
+    hidden = {member.id for group in groups for member in group.members}
+    return tuple(each for each in claims if hidden.isdisjoint((each.a, each.b)))

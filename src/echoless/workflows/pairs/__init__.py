@@ -1,1 +1,0 @@
-"""Judges and explains single pairs."""

@@ -1,0 +1,1 @@
+"""Stores in the files of these programs."""

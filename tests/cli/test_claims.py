@@ -1,0 +1,35 @@
+"""Claims that notes repeat are shown by `audit` and counted by `dedup`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from click.testing import Result
+
+from tests.workflows.dedupe.test_claims import NOTE, PARTS, changed
+
+Call = Callable[..., Result]
+
+
+def test_audit_shows_claims_with_their_lines_and_dedup_counts_them(
+    place: Path, echoless: Call
+) -> None:
+    texts = {"a": NOTE, "b": changed("14 days", "30 days")}
+    rows = (json.dumps({"id": id_, "text": text}) for id_, text in texts.items())
+    (place / "notes.jsonl").write_text("\n".join(rows) + "\n", "utf-8")
+    told = json.loads(echoless("audit", "notes.jsonl", "--encoder", "none", "--json").stdout)
+    first, *others = told["claims"]
+    assert (first["a"], first["b"], first["verdict"]) == ("a", "b", "contradiction")
+    assert (first["line_a"], first["line_b"]) == (7, 7)
+    assert "30 days" in texts["b"][slice(*first["offsets_b"])]
+    assert PARTS[0] in {NOTE[slice(*each["offsets_a"])].strip() for each in others}
+    screen = echoless("audit", "notes.jsonl", "--encoder", "none").stdout
+    assert "b line 7: Logs are shipped to Loki and kept for 30 days." in screen
+    assert f"Said again in notes  3 of {len(others)} claims" in screen
+    shown = echoless("audit", "notes.jsonl", "--encoder", "none", "--explain").stdout
+    assert f"Said again in notes: {len(told['claims'])}" in shown
+    assert "30 days" in shown
+    preview = echoless("dedup", "notes.jsonl", "--encoder", "none").stdout
+    assert f"{len(told['claims'])} claims of notes repeat or contradict another one" in preview
