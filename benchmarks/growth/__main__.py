@@ -4,7 +4,7 @@ Each reader (`readers.py`) gets texts out of its own expressions (`near_misses.p
 short ones, so many seconds for each reader and in the order of `--seed`, shows where time grows
 most. There it is measured at three lengths, one right after the other, in processor time, each
 with as many texts as take 50 ms. The exponent is the slope of log time over log length, the larger
-of both steps: 1 where twice the text takes twice the time. It is the middle one of five rounds: a
+of both steps: 1 where twice the text takes twice the time. It is the middle one of three rounds: a
 machine that is slow for a while slows all three lengths of a round.
 
 `--check` (`make growth`) ends with 1 where an exponent is above 1.5, and keeps nothing: the square
@@ -40,7 +40,7 @@ SEARCHED: Final = 8_000
 """Characters of the longer text of a search; the shorter one has a quarter."""
 LEAST: Final = 0.05
 """Seconds that the texts of one length take together."""
-ROUNDS: Final = 5
+ROUNDS: Final = 3
 ATTEMPTS: Final = 5
 """Times that an exponent above `MOST` is measured, as other programs run meanwhile."""
 ENDLESS: Final = 5.0

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from echoless.core.model import (
+    FILE,
     Contradiction,
     Duplicate,
     Memory,
@@ -34,7 +35,7 @@ from echoless.matching.decision import features, rule_features
 from echoless.matching.judge import NO_SCORE, WITHOUT, LearnedJudge, Questions, open_learned
 from echoless.matching.pair_model import PairScorer, open_network
 from echoless.matching.pair_model.scoring import Scores, open_scores
-from echoless.matching.rule_judge import RuleJudge, with_status
+from echoless.matching.rule_judge import RuleJudge, other_end, with_status
 from echoless.matching.rules import forbidden
 from tests.matching.rule_pairs import IN_ANOTHER_ORDER, LEFT_TO_THE_MODEL
 
@@ -649,10 +650,41 @@ def test_what_a_text_tells_of_a_change_lowers_the_threshold_of_an_alarm(
         asked = pair(old, new)
         return judge.alarm_from(asked, RuleJudge().judge(asked))
 
-    plain = alarm("The office is in Bonn.", "The office is in Kiel.")
-    told = alarm("The office is in Bonn.", "The office is in Kiel now.")
+    plain = alarm("Bonn has the main office.", "Kiel has the main office.")
+    told = alarm("Bonn has the main office.", "Kiel has the main office now.")
     dated = alarm("The API runs on port 8080.", "The API runs on port 9090 now.")
+    ended = alarm("Ann's brother works as a paramedic.", "Ann's brother works as a plumber.")
     assert plain > told > dated
+    assert plain > ended
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "ends"),
+    [
+        ("The port of the gateway is 8080.", "The port of the gateway is 9090.", True),
+        ("Ann's brother works as a nurse.", "Ann's brother works as a plumber.", True),
+        ("Mina's new phone is a Pixel 7.", "Mina's new phone is with O2.", False),
+        ("Mina has a phone.", "Mina has a cat.", False),
+        ("The port of the gateway is 8080.", "The port of the gateway is 8080 in tests.", False),
+        ("Le chef de Léa est Paul.", "Le chef de Léa est Anne.", True),
+    ],
+)
+def test_texts_that_begin_alike_and_end_otherwise_tell_of_one_thing(
+    older: str, newer: str, ends: bool
+) -> None:
+    assert (other_end(pair(older, newer)) is not None) == ends
+
+
+@pytest.mark.parametrize(("files", "merged"), [("aa", False), ("ab", True), (("", ""), False)])
+def test_what_is_said_in_two_files_is_merged_sooner_than_in_one(
+    judge: LearnedJudge, files: Sequence[str], merged: bool
+) -> None:
+    one, other = (
+        Memory(id=f"{at}", content="Any.", native={FILE: file} if file else {})
+        for at, file in enumerate(files)
+    )
+    asked = Pair(one, other, {"lexical": 0.5})
+    assert (judge.merge_from(asked) < judge.decision.merge) == merged
 
 
 @pytest.mark.parametrize(

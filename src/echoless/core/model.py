@@ -36,6 +36,9 @@ its file, headings, the lead of its list. The judge reads it (`matching.guards.i
 FIRST_LINE: Final = "line"
 """Key of `Memory.native` under which an adapter says in which line of its file a text begins."""
 
+FILE: Final = "file"
+"""Key of `Memory.native` under which an adapter of texts in files says in which file one stands."""
+
 UNFOUND: Final = "unfound"
 """Key of `Memory.native` under which an adapter says why its program's search does not find it."""
 
@@ -182,8 +185,8 @@ class Memory:
         vectors: At most one for a model.
         extra: Fields of the store that echoless does not interpret; carried along unchanged.
         native: What the adapter needs to put the record back exactly as it was (its raw line, its
-            place). Opaque to everyone else, but for `VOLATILE`, `UNDER` and `FIRST_LINE`; not part
-            of equality or of the fingerprint.
+            place). Opaque to everyone else, but for `VOLATILE`, `UNDER`, `FIRST_LINE` and
+            `FILE`; not part of equality or of the fingerprint.
         owners: Fields of the record that look like owners and are no part of the namespace, such as
             `user=ann&wing=blue`; memories of two are never merged either. Not part of equality.
         promise: What the adapter reads from the record of how long, and for whom, it is in force.
@@ -215,6 +218,12 @@ def under(memory: Memory) -> tuple[str, ...]:
     """Returns what a text stands under, see `UNDER`; nothing where its adapter lists nothing."""
     listed = memory.native.get(UNDER, ())
     return tuple(map(str, listed)) if isinstance(listed, list | tuple) else ()
+
+
+def in_one_file(a: Memory, b: Memory) -> bool | None:
+    """Returns whether two texts stand in one file; None where one stands in none."""
+    files = a.native.get(FILE), b.native.get(FILE)
+    return None if None in files else files[0] == files[1]
 
 
 def line_of(memory: Memory, offset: int) -> int:

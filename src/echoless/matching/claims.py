@@ -275,13 +275,33 @@ def _is_plain(headings: Sequence[str], text: str) -> bool:
     return merges(verdict) and all(each.kind in _PLAIN for each in verdict.evidence.differences)
 
 
+def may_say_again(note: Note, a: int, other: Note, b: int) -> bool:
+    """Returns whether any verdict on two claims is worth a line of a report.
+
+    What says nothing by itself is not. A fragment, such as a row, speaks of what stands above it:
+    another heading above it makes it another thing.
+
+    Args:
+        note: One note.
+        a: Place of its claim.
+        other: The other note.
+        b: Place of its claim.
+    """
+    if note.is_bare(a) or other.is_bare(b):
+        return False
+    one, two = note.said(a), other.said(b)
+    return (
+        note.claim(a).context == other.claim(b).context
+        or (is_statement(one) and is_statement(two))
+        or loosely(one) == loosely(two)
+    )
+
+
 def says_again(note: Note, a: int, other: Note, b: int, verdict: Verdict) -> bool:
     """Returns whether a verdict on two claims is worth a line of a report.
 
-    What says nothing by itself is not. A fragment, such as a row, speaks of what stands above it:
-    another heading above it makes it another thing. So does a field in a conflict, as each thing
-    has its own; and a conflict of notes needs a value that differs between sentences with most
-    words in common.
+    A conflict needs a value that differs between sentences with most words in common. Two fields
+    conflict only in one context, as each thing has its own.
 
     Args:
         note: One note.
@@ -290,20 +310,17 @@ def says_again(note: Note, a: int, other: Note, b: int, verdict: Verdict) -> boo
         b: Place of its claim.
         verdict: On the two claims.
     """
-    if note.is_bare(a) or other.is_bare(b):
+    if not may_say_again(note, a, other, b):
         return False
-    one, two = note.said(a), other.said(b)
-    stated = is_statement(one) and is_statement(two)
-    alike = note.claim(a).context == other.claim(b).context
     if isinstance(verdict, Update | Contradiction):
-        stated = stated and not (_FIELD.match(one) or _FIELD.match(two))
+        one, two = note.said(a), other.said(b)
+        field = _FIELD.match(one) or _FIELD.match(two)
+        stated = is_statement(one) and is_statement(two) and not field
         close = fuzz.token_set_ratio(one.casefold(), two.casefold()) >= _CLOSE
         valued = verdict.evidence.difference not in {None, DifferenceKind.DETAIL}
-        return close and valued and (stated or alike)
+        return close and valued and (stated or note.claim(a).context == other.claim(b).context)
     chance = verdict.evidence.chance or 0.0
-    if not merges(verdict) and not (isinstance(verdict, Unsure) and chance >= _LIKELY):
-        return False
-    return stated or alike or loosely(one) == loosely(two)
+    return merges(verdict) or (isinstance(verdict, Unsure) and chance >= _LIKELY)
 
 
 # ------------------------------------------------------------------ one pair of notes

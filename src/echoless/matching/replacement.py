@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from echoless.core.model import Difference, DifferenceKind, Memory, Verdict, later
+from echoless.core.model import Difference, DifferenceKind, Memory, Pair, Verdict, later
+from echoless.core.text import lazy_pattern
 from echoless.matching import bounds
 from echoless.matching.claims import note_of
 from echoless.matching.comparison import Comparison
 from echoless.matching.facts import facts_of
-from echoless.matching.languages import relations_of
-from echoless.matching.rule_judge import VALUES_OF_ONE, compared
+from echoless.matching.languages import Lexicon, language_of, lexicon, relations_of
+from echoless.matching.rule_judge import VALUES_OF_ONE, compared, other_end
 from echoless.matching.values.tokens import Kind
 
 _STATES: Final = frozenset({DifferenceKind.NEGATION, DifferenceKind.POLARITY})
@@ -23,6 +24,10 @@ _REPLACEABLE: Final = VALUES_OF_ONE | {DifferenceKind.NAME}
 _MEASURED: Final = frozenset({DifferenceKind.NUMBER, DifferenceKind.UNIT})
 _NARROWING: Final = frozenset({Kind.SCOPE, Kind.MODALITY})
 """Kinds of words that say where, when or whether: `in staging`, `may`."""
+_OF: Final = frozenset({"of", "de", "du", "des", "del", "der", "von", "van", "da", "di"})
+"""Words inside of a name: `University of the Arts`."""
+_PARTED: Final = lazy_pattern(r"[,;:()\[\]\u3001\u3002\uff0c]")
+_FIGURE: Final = lazy_pattern(r"\d")
 _PLANNED, _UNDER_WAY, _DONE = range(3)
 """Stages, see `Facts.stage`."""
 
@@ -35,9 +40,10 @@ def why_visible(older: Memory, newer: Memory, verdict: Verdict) -> str:
         newer: With the value in force.
         verdict: Of the two, with the older one on side a.
     """
-    return why_both_hold(older, newer, verdict) or _lost(
-        compared(older, newer), verdict.evidence.differences
-    )
+    why = why_both_hold(older, newer, verdict)
+    if why or _other_value(older, newer):
+        return why
+    return _lost(compared(older, newer), verdict.evidence.differences)
 
 
 def why_both_hold(older: Memory, newer: Memory, verdict: Verdict) -> str:
@@ -52,7 +58,25 @@ def why_both_hold(older: Memory, newer: Memory, verdict: Verdict) -> str:
     held = {*note_of(newer.content).texts}
     if len([said for said in note_of(older.content).texts if said not in held]) > 1:
         return "it says more than the value that is replaced"
-    return _unlike(compared(older, newer), verdict.evidence.differences)
+    differences = () if _other_value(older, newer) else verdict.evidence.differences
+    return _unlike(compared(older, newer), differences)
+
+
+def _other_value(older: Memory, newer: Memory) -> bool:
+    """Returns whether all that differs is one name or word at the end of each text.
+
+    A figure stands alone, as what is beside it may be lost: `8080 behind nginx`.
+    """
+    ends = other_end(Pair(older, newer, {}))
+    if ends is None:
+        return False
+    return all(_is_value(end.rstrip(" ."), lexicon(language_of(newer.content))) for end in ends)
+
+
+def _is_value(end: str, words: Lexicon) -> bool:
+    inner = {word.casefold() for word in end.split()[1:]}
+    parted = words.sets["prepositions"] | words.sets["conjunctions"]
+    return not (_PARTED.search(end) or inner & parted - _OF or (inner and _FIGURE.search(end)))
 
 
 def _unlike(texts: Comparison, differences: Sequence[Difference]) -> str:
@@ -60,7 +84,7 @@ def _unlike(texts: Comparison, differences: Sequence[Difference]) -> str:
 
     Args:
         texts: The older text on side a, the newer one on side b.
-        differences: Of the verdict, with the same sides.
+        differences: Of the verdict, with the same sides; none where one value is exchanged.
     """
     a, b = texts.a, texts.b
     if a.capped or b.capped:
@@ -74,6 +98,8 @@ def _unlike(texts: Comparison, differences: Sequence[Difference]) -> str:
     both = {each.kind for each in differences if each.a and each.b}
     if DifferenceKind.DATE in both and both & _MEASURED and not b.update:
         return "each tells of its own day"
+    if not differences:
+        return ""
     opposed = {word for each in differences if each.a for word in each.b}
     kinds = _NARROWING if b.update else {*_NARROWING, Kind.NAME, Kind.IDENTIFIER, Kind.PATH}
     own = [t.text for t in texts.only_b if t.kind in kinds and t.text not in opposed]

@@ -205,6 +205,20 @@ def test_a_title_a_list_name_and_code_are_no_claims(tmp_path: Path) -> None:
     assert groups(found) == []
 
 
+def test_fragments_under_other_headings_are_judged_only_where_a_note_may_go_behind_another(
+    tmp_path: Path,
+) -> None:
+    row = "- this lamp by the gate stays {} until the first ferry has left in the morning"
+
+    def note(wing: str, light: str, *parts: str) -> str:
+        return "\n\n".join((f"# The {wing} wing", row.format(light), *parts))
+
+    one = note("east", "dim", *PARTS)
+    told = found_in(tmp_path / "a", {"a": one, "b": note("west", "blue", OTHER, *PARTS[1:])})
+    held = found_in(tmp_path / "b", {"a": one, "b": note("west", "blue", OTHER, *PARTS)})
+    assert (told.verdicts.total(), held.verdicts.total()) == (0, 1)
+
+
 def test_namespaces_never_meet(tmp_path: Path) -> None:
     memories = [
         simple(1, id="0", content="x" * 900, namespace="alone"),

@@ -18,7 +18,7 @@ from unicodedata import normalize
 from urllib.parse import unquote
 
 from echoless.core.errors import StoreError
-from echoless.core.model import FIRST_LINE, Json, Memory
+from echoless.core.model import FILE, FIRST_LINE, Json, Memory
 from echoless.core.text import count
 from echoless.stores.markdown import front_matter
 from echoless.stores.markdown.document import front_blocks, front_lines, split_lines
@@ -96,7 +96,11 @@ def memory(path: str, text: str) -> tuple[Memory, str]:
             tags=tuple(str(tag) for tag in tags),
             created_at=time,
             metadata=values,
-            native={"raw": text, FIRST_LINE: 1 + text.count("\n", 0, max(0, text.find(body)))},
+            native={
+                "raw": text,
+                FIRST_LINE: 1 + text.count("\n", 0, max(0, text.find(body))),
+                FILE: path,
+            },
             promise=promised(front_matter.promise_of(fields.values), body),
         ),
         fields.problem,

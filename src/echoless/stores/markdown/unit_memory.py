@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from echoless.core.model import EMPTY, IN_FORCE, STEP, UNDER, Json, Memory, Promise
+from echoless.core.model import EMPTY, FILE, IN_FORCE, STEP, UNDER, Json, Memory, Promise
 from echoless.core.text import retired
 from echoless.core.timestamps import instant
 from echoless.stores import expiration
@@ -336,7 +336,11 @@ class UnitReading:
             namespace=namespace,
             type=category_of(content) if observed else kind if kind in OPAQUE else "",
             tags=tags_of(content) if observed else (),
-            native={"raw": raw, UNDER: [*above, *([STEP] if kind == "number" else [])]},
+            native={
+                "raw": raw,
+                UNDER: [*above, *([STEP] if kind == "number" else [])],
+                FILE: path,
+            },
             created_at=day,
             promise=promised(promise, content, body.fields if body else EMPTY),
         )

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import chain, product
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -39,6 +39,7 @@ from echoless.matching.claims import (
     derived,
     is_cut,
     loosely,
+    may_say_again,
     note_of,
     says_again,
 )
@@ -113,16 +114,52 @@ class Units:
         }
 
     def wanted(self, signals: PairSignals) -> PairSignals:
-        """Returns the pairs that are judged: of memories, and of claims of which one is long's."""
+        """Returns the pairs that are judged: of memories, and of claims where a verdict matters.
+
+        One of the two claims is of a long memory. And the pair may be told, or each claim of one
+        note has a partner in the other: then the note may go behind it.
+        """
         if not self.places:
             return signals
-        own = [{owner for owner, _ in self.places.get(id_, ())} for id_ in signals.ids]
-        whole = np.array([not each for each in own], np.bool_)
-        long = np.array([not each.isdisjoint(self.long) for each in own], np.bool_)
-        low, high = signals.low, signals.high
-        keep = (whole[low] & whole[high]) | long[low] | long[high]
-        rows = np.flatnonzero(keep)
-        return signals if keep.all() else signals.some(rows, crowds=signals.crowds)
+        pairs = list(signals)
+        met = [[*self._met(a, b)] for a, b in pairs]
+        partners: dict[tuple[str, str], set[int]] = defaultdict(set)
+        for one, other in chain(chain.from_iterable(met), (each[:2] for each in self._equal())):
+            partners[one[0], other[0]].add(one[1])
+            partners[other[0], one[0]].add(other[1])
+        held = {
+            notes
+            for notes, places in partners.items()
+            if WHOLE in places or len(places) == len(self._note(notes[0]).claims)
+        }
+        keep = [
+            not self.places.keys() & {*pair}
+            or any(
+                (one[0], other[0]) in held
+                or (other[0], one[0]) in held
+                or self._may_be_told(one, other)
+                for one, other in places
+            )
+            for pair, places in zip(pairs, met, strict=True)
+        ]
+        return signals.some(np.flatnonzero(keep), crowds=signals.crowds)
+
+    def _met(self, a: str, b: str, most: int = COMMON) -> Iterator[tuple[Place, Place]]:
+        """Yields the places of two units, each with each, of which one is in a long memory."""
+        ones = self.places.get(a, ((a, WHOLE),))[:most]
+        others = self.places.get(b, ((b, WHOLE),))[:most]
+        for one, other in product(ones, others):
+            if not self.long.isdisjoint((one[0], other[0])):
+                yield one, other
+
+    def _may_be_told(self, one: Place, other: Place) -> bool:
+        """Returns whether two claims may stand in a report; neighbours only if they are equal."""
+        first, second = self._note(one[0]), self._note(other[0])
+        if not may_say_again(first, one[1], second, other[1]):
+            return False
+        claim, again = first.claim(one[1]), second.claim(other[1])
+        beside = one[0] == other[0] and claim.context == again.context
+        return not beside or loosely(first.said(one[1])) == loosely(second.said(other[1]))
 
     def in_place(self, judged: Sequence[Judged]) -> list[Judged]:
         """Returns verdicts on memories that read what they stand under; those on claims stay.
@@ -180,12 +217,9 @@ class Units:
                 whole.append(each)
                 continue
             counts[verdict_name(each.verdict)] += 1
-            ones = self.places.get(each.a, ((each.a, WHOLE),))
-            others = self.places.get(each.b, ((each.b, WHOLE),))
             most = 1 if isinstance(each.verdict, Update) else COMMON  # its side hangs on times
-            for one, other in product(ones[:most], others[:most]):
-                if not self.long.isdisjoint((one[0], other[0])):
-                    yield one, other, each.verdict
+            for one, other in self._met(each.a, each.b, most):
+                yield one, other, each.verdict
 
     def _note(self, id_: str) -> Note:
         """Returns the claims of a memory, with what it stands under itself."""
@@ -197,12 +231,8 @@ class Units:
         """Yields the claims of two notes, or of one, that are worth a line of a report."""
         (one, first), (other, second) = a, b
         for (x, y), verdict in sorted(verdicts.items(), key=lambda item: item[0]):
-            if not says_again(first, x, second, y, verdict):
-                continue
-            claim, again = first.claim(x), second.claim(y)
-            beside = one == other and claim.context == again.context
-            if not beside or loosely(first.said(x)) == loosely(second.said(y)):
-                yield ClaimPair(one, other, claim.span, again.span, verdict)
+            if says_again(first, x, second, y, verdict) and self._may_be_told((one, x), (other, y)):
+                yield ClaimPair(one, other, first.claim(x).span, second.claim(y).span, verdict)
 
 
 def cut(
