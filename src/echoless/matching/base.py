@@ -14,7 +14,8 @@ class Judge(Protocol):
     A judge is pure: the verdict depends on the two memories and the signals, not on other pairs,
     on the order of calls or on which of the two is called a (exchanging them gives the flipped
     verdict). Duplicate and Subsumes depend on the contents and their files alone, so a verdict on
-    one of several byte-identical memories of a file holds for all of them. It never raises on any text.
+    one of several byte-identical memories of a file holds for all of them. It never raises on any
+    text.
     """
 
     def judge(self, pair: Pair) -> Verdict:

@@ -112,13 +112,8 @@ stopped two wrong ones."""
 SURE_OF_CONFLICT: Final = 0.9
 """Probability of a conflict from which texts with little but a subject in common conflict."""
 CHANGED: Final = 0.6
-"""Probability of a conflict, inclusive, from which a text that tells a change is an update. In
-7,700
-labelled pairs this and `NEWER_VALUE` name 19 more; 17 of them are a conflict."""
-IN_ONE_FILE, OF_TWO_FILES = 0.08, -0.12
-"""What is added to `merge` by the place of two texts. Of 1,323 close pairs of real notes those of
-two files are the same in 36 of 100, those of one file in 15: with .80 and .60 precision and recall
-are .934 and .490, with .72 for both .918 and .452 (28 November 2026, sets kept apart)."""
+"""Probability of a conflict, inclusive, from which a text that tells a change is an update. Of
+7,700 labelled pairs this and `NEWER_VALUE` name 19 more; 17 of them are a conflict."""
 OTHER_END: Final = 0.5
 """The same of two texts of which only the ends differ, see `other_end`. Of 22 such labelled pairs
 between here and `alarm` 16 are a conflict; of 24 from .3 to here 10."""
@@ -127,6 +122,11 @@ NEWER_VALUE: Final = 0.3
 SURE_OF_ROLES: Final = 0.85
 """Probability of the same from which two texts are merged that begin with each other's names. From
 `merge` to here 6 of 10 such pairs about persons are the same, and 1 of 9 observations read."""
+IN_ONE_FILE: Final = 0.08
+OF_TWO_FILES: Final = -0.12
+"""What is added to `merge` by the place of two texts. Of 1,323 close pairs of real notes those of
+two files are the same in 36 of 100, those of one file in 15: with .80 and .60 precision and recall
+are .934 and .490, with .72 for both .918 and .452 (28 November 2026, sets kept apart)."""
 _ALIKE: Final = 0.5
 """Share of letters in common from which a pair that the rules call a sibling stays one."""
 _FRAME_WORDS: Final = 30
