@@ -28,7 +28,7 @@ from echoless.clustering.assign import GroupingInput, fold, make_groups
 from echoless.core.eligibility import eligible
 from echoless.core.garbage_collection import uncollected
 from echoless.core.groups import Group
-from echoless.core.model import Json, Judged, Memory, flipped, merges
+from echoless.core.model import FILE, Json, Judged, Memory, flipped, merges
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Settings
 from echoless.core.text import lazy_pattern
@@ -242,7 +242,8 @@ class _Union:
         self.origin[id_] = Whereabouts(store.url, memory.namespace, memory.id, memory.content)
         self.side[id_] = side
         read = in_context(store, memory)
-        read = replace(read, native={}, promise=replace(read.promise, readers=None))
+        place = {FILE: f"{at} {read.native[FILE]}"} if FILE in read.native else {}
+        read = replace(read, native=place, promise=replace(read.promise, readers=None))
         rule = _REASONS.sub("", read.content)
         self.memories[id_] = replace(read, id=id_, namespace=family, content=rule or read.content)
         if rule and rule != read.content:
