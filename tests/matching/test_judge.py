@@ -675,6 +675,23 @@ def test_texts_that_begin_alike_and_end_otherwise_tell_of_one_thing(
     assert (other_end(pair(older, newer)) is not None) == ends
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "merged"),
+    [
+        ("Always run the tests before a commit.", "Run the tests before a commit.", True),
+        ("Usually run the tests before a commit.", "Run the tests before a commit.", False),
+        ("The API only accepts JSON.", "The API accepts JSON.", False),
+        ("Most pods have memory limits.", "Pods have memory limits.", False),
+        ("The job should retry three times.", "The job retries three times.", False),
+        ("Use at least two reviewers.", "Use two reviewers.", False),
+    ],
+)
+def test_a_quantity_or_a_duty_on_one_side_yields_where_the_model_is_sure(
+    judge: LearnedJudge, one: str, other: str, merged: bool
+) -> None:
+    assert merges(judge.judge(pair(one, other))) == merged
+
+
 @pytest.mark.parametrize(("files", "merged"), [("aa", False), ("ab", True), (("", ""), False)])
 def test_what_is_said_in_two_files_is_merged_sooner_than_in_one(
     judge: LearnedJudge, files: Sequence[str], merged: bool
