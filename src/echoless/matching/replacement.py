@@ -70,7 +70,8 @@ def _other_value(older: Memory, newer: Memory) -> bool:
     ends = other_end(Pair(older, newer, {}))
     if ends is None:
         return False
-    return all(_is_value(end.rstrip(" ."), lexicon(language_of(newer.content))) for end in ends)
+    words = lexicon(language_of(newer.content))
+    return all(_is_value(end.rstrip(" ."), words) for end in (ends.one, ends.other))
 
 
 def _is_value(end: str, words: Lexicon) -> bool:

@@ -19,7 +19,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from rapidfuzz import fuzz
 from rapidfuzz.distance import Prefix
@@ -271,7 +271,21 @@ def in_one_slot(pair: Pair, differences: Sequence[Difference]) -> bool:
     )
 
 
-def other_end(pair: Pair) -> tuple[str, str] | None:
+class Ends(NamedTuple):
+    """What two texts with one beginning end in.
+
+    Attributes:
+        one: End of the first text.
+        other: End of the second.
+        beginning: Share of the shorter text that both begin with, 0 to 1.
+    """
+
+    one: str
+    other: str
+    beginning: float
+
+
+def other_end(pair: Pair) -> Ends | None:
     """Returns the ends of two texts that begin alike, behind a small word; None if they do not.
 
     `The port of the gateway is 8080`: what stands behind such a beginning is the value of one
@@ -279,11 +293,11 @@ def other_end(pair: Pair) -> tuple[str, str] | None:
     """
     one, other = _sentences(pair)
     start = one.rfind(" ", 0, Prefix.similarity(one.casefold(), other.casefold())) + 1
-    ends = one[start:], other[start:]
-    if start < _BEGINNING * min(len(one), len(other)) or not one[start - 2].isalnum():
+    ends = Ends(one[start:], other[start:], start / max(1, min(len(one), len(other))))
+    if ends.beginning < _BEGINNING or not one[start - 2].isalnum():
         return None
     before = _words(one[:start].casefold())
-    behind = [end.casefold().rstrip(" .").split() for end in ends]
+    behind = [end.casefold().rstrip(" .").split() for end in (ends.one, ends.other)]
     if len(before) < _SUBJECT or not all(0 < len(each) <= _END for each in behind):
         return None
     if behind[0][0] == behind[1][0]:
