@@ -667,6 +667,12 @@ def test_what_a_text_tells_of_a_change_lowers_the_threshold_of_an_alarm(
         ("Mina has a phone.", "Mina has a cat.", False),
         ("The port of the gateway is 8080.", "The port of the gateway is 8080 in tests.", False),
         ("Le chef de Léa est Paul.", "Le chef de Léa est Anne.", True),
+        (
+            "The official language of Qatar is Arabic.",
+            "The official language of Peru is Dutch.",
+            False,
+        ),
+        ("Rex Lane is a citizen of South Korea.", "Rex Lane is a citizen of North Korea.", True),
     ],
 )
 def test_texts_that_begin_alike_and_end_otherwise_tell_of_one_thing(

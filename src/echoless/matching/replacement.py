@@ -16,7 +16,7 @@ from echoless.matching.claims import note_of
 from echoless.matching.comparison import Comparison
 from echoless.matching.facts import facts_of
 from echoless.matching.languages import Lexicon, language_of, lexicon, relations_of
-from echoless.matching.rule_judge import VALUES_OF_ONE, compared, other_end
+from echoless.matching.rule_judge import OF, VALUES_OF_ONE, compared, other_end
 from echoless.matching.values.tokens import Kind
 
 _STATES: Final = frozenset({DifferenceKind.NEGATION, DifferenceKind.POLARITY})
@@ -24,8 +24,6 @@ _REPLACEABLE: Final = VALUES_OF_ONE | {DifferenceKind.NAME}
 _MEASURED: Final = frozenset({DifferenceKind.NUMBER, DifferenceKind.UNIT})
 _NARROWING: Final = frozenset({Kind.SCOPE, Kind.MODALITY})
 """Kinds of words that say where, when or whether: `in staging`, `may`."""
-_OF: Final = frozenset({"of", "de", "du", "des", "del", "der", "von", "van", "da", "di"})
-"""Words inside of a name: `University of the Arts`."""
 _PARTED: Final = lazy_pattern(r"[,;:()\[\]\u3001\u3002\uff0c]")
 _FIGURE: Final = lazy_pattern(r"\d")
 _PLANNED, _UNDER_WAY, _DONE = range(3)
@@ -77,7 +75,7 @@ def _other_value(older: Memory, newer: Memory) -> bool:
 def _is_value(end: str, words: Lexicon) -> bool:
     inner = {word.casefold() for word in end.split()[1:]}
     parted = words.sets["prepositions"] | words.sets["conjunctions"]
-    return not (_PARTED.search(end) or inner & parted - _OF or (inner and _FIGURE.search(end)))
+    return not (_PARTED.search(end) or inner & parted - OF or (inner and _FIGURE.search(end)))
 
 
 def _unlike(texts: Comparison, differences: Sequence[Difference]) -> str:

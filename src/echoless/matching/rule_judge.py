@@ -94,6 +94,8 @@ _BEGINNING: Final = 0.6
 """Share of the shorter text that two texts with another end begin with, inclusive."""
 _END: Final = 4
 """Words of such an end, at most."""
+OF: Final = frozenset({"of", "the", "de", "du", "des", "del", "der", "von", "van", "da", "di"})
+"""Words inside of a name: `University of the Arts`."""
 _SMALL: Final = 3
 """Letters of a small word (`is`, `in`, `von`, `es`), inclusive, in languages without a list."""
 _SUBJECT_AND_MORE: Final = 2
@@ -300,12 +302,13 @@ def other_end(pair: Pair) -> Ends | None:
     behind = [end.casefold().rstrip(" .").split() for end in (ends.one, ends.other)]
     if len(before) < _SUBJECT or not all(0 < len(each) <= _END for each in behind):
         return None
-    if behind[0][0] == behind[1][0]:
-        return None  # one says more than the other
     words = lexicon(language_of(one)).sets
     small = words["prepositions"] | words["function"] | words["articles"]
     if len(before[-1]) > _SMALL and before[-1] not in small:
         return None
+    common = {*behind[0]} & {*behind[1]}
+    if behind[0][0] == behind[1][0] or common & small - OF:
+        return None  # one says more, or the subjects differ: `Japan is Tokyo`, `India is New Delhi`
     return None if any(each[0] in words["prepositions"] for each in behind) else ends
 
 
