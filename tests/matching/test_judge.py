@@ -698,16 +698,25 @@ def test_a_quantity_or_a_duty_on_one_side_yields_where_the_model_is_sure(
     assert merges(judge.judge(pair(one, other))) == merged
 
 
-@pytest.mark.parametrize(("files", "merged"), [("aa", False), ("ab", True), (("", ""), False)])
-def test_what_is_said_in_two_files_is_merged_sooner_than_in_one(
-    judge: LearnedJudge, files: Sequence[str], merged: bool
+@pytest.mark.parametrize(
+    ("text", "files", "moved"),
+    [
+        ("The API runs in Oslo.", "aa", 1),
+        ("The API runs in Oslo.", "ab", -1),
+        ("The API runs in Oslo.", ("", ""), 0),
+        ("Never push without asking me first.", "ab", 0),
+        ("Never push without asking me first.", "aa", 1),
+    ],
+)
+def test_what_two_files_say_is_merged_sooner_than_what_one_says_twice(
+    judge: LearnedJudge, text: str, files: Sequence[str], moved: int
 ) -> None:
     one, other = (
-        Memory(id=f"{at}", content="Any.", native={FILE: file} if file else {})
+        Memory(id=str(at), content=text, native={FILE: file} if file else {})
         for at, file in enumerate(files)
     )
-    asked = Pair(one, other, {"lexical": 0.5})
-    assert (judge.merge_from(asked) < judge.decision.merge) == merged
+    least, plain = judge.merge_from(Pair(one, other, {"lexical": 0.5})), judge.decision.merge
+    assert (least > plain) - (least < plain) == moved
 
 
 @pytest.mark.parametrize(

@@ -298,6 +298,12 @@ def _sides(texts: Comparison) -> _Sides:
     return _Sides(a, b, shared, speech_of(language).east)
 
 
+def speaks_of_consent(a: Facts, b: Facts) -> bool:
+    """Returns whether one of two texts says that somebody is asked, or need not be."""
+    language = language_of_pair(a, b)
+    return any(_binding(each, language).consent for each in (a, b))
+
+
 def permission(texts: Comparison) -> Difference | None:
     """Finds `never push without asking` against `no need to ask before you push`."""
     sides = _sides(texts)

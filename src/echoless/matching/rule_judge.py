@@ -372,6 +372,11 @@ def _names_in_two_places(
     return parted and {one[0], one[-1]} <= ours and {other[0], other[-1]} <= theirs
 
 
+def speaks_of_consent(pair: Pair) -> bool:
+    """Returns whether one text says that somebody is asked, or need not be."""
+    return bindings.speaks_of_consent(*_facts(pair.a, pair.b))
+
+
 def tells_change(pair: Pair) -> bool:
     """Returns whether one text alone tells of a change (`now`, `since May`, `no longer`)."""
     a, b = _facts(pair.a, pair.b)
