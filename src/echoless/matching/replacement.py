@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from echoless.core.model import Difference, DifferenceKind, Memory, Pair, Verdict, later
-from echoless.core.text import lazy_pattern
 from echoless.matching import bounds
 from echoless.matching.claims import note_of
 from echoless.matching.comparison import Comparison
@@ -24,8 +23,8 @@ _REPLACEABLE: Final = VALUES_OF_ONE | {DifferenceKind.NAME}
 _MEASURED: Final = frozenset({DifferenceKind.NUMBER, DifferenceKind.UNIT})
 _NARROWING: Final = frozenset({Kind.SCOPE, Kind.MODALITY})
 """Kinds of words that say where, when or whether: `in staging`, `may`."""
-_PARTED: Final = lazy_pattern(r"[,;:()\[\]\u3001\u3002\uff0c]")
-_FIGURE: Final = lazy_pattern(r"\d")
+_PARTS: Final = frozenset(",;:()[]\u3001\u3002\uff0c")
+"""Marks behind which a text says more."""
 _PLANNED, _UNDER_WAY, _DONE = range(3)
 """Stages, see `Facts.stage`."""
 
@@ -74,8 +73,9 @@ def _other_value(older: Memory, newer: Memory) -> bool:
 
 def _is_value(end: str, words: Lexicon) -> bool:
     inner = {word.casefold() for word in end.split()[1:]}
-    parted = words.sets["prepositions"] | words.sets["conjunctions"]
-    return not (_PARTED.search(end) or inner & parted - OF or (inner and _FIGURE.search(end)))
+    parted = (words.sets["prepositions"] | words.sets["conjunctions"]) - OF
+    figure = any(map(str.isdecimal, end))
+    return _PARTS.isdisjoint(end) and inner.isdisjoint(parted) and not (inner and figure)
 
 
 def _unlike(texts: Comparison, differences: Sequence[Difference]) -> str:
