@@ -672,6 +672,7 @@ def test_what_a_text_tells_of_a_change_lowers_the_threshold_of_an_alarm(
             "The official language of Peru is Dutch.",
             False,
         ),
+        ("Ask me before a deploy to production.", "Ask me before a deploy to staging.", False),
         ("Rex Lane is a citizen of South Korea.", "Rex Lane is a citizen of North Korea.", True),
     ],
 )
@@ -690,6 +691,12 @@ def test_texts_that_begin_alike_and_end_otherwise_tell_of_one_thing(
         ("Most pods have memory limits.", "Pods have memory limits.", False),
         ("The job should retry three times.", "The job retries three times.", False),
         ("Use at least two reviewers.", "Use two reviewers.", False),
+        (
+            "Always run the tests before a commit.",
+            "Run the tests before a commit, except for docs.",
+            False,
+        ),
+        ("Always rebase before you push.", "Rebase before you push unless asked not to.", False),
     ],
 )
 def test_a_quantity_or_a_duty_on_one_side_yields_where_the_model_is_sure(

@@ -37,6 +37,7 @@ def test_another_name_at_the_end_loses_nothing_else(older: str, newer: str) -> N
         ("The port of the gateway is 8080 TLS.", "The port of the gateway is 9090."),
         ("The head of the school is Bo, part-time.", "The head of the school is Ann."),
         ("Ann's brother works as a nurse with Bo.", "Ann's brother works as a tiler."),
+        ("The nightly deploy goes to Oslo.", "The nightly deploy goes to staging."),
     ],
 )
 def test_what_stands_beside_the_replaced_value_keeps_a_memory_visible(

@@ -26,10 +26,12 @@ from echoless.matching.speech import (
     speech_of,
     words_of,
 )
-from echoless.matching.values.tokens import ClockTime, DialTime, Kind, Token
+from echoless.matching.values.tokens import ClockTime, DialTime, Kind, Token, WordClass
 
 _TURNING: Final = frozenset({Kind.NEGATION, Kind.MODALITY})
 """Kinds of words that two wordings of one rule may have apart: `never`, `do not`."""
+_EVER: Final = WordClass("always")
+"""Bounds nothing, and may be left out of a rule: `always test`, `test except for docs`."""
 _HEAD: Final = 32
 """Characters at the beginning of a Japanese or Chinese text in which its first bound stands."""
 _NONE: Final = frozenset[str]()
@@ -50,7 +52,10 @@ def bound(texts: Comparison) -> Difference | None:
         poor = texts.b if added[0] else texts.a
         if _general(poor, speech) and not _episodic(poor, speech):
             return Difference(DifferenceKind.BOUND, *((each,) if each else () for each in added))
-    own = [[t for t in side if t.kind not in _TURNING] for side in (texts.only_a, texts.only_b)]
+    own = [
+        [t for t in side if t.kind not in _TURNING and t.value != _EVER]
+        for side in (texts.only_a, texts.only_b)
+    ]
     if all(own) or not any(own):
         return None
     more = "a" if own[0] else "b"

@@ -366,11 +366,10 @@ class LearnedJudge:
     def merge_from(self, pair: Pair) -> float:
         """Returns the probability of the same, inclusive, from which two memories are merged."""
         roles = SURE_OF_ROLES if exchanged_subjects(pair) else 0.0
-        beside, by_place = in_one_file(pair.a, pair.b), 0.0
-        if beside:
-            by_place = IN_ONE_FILE
-        elif beside is False and not speaks_of_consent(pair):
-            by_place = OF_TWO_FILES
+        beside = in_one_file(pair.a, pair.b)
+        if beside is False and speaks_of_consent(pair):
+            beside = None
+        by_place = 0.0 if beside is None else IN_ONE_FILE if beside else OF_TWO_FILES
         return max(self.decision.merge + by_place, roles)
 
     def alarm_from(self, pair: Pair, verdict: Verdict) -> float:

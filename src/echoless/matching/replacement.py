@@ -55,8 +55,8 @@ def why_both_hold(older: Memory, newer: Memory, verdict: Verdict) -> str:
     held = {*note_of(newer.content).texts}
     if len([said for said in note_of(older.content).texts if said not in held]) > 1:
         return "it says more than the value that is replaced"
-    differences = () if _other_value(older, newer) else verdict.evidence.differences
-    return _unlike(compared(older, newer), differences)
+    differences, exchanged = verdict.evidence.differences, _other_value(older, newer)
+    return _unlike(compared(older, newer), differences, exchanged=exchanged)
 
 
 def _other_value(older: Memory, newer: Memory) -> bool:
@@ -65,10 +65,8 @@ def _other_value(older: Memory, newer: Memory) -> bool:
     A figure stands alone, as what is beside it may be lost: `8080 behind nginx`.
     """
     ends = other_end(Pair(older, newer, {}))
-    if ends is None:
-        return False
     words = lexicon(language_of(newer.content))
-    return all(_is_value(end.rstrip(" ."), words) for end in (ends.one, ends.other))
+    return ends is not None and all(_is_value(end.rstrip(" ."), words) for end in ends[:2])
 
 
 def _is_value(end: str, words: Lexicon) -> bool:
@@ -78,12 +76,13 @@ def _is_value(end: str, words: Lexicon) -> bool:
     return _PARTS.isdisjoint(end) and inner.isdisjoint(parted) and not (inner and figure)
 
 
-def _unlike(texts: Comparison, differences: Sequence[Difference]) -> str:
+def _unlike(texts: Comparison, differences: Sequence[Difference], *, exchanged: bool) -> str:
     """Returns why both texts may be true: a plan, an event, another place; empty if not.
 
     Args:
         texts: The older text on side a, the newer one on side b.
-        differences: Of the verdict, with the same sides; none where one value is exchanged.
+        differences: Of the verdict, with the same sides.
+        exchanged: Whether all that differs is one value, so that a name in it adds nothing.
     """
     a, b = texts.a, texts.b
     if a.capped or b.capped:
@@ -97,10 +96,9 @@ def _unlike(texts: Comparison, differences: Sequence[Difference]) -> str:
     both = {each.kind for each in differences if each.a and each.b}
     if DifferenceKind.DATE in both and both & _MEASURED and not b.update:
         return "each tells of its own day"
-    if not differences:
-        return ""
     opposed = {word for each in differences if each.a for word in each.b}
-    kinds = _NARROWING if b.update else {*_NARROWING, Kind.NAME, Kind.IDENTIFIER, Kind.PATH}
+    plain = b.update or exchanged
+    kinds = _NARROWING if plain else {*_NARROWING, Kind.NAME, Kind.IDENTIFIER, Kind.PATH}
     own = [t.text for t in texts.only_b if t.kind in kinds and t.text not in opposed]
     return f"only the newer one says: {', '.join(own)}" if own else ""
 

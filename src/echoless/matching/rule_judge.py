@@ -309,7 +309,9 @@ def other_end(pair: Pair) -> Ends | None:
     common = {*behind[0]} & {*behind[1]}
     if behind[0][0] == behind[1][0] or common & small - OF:
         return None  # one says more, or the subjects differ: `Japan is Tokyo`, `India is New Delhi`
-    return None if any(each[0] in words["prepositions"] for each in behind) else ends
+    # each place may have a rule of its own: `ask before a deploy to staging`
+    apart = any(each[0] in words["prepositions"] for each in behind) or speaks_of_consent(pair)
+    return None if apart else ends
 
 
 def may_conflict(pair: Pair, differences: Sequence[Difference], *, sure: bool = True) -> bool:
