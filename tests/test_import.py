@@ -10,7 +10,6 @@ import pytest
 HEAVY = {
     "numpy",
     "rapidfuzz",
-    "cydifflib",
     "rich",
     "click",
     "platformdirs",

@@ -133,12 +133,39 @@ def test_short_sentences_code_and_fields_are_not_torn() -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["Deploys", "Staging uses:", "[notes](a.md)", "docs/a.md", "**Prod**"]
+    "said",
+    [
+        "Deploys",
+        "Staging uses:",
+        "[notes](a.md)",
+        "docs/a.md",
+        "**Prod**",
+        "See [[release-rules]], [[port map]].",
+        "Related: [[release-rules]] and [the map](map.md)",
+        "Built 2026-07-26.",
+    ],
 )
 def test_a_title_a_list_name_and_a_path_say_nothing(said: str) -> None:
     assert is_bare(said)
     assert not is_bare("Port: 81")
     assert not is_bare("Deploys run on Fridays")
+
+
+def test_a_comment_is_no_part_of_the_sentence_below_it() -> None:
+    banner, rule = "<!-- Written by\nthe tide desk -->\n", "Boats leave at nine.\n"
+    text = f"{banner}{rule}<!-- one line -->\n{rule}"
+    cut = [(each.kind, text[each.start : each.end]) for each in split_claims(text)]
+    assert cut == [
+        (ClaimKind.METADATA, banner),
+        (ClaimKind.SENTENCE, rule),
+        (ClaimKind.METADATA, "<!-- one line -->\n"),
+        (ClaimKind.SENTENCE, rule),
+    ]
+
+
+def test_a_comment_without_an_end_and_one_before_a_sentence_stay_in_their_claims() -> None:
+    for text in ("<!-- open\nBoats leave at nine.\n", "<!-- id: 4 --> Boats leave at nine.\n"):
+        assert [each.kind for each in split_claims(text)] == [ClaimKind.SENTENCE]
 
 
 def test_a_text_of_very_many_lines_has_a_rest() -> None:

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from echoless.cli import render
 from echoless.cli.options import (
+    CommandState,
     SettingsCommand,
     check_texts,
     complete_path,
@@ -120,10 +121,10 @@ class _Request:
             reports.share_limit(self.fail_over)
 
     @property
-    def is_plain(self) -> bool:
-        """Checks whether the answer is the report on one store as JSON, and nothing else."""
-        more = (self.every_store, self.across, self.texts, self.html_file)
-        return self.as_json and len(self.stores) == 1 and not any((*more, self.fail_over))
+    def is_kept(self) -> bool:
+        """Checks whether what is printed of a store is all there is to the answer about it."""
+        files = (self.html_file, self.fail_over, self.github)
+        return not any(files) and (len(self.stores) == 1 or not self.as_json)
 
     @property
     def limit(self) -> float | None:
@@ -233,30 +234,24 @@ def audit_command(*, request: _Request) -> int:
     if request.every_store:
         return _audit_every(request)
     codes = {0}
-    alone = AnswerCache(request.stores[0], request.choices) if request.is_plain else None
-    if alone and (text := alone.text()):
-        click.echo(text)
-        return 0
-    lasting: list[Report] = []
+    state = click.get_current_context().find_object(CommandState)
+    form = (state.typed, render.look()) if state and request.is_kept else None
 
     def answer(store: str) -> dict[str, Json]:
-        cache = alone or AnswerCache(store, request.choices)
-        data, code, report = _audit(request, store, cache)
-        codes.add(code)
-        if report is not None:
-            lasting.append(report)
-            if alone is None:
-                cache.keep(report)
+        cache = AnswerCache(store, request.choices, form)
+        if text := cache.text():
+            render.put(text)
+            return {}
+        data, printed, report, lasting = _audit(request, store, cache)
+        render.put(printed)
+        codes.add(_exit_code(request, report, store))
+        if lasting:
+            cache.keep(report, printed)
         return data
 
-    from echoless.cli.outcome import answers_of_each
-
-    answers, failed = answers_of_each(request.stores, answer)
-    if request.as_json:
-        text = render.json_line(answers[0] if len(answers) == 1 else {"stores": answers}, indent=2)
-        click.echo(text)
-        if alone is not None and lasting:
-            alone.keep(lasting[0], text)
+    answers, failed = render.answers_of_each(request.stores, answer)
+    if request.as_json and len(answers) > 1:
+        render.show_json({"stores": list(answers)})
     return failed or min(codes - {0}, default=0)
 
 
@@ -310,12 +305,12 @@ def _audit_every(request: _Request) -> int:
 
 def _audit(
     request: _Request, typed: str, cache: AnswerCache
-) -> tuple[dict[str, Json], int, Report | None]:
-    """Audits one store and prints the report on it, save for JSON.
+) -> tuple[dict[str, Json], str, Report, bool]:
+    """Audits one store.
 
     Returns:
-        The JSON, empty where it is not wanted; the exit code; and the report where it is new, and
-        an audit of the same files would say the same.
+        The JSON, empty where it is not wanted; what is to be printed; the report; and whether an
+        audit of the same files would say the same.
     """
     from echoless.workflows.audit import report as reports
     from echoless.workflows.dedupe import secret_masking
@@ -328,7 +323,7 @@ def _audit(
             known = cache.report(store)
             report = known or reports.audit_store(store, settings, progress=bar)
             wider = _across(store, settings, bar, asked=request.across)
-        lasting = report if known is None and is_lasting(store, settings, report) else None
+        lasting = is_lasting(store, settings, report)
         report = replace(report, notes=(*report.notes, *cache.tally.notes))
         if wider is not None:
             OUTPUT.learn(wider.texts)
@@ -344,12 +339,14 @@ def _audit(
             secret_masking.learn_answer(store, data)
             if request.texts:
                 data["texts"] = secret_masking.answer_texts(data, store.get)
+            alone = len(request.stores) == 1
+            printed = f"{render.json_line(data, indent=2)}\n" if alone else ""
         else:
             blocks = _blocks(request, store, report, wider, typed)
-            _print(request, store, report, blocks, typed)
+            printed = _printed(request, store, report, blocks, typed)
     if request.html_file is not None and not request.page_alone:
         render.note(f"The report is in {request.html_file}.")
-    return data, _exit_code(request, report, typed), lasting
+    return data, printed, report, lasting
 
 
 def _blocks(
@@ -393,29 +390,29 @@ def _across(store: Store, settings: Settings, progress: Progress, *, asked: bool
     return between_namespaces(store, settings, progress=progress)
 
 
-def _print(
+def _printed(
     request: _Request, store: Store, report: Report, blocks: Sequence[Block], name: str
-) -> None:
-    """Prints the report on one store for a person, a document or a GitHub job.
+) -> str:
+    """Returns the report on one store for a person, a document or a GitHub job.
 
     Raises:
         UsageError: The summary of the job cannot be written.
     """
-    if request.github:
-        from echoless.cli import annotations
+    if request.format is None:
+        return render.shown(blocks)
+    lines = "\n".join(markdown(blocks)) + "\n"
+    if not request.github:
+        return lines
+    from echoless.cli import annotations
 
-        render.print_lines(annotations.annotation_lines(store, name, report))
-        if (summary := annotations.summary_file()) is not None:
-            try:
-                with summary.open("a", encoding="utf-8", errors="backslashreplace") as file:
-                    file.write("\n".join(markdown(blocks)) + "\n")
-            except OSError as problem:
-                where, why = f"GITHUB_STEP_SUMMARY names {summary}", problem.strerror
-                raise UsageError(f"{where}, which cannot be written ({why}).") from problem
-    elif request.format == "markdown":
-        render.print_lines(markdown(blocks))
-    else:
-        render.show(blocks)
+    if (summary := annotations.summary_file()) is not None:
+        try:
+            with summary.open("a", encoding="utf-8", errors="backslashreplace") as file:
+                file.write(lines)
+        except OSError as problem:
+            where, why = f"GITHUB_STEP_SUMMARY names {summary}", problem.strerror
+            raise UsageError(f"{where}, which cannot be written ({why}).") from problem
+    return "".join(f"{line}\n" for line in annotations.annotation_lines(store, name, report))
 
 
 def _exit_code(request: _Request, report: Report, store: str) -> int:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from echoless.cli import render
-from echoless.core.destination import command_line, without_password
+from echoless.core.destination import command_line
 from echoless.core.document import Block, Gap, command, count, say, strong
-from echoless.core.errors import EcholessError, PlanRefused
+from echoless.core.errors import PlanRefused
 from echoless.core.model import Json
-from echoless.core.rendering import reason
 from echoless.execution import plan_blocks
 from echoless.execution.actions import promise
 from echoless.execution.executor import Run
@@ -26,35 +25,6 @@ if TYPE_CHECKING:
 
 _RUNS: Final = 3
 """Most runs that are named."""
-
-
-def answers_of_each(
-    stores: Sequence[str], answer: Callable[[str], dict[str, Json]]
-) -> tuple[list[dict[str, Json]], int]:
-    """Returns an answer about each store, as in `--json`, and the exit code of the first failure.
-
-    A store that cannot be read is named with its error, and the others go on.
-
-    Args:
-        stores: Addresses, as typed.
-        answer: Works on one store.
-
-    Raises:
-        EcholessError: It is the only store, and it failed.
-    """
-    answers: list[dict[str, Json]] = []
-    failed = 0
-    for store in stores:
-        try:
-            answers.append(answer(store))
-        except EcholessError as problem:
-            if len(stores) == 1:
-                raise
-            name = without_password(store)
-            render.note(f"Error: {name}: {problem}")
-            answers.append({"store": name, "error": reason(str(problem))})
-            failed = failed or problem.exit_code
-    return answers, failed
 
 
 def exit_code(run: Run | None) -> int:

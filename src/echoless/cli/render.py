@@ -6,14 +6,16 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Final
 
 import click
 
 from echoless.core.batches import batched
+from echoless.core.destination import without_password
 from echoless.core.document import Block
+from echoless.core.errors import EcholessError
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Json
 from echoless.core.rendering import plain, reason
@@ -26,13 +28,29 @@ def show(blocks: Iterable[Block]) -> None:
 
     Where a terminal shows no colours, or is to show none, the text is wrapped all the same.
     """
+    put(shown(blocks))
+
+
+def put(text: str) -> None:
+    """Prints what `shown` returned."""
+    click.echo(text, nl=False, color=is_terminal() or None)
+
+
+def shown(blocks: Iterable[Block]) -> str:
+    """Returns what `show` prints."""
     coloured = is_terminal()
     if coloured or sys.stdout.isatty():
         from echoless.cli import terminal
 
-        terminal.show_rich(blocks, coloured=coloured)
-        return
-    print_lines(plain(blocks))
+        return terminal.drawn(blocks, coloured=coloured)
+    return "".join(f"{line}\n" for line in plain(blocks))
+
+
+def look() -> tuple[bool, bool, int]:
+    """Returns what decides how blocks are shown: colours, a terminal, its columns."""
+    import shutil
+
+    return is_terminal(), sys.stdout.isatty(), shutil.get_terminal_size().columns
 
 
 def print_lines(lines: Iterable[str]) -> None:
@@ -92,6 +110,35 @@ def _finite(value: Json) -> Json:
 def note(sentence: str) -> None:
     """Prints one sentence on standard error, beside the output."""
     click.echo(reason(sentence), err=True)
+
+
+def answers_of_each(
+    stores: Sequence[str], answer: Callable[[str], dict[str, Json]]
+) -> tuple[list[dict[str, Json]], int]:
+    """Returns an answer about each store, as in `--json`, and the exit code of the first failure.
+
+    A store that cannot be read is named with its error, and the others go on.
+
+    Args:
+        stores: Addresses, as typed.
+        answer: Works on one store.
+
+    Raises:
+        EcholessError: It is the only store, and it failed.
+    """
+    answers: list[dict[str, Json]] = []
+    failed = 0
+    for store in stores:
+        try:
+            answers.append(answer(store))
+        except EcholessError as problem:
+            if len(stores) == 1:
+                raise
+            name = without_password(store)
+            note(f"Error: {name}: {problem}")
+            answers.append({"store": name, "error": reason(str(problem))})
+            failed = failed or problem.exit_code
+    return answers, failed
 
 
 def is_terminal() -> bool:

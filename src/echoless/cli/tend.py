@@ -23,7 +23,7 @@ from echoless.cli.options import (
     settings_for,
     writing,
 )
-from echoless.cli.outcome import answers_of_each, exit_code, run_json, say_notes, undo_line
+from echoless.cli.outcome import exit_code, run_json, say_notes, undo_line
 from echoless.cli.progress import Bar
 from echoless.core.destination import command_line, without_password
 from echoless.core.document import command, count, say
@@ -95,7 +95,7 @@ def tend_command(
             _show(store, tended)
         return _answer(store, tended)
 
-    answers, failed = answers_of_each(stores, answer)
+    answers, failed = render.answers_of_each(stores, answer)
     if as_json:
         render.show_json({"stores": answers})
     return failed or max(codes)

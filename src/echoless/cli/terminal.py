@@ -56,12 +56,12 @@ _BETWEEN: Final = 2
 """Columns between two columns of a table."""
 
 
-def show_rich(blocks: Iterable[Block], *, coloured: bool = True) -> None:
-    """Prints blocks to standard output, wrapped between words.
+def drawn(blocks: Iterable[Block], *, coloured: bool = True) -> str:
+    """Returns blocks as the terminal of standard output shows them, wrapped between words.
 
     Args:
-        blocks: What to print.
-        coloured: False prints no colours and no other styles.
+        blocks: What to show.
+        coloured: False gives no colours and no other styles.
     """
     console = Console(
         highlight=False,
@@ -69,8 +69,10 @@ def show_rich(blocks: Iterable[Block], *, coloured: bool = True) -> None:
         emoji=False,
         color_system="auto" if coloured else None,
     )
-    for block in simple(blocks):
-        _print(console, block)
+    with console.capture() as captured:
+        for block in simple(blocks):
+            _print(console, block)
+    return captured.get()
 
 
 def _print(console: Console, block: Simple) -> None:

@@ -32,6 +32,7 @@ _LEAST_WORDS: Final = 4
 _LEAD: Final = 200
 """Characters of a paragraph that is taken for the lead of a list, at most."""
 
+_COMMENT_END: Final = "-->"
 _FENCE: Final = lazy_pattern(r"[ \t]*(`{3,}|~{3,})")
 _HEADING: Final = lazy_pattern(r" {0,3}(#{1,6})(?:[ \t]|$)")
 _UNDERLINE: Final = lazy_pattern(r" {0,3}(=+|-+)[ \t]*$")
@@ -55,6 +56,7 @@ _PLACE: Final = lazy_pattern(
 _AHEAD: Final = 200
 _TAIL: Final = 12
 """Characters that are read after a mark, and before it, to tell whether a sentence ends there."""
+_LINK: Final = lazy_pattern(r"\[\[[^\]\n]*\]\]|\[[^\]\n]*\]\([^)\n]*\)")
 _RULE: Final = lazy_pattern(r"(?=[^-]*-)[\s|:+-]+$")
 _TAB: Final = 4
 
@@ -126,7 +128,7 @@ def split_claims(text: str) -> tuple[Claim, ...]:
     Args:
         text: Any text. An empty one has no claim.
     """
-    splitter = _Splitter(text)
+    splitter = _Splitter(text, _last_comment=text.rfind(_COMMENT_END))
     for line, start in _lines(text):
         splitter.take(line, start)
     blocks = _with_bare_headings(splitter.close())
@@ -146,7 +148,18 @@ def is_bare(said: str) -> bool:
     plain = said.strip("*_` \t")
     if not plain or plain.endswith((":", "\uff1a")) or _PLACE.fullmatch(plain) is not None:
         return True
-    return ":" not in plain and "\uff1a" not in plain and len(words(plain)) < _LEAST_WORDS
+    field = ":" in plain or "\uff1a" in plain
+    return (not field or _LINK.search(plain) is not None) and weight(plain) < _LEAST_WORDS
+
+
+def weight(said: str) -> int:
+    """Returns how many words of a claim say something: with a letter, and outside its links.
+
+    Args:
+        said: The claim as `Claim.of` returns it.
+    """
+    beside = _LINK.sub(" ", said) if "[" in said else said
+    return sum(any(map(str.isalpha, word)) for word in words(beside))
 
 
 # ------------------------------------------------------------------ parts of a block
@@ -249,6 +262,8 @@ class _Splitter:
     _fence: str = ""
     _blank: bool = True
     _bold: bool = False
+    _last_comment: int = -1
+    """Where the last comment of the text ends."""
 
     def take(self, line: str, start: int) -> None:
         """Takes the next line of the text."""
@@ -274,7 +289,10 @@ class _Splitter:
     def _inside_fence(self, line: str) -> None:
         """Takes a line of a block in fences, which may be the mark that ends it."""
         bare = line.strip()
-        if self._fence == "---":
+        if self._fence == _COMMENT_END:
+            if _COMMENT_END in bare:
+                self._fence, self._blank = "", True
+        elif self._fence == "---":
             if bare in {"---", "..."}:
                 self._fence, self._blank = "", True
         elif bare.startswith(self._fence) and not bare.strip(self._fence[0]):
@@ -289,6 +307,9 @@ class _Splitter:
         ):
             self._fence = "---"
             self._begin(ClaimKind.METADATA, start)
+        elif self._is_comment(line, start):
+            self._begin(ClaimKind.METADATA, start)
+            self._fence = "" if _COMMENT_END in line else _COMMENT_END
         elif (fence := _FENCE.match(line)) is not None:
             self._leave_items(line)
             self._fence = fence[1]
@@ -308,6 +329,13 @@ class _Splitter:
         else:
             self._plain(line, start)
         self._lines += 1
+
+    def _is_comment(self, line: str, start: int) -> bool:
+        """Checks whether a line is a comment, or begins one that a later line ends."""
+        bare = line.strip()
+        if not bare.startswith("<!--") or _COMMENT_END in bare:
+            return bare.startswith("<!--") and bare.endswith(_COMMENT_END)
+        return self._last_comment > start
 
     def _continues(self, *kinds: ClaimKind) -> bool:
         """Checks whether the open claim is of such a kind and no blank line ended it."""

@@ -32,10 +32,10 @@ class Stage(NamedTuple):
 
 
 STAGES: Final[dict[StageName, Stage]] = {
-    "matching": Stage(22),
+    "matching": Stage(23),
     "noise": Stage(5, ("matching",)),
     "blocking": Stage(5),
-    "audit": Stage(30, ("matching", "noise", "blocking")),
+    "audit": Stage(31, ("matching", "noise", "blocking")),
 }
 """Verdicts of the rules with the facts of a text (`matching`), junk of a text (`noise`), proposed
 pairs (`blocking`), and the report about a namespace (`audit`)."""

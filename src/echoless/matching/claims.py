@@ -30,7 +30,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from rapidfuzz import fuzz, process
 
-from echoless.core.claims import Claim, ClaimKind, is_bare, is_long, split_claims
+from echoless.core.claims import Claim, ClaimKind, is_bare, is_long, split_claims, weight
 from echoless.core.model import (
     Contradiction,
     DifferenceKind,
@@ -50,7 +50,7 @@ from echoless.core.text import lazy_pattern, normalise
 from echoless.matching.base import Judge
 from echoless.matching.facts import facts_of
 from echoless.matching.fields import fields_of, is_statement
-from echoless.matching.rule_judge import SETTLED, RuleJudge
+from echoless.matching.rule_judge import COUNTED, SETTLED, RuleJudge
 
 CLOSEST: Final = 3
 """Claims of the other side that each claim is judged with."""
@@ -74,6 +74,12 @@ _WHOLE: Final = SETTLED | {"same-facts"}
 _CLOSE: Final = 70.0
 """Share of words in common (`rapidfuzz.fuzz.token_set_ratio`, 0 to 100), inclusive, from which a
 conflict of two notes is told. Of ten below it in two real memories none was right."""
+
+_TOLD: Final = 7
+"""Words of a claim (`core.claims.weight`), inclusive, from which it is told by itself where it
+stands under something else. Of 65 pairs of eight real memories with fewer 8 were right, and of 36
+others 20. Where two notes have more in common, like rules that were copied, shorter ones are told.
+"""
 
 _LIKELY: Final = 0.55
 """Probability of the same, inclusive, from which an unsure pair of claims is told. Of 1,323 pairs
@@ -297,6 +303,31 @@ def may_say_again(note: Note, a: int, other: Note, b: int) -> bool:
     )
 
 
+def reported(a: Note, b: Note, verdicts: Verdicts) -> list[tuple[int, int]]:
+    """Returns the places of claims that are worth a line of a report, in their order.
+
+    A short sentence (`All green; no deploy.`) and a figure or day may speak of their note alone.
+    So between two notes these are told only where the notes say another sentence again.
+
+    Args:
+        a: One note.
+        b: The other, or the same one.
+        verdicts: On their claims.
+    """
+    some = [at for at in sorted(verdicts) if says_again(a, at[0], b, at[1], verdicts[at])]
+    alone = {at for at in some if a is b or _says_by_itself(a, at[0], b, at[1], verdicts[at])}
+    joined = any(merges(verdicts[at]) for at in alone)
+    return some if joined else [at for at in some if at in alone]
+
+
+def _says_by_itself(note: Note, a: int, other: Note, b: int, verdict: Verdict) -> bool:
+    """Checks whether two claims of two notes need nothing around them to be told."""
+    if isinstance(verdict, Update | Contradiction):
+        return not any(each.kind in COUNTED for each in verdict.evidence.differences)
+    beside = note.claim(a).context == other.claim(b).context
+    return beside or min(weight(note.said(a)), weight(other.said(b))) >= _TOLD
+
+
 def says_again(note: Note, a: int, other: Note, b: int, verdict: Verdict) -> bool:
     """Returns whether a verdict on two claims is worth a line of a report.
 
@@ -391,19 +422,16 @@ class _Work:
         made = derived(self.a, self.b, self.verdicts)
         if made is not None:
             return made
-        places = sorted(self.verdicts)
-        reported = [
-            at for at in places if says_again(self.a, at[0], self.b, at[1], self.verdicts[at])
-        ]
-        for at in reported:
+        lines = reported(self.a, self.b, self.verdicts)
+        for at in lines:
             if isinstance(self.verdicts[at], Update | Contradiction):
                 return self.verdicts[at]
         if merges(whole):
             note = "alike as a whole, but not claim by claim"
             return Unsure(replace(whole.evidence, rule=LEFT_OVER, note=note, veto=True))
-        if not reported:
+        if not lines:
             return whole
-        note = f"{len({a for a, _ in reported})} of {len(self.a.claims)} claims are said again"
+        note = f"{len({a for a, _ in lines})} of {len(self.a.claims)} claims are said again"
         return Related(Evidence(SOME, HOW, whole.evidence.similarity, note=note, veto=True))
 
 

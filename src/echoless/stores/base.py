@@ -368,6 +368,11 @@ class StoreKind(ABC):
     general: ClassVar[bool] = False
     takes_map: ClassVar[bool] = False
 
+    @property
+    def self_contained(self) -> bool:
+        """Returns whether what it reads hangs on its own files and their ledger alone."""
+        return self.one_file
+
     @classmethod
     @abstractmethod
     def open(cls, location: str) -> Store:

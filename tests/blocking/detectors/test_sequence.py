@@ -2,7 +2,6 @@ import difflib
 import math
 from itertools import combinations
 
-import cydifflib
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -88,15 +87,6 @@ def test_small_blocks_change_no_answer(texts: list[str], threshold: float) -> No
         assert pairs(texts, options(threshold)) == whole
 
 
-@given(TEXT, TEXT)
-@settings(max_examples=300)
-def test_the_compiled_matcher_answers_as_difflib_does(a: str, b: str) -> None:
-    assert (
-        cydifflib.SequenceMatcher(None, a, b, autojunk=False).ratio()
-        == difflib.SequenceMatcher(None, a, b, autojunk=False).ratio()
-    )
-
-
 def test_the_ratio_of_known_texts() -> None:
     assert [round(ratio(*p), 4) for p in ((A, B), (A, C), (B, C))] == [0.9878, 0.9529, 0.9405]
     assert ratio(A, D) < 0.25
@@ -140,19 +130,6 @@ def test_empty_texts_are_counted_and_never_a_pair() -> None:
     detector = SequenceDetector(options())
     assert not list(detector.detect(memories_of(["", "", "  \n", "ok"]), tally))
     assert tally.counts == {"empty": 3}
-
-
-def test_a_missing_compiled_matcher_is_told_and_gives_the_same(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    texts = [A, B, C, D]
-    expected = pairs(texts, options(0.3))
-    monkeypatch.setattr(sequence, "SequenceMatcher", difflib.SequenceMatcher)
-    monkeypatch.setattr(sequence, "COMPILED", False)
-    tally = Tally()
-    found = SequenceDetector(options(0.3)).detect(memories_of(texts), tally)
-    assert {(p.a, p.b): p.similarity for p in found} == expected
-    assert "difflib is used" in tally.notes[0]
 
 
 def test_a_thousand_short_texts_take_few_exact_ratios(monkeypatch: pytest.MonkeyPatch) -> None:

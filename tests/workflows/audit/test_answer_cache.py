@@ -1,4 +1,4 @@
-"""A second audit of a store that is one file and did not change compares nothing."""
+"""A second audit of files that did not change compares nothing."""
 
 from __future__ import annotations
 
@@ -194,8 +194,66 @@ def test_a_small_store_leaves_no_trace(place: Path, monkeypatch: pytest.MonkeyPa
     assert not (place / "cache" / answer_cache.FILE_NAME).exists()
 
 
-def test_a_store_beside_whose_file_others_are_read_is_looked_at_again(looks: Looks) -> None:
-    Path("notes.md").write_text("".join(f"- {text}\n" for text in TEXTS))
-    for _ in range(2):
-        call("audit", "notes.md", "--encoder", "none", "--json")
+def _notes(place: Path) -> Path:
+    folder = place / "work" / "memory"
+    folder.mkdir()
+    for at, text in enumerate(TEXTS[:4]):
+        (folder / f"note-{at}.md").write_text(f"{text}\n")
+    return folder
+
+
+def _note_added(folder: Path) -> None:
+    (folder / "later").mkdir()
+    (folder / "later" / "note.md").write_text("The attic has a window.\n")
+
+
+def _note_edited(folder: Path) -> None:
+    (folder / "note-2.md").write_text("The printer on floor 5 is out of toner.\n")
+
+
+def _vault_made(folder: Path) -> None:
+    (folder / ".obsidian").mkdir()
+
+
+@pytest.mark.parametrize("form", [("--json",), ()])
+@pytest.mark.parametrize("change", [_note_added, _note_edited, _vault_made])
+def test_a_folder_of_notes_is_looked_at_again_only_where_a_file_changed(
+    place: Path, looks: Looks, form: tuple[str, ...], change: Callable[[Path], None]
+) -> None:
+    folder = _notes(place)
+    words = ("audit", "memory", "--encoder", "none", *form)
+    first, second = call(*words), call(*words)
+    assert len(looks) == 1
+    assert (first.stdout, first.stderr) == (second.stdout, second.stderr)
+    change(folder)
+    third = call(*words)
     assert len(looks) == 2
+    assert third.stdout == call(*words, "--set", "cache=no").stdout
+
+
+@pytest.mark.parametrize("leads", ["import", "link"])
+def test_notes_that_lead_to_other_files_are_looked_at_again(
+    place: Path, looks: Looks, leads: str
+) -> None:
+    folder = _notes(place)
+    (place / "work" / "other.md").write_text("Elsewhere.\n")
+    if leads == "link":
+        (folder / "other.md").symlink_to(place / "work" / "other.md")
+    else:
+        (folder / "CLAUDE.md").write_text("- See @../other.md\n")
+    for _ in range(2):
+        call("audit", "memory", "--encoder", "none", "--json")
+    assert len(looks) == 2
+
+
+@pytest.mark.parametrize("form", [("--json",), ()])
+def test_what_was_printed_holds_only_while_named_files_stay(
+    place: Path, form: tuple[str, ...]
+) -> None:
+    text = json.dumps({"id": "a", "content": f"The list is `{place}/work/kept.txt`."})
+    Path("notes.jsonl").write_text(text)
+    Path("kept.txt").touch()
+    for _ in range(2):
+        assert "kept.txt" not in call(*WORDS, *form).stdout
+    Path("kept.txt").unlink()
+    assert "kept.txt" in call(*WORDS, *form).stdout

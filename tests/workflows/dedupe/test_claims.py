@@ -219,6 +219,44 @@ def test_fragments_under_other_headings_are_judged_only_where_a_note_may_go_behi
     assert (told.verdicts.total(), held.verdicts.total()) == (0, 1)
 
 
+SHORT = "All green; nothing was deployed."
+COUNTED = "{} lamp tests pass and the tide table is unchanged."
+STATED = "The ferry office moves to the north pier for the whole winter."
+PIER = tuple(f"{each} is mended by the crew of the {n} o'clock boat." for n, each in enumerate(
+    ("The old gate", "A broken rail", "Every lamp", "This bench", "The bell rope", "One buoy",
+     "The ticket hut", "Our ladder", "The crane hook", "A torn flag", "The slip way", "The ramp")
+))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "told", "beside"),
+    [
+        (SHORT, SHORT, 0, 1),
+        (COUNTED.format(168), COUNTED.format(153), 0, 0),
+        (STATED, STATED, 1, 1),
+        (f"{STATED}\n\n{SHORT}", f"{STATED}\n\n{SHORT}", 2, 2),
+    ],
+    ids=["a short sentence", "a figure", "a statement", "a short sentence beside a statement"],
+)
+def test_what_may_speak_of_its_note_is_told_only_below_the_same_heading(
+    one: str, other: str, told: int, beside: int, tmp_path: Path
+) -> None:
+    def pair(head: str) -> dict[str, str]:
+        a = "\n\n".join(("# Lamps", one, "# More", *PARTS))
+        return {"a": a, "b": "\n\n".join((f"# {head}", other, "# Rest", *PIER))}
+
+    assert len(found_in(tmp_path / "a", pair("Piers")).claims) == told
+    assert len(found_in(tmp_path / "b", pair("Lamps")).claims) == beside
+
+
+def test_what_many_notes_say_is_told_from_one_to_the_next(tmp_path: Path) -> None:
+    parts = [PARTS[:4], PARTS[4:], PIER[:6], PIER[6:]]
+    fillers = [" ".join(f"{part} {each}." for each in range(3)) for part in map(" ".join, parts)]
+    notes = {f"n{n}": f"{STATED}\n\n{filler}" for n, filler in enumerate(fillers)}
+    found = found_in(tmp_path, notes)
+    assert sum(notes[c.a][slice(*c.span_a)].strip() == STATED for c in found.claims) == 3
+
+
 def test_namespaces_never_meet(tmp_path: Path) -> None:
     memories = [
         simple(1, id="0", content="x" * 900, namespace="alone"),

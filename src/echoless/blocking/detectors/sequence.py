@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from difflib import SequenceMatcher
 from typing import Final
 
 import numpy as np
@@ -26,16 +27,6 @@ from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from echoless.core.text import is_blank
 from echoless.core.threads import workers
-
-try:
-    from cydifflib import SequenceMatcher
-
-    COMPILED = True
-except ImportError:  # no wheel for this platform
-    from difflib import SequenceMatcher
-
-    COMPILED = False
-
 
 NAME: Final = "sequence"
 DEFAULT_THRESHOLD: Final = 0.75
@@ -126,7 +117,6 @@ class SequenceDetector(Bulk):
                 tally.skip("empty", memory.id)
             else:
                 filled.append((place, memory.content))
-        _note_slow(tally, len(filled))
         if most is None:
             filled.sort(key=lambda each: (len(each[1]), each[0]))
         places = [place for place, _ in filled]
@@ -144,12 +134,6 @@ class SequenceDetector(Bulk):
                 if self._gate.passes(similarity):
                     partners.add(one, other, similarity)
         yield from proposed([partners.pairs()], np.arange(len(memories)), NAME, tally, most)
-
-
-def _note_slow(tally: Tally, texts: int) -> None:
-    """Notes that the slower matcher is used, if there is a pair to compare."""
-    if not COMPILED and texts > 1:
-        tally.note("sequence: cydifflib is not installed, difflib is used (slower, same result)")
 
 
 def bounded_pairs(

@@ -39,7 +39,7 @@ from echoless.stores.markdown.presets import (
     preset_of_folder,
 )
 from echoless.stores.markdown.state import State
-from echoless.stores.markdown.store_files import Session, budget_remark, import_remarks
+from echoless.stores.markdown.store_files import Session, budget_remark, has_imports, import_remarks
 from echoless.stores.markdown.topics import FileMemories, on_demand
 from echoless.stores.markdown.tree import LARGEST, Tree, has_notes, listing_of
 from echoless.stores.markdown.unit_memory import UnitReading
@@ -128,6 +128,11 @@ class MarkdownStore(StoreKind, BesideSidecar):
             return False
 
     # ------------------------------------------------------------------ reading
+
+    @property
+    def self_contained(self) -> bool:
+        """Returns whether no link and no import leads to another file."""
+        return not (self._tree.listing.links or has_imports(self._session))
 
     @property
     def preset(self) -> Preset:

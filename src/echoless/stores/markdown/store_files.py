@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -61,15 +62,30 @@ class Session:
         return agents
 
     @cached_property
+    def own_titles(self) -> AbstractSet[str]:
+        """Returns the titles of files that an agent loads by itself.
+
+        They name the project, and no part of it; also above a copy of such a file.
+        """
+        always = [p for p, e in self.own_agents.items() if any(":" not in each for each in e)]
+        read = {*self.tree.paths, self.reading.preset.index}
+        documents = [self.virtual(path).document for path in always if path in read]
+        return {each.headings[0].path[0] for each in documents if each.titled}
+
+    @cached_property
     def agents(self) -> Mapping[str, frozenset[str]]:
         """Returns which agents load each file by themselves, imported files included."""
         agents = defaultdict(frozenset[str], self.own_agents)
-        paths = self.tree.paths
-        begins = [each for each in paths if any(e.startswith(FOLLOWING) for e in agents[each])]
-        root, matches = self.tree.root, [*_imports(self, begins)]
+        root, matches = self.tree.root, [*_imports(self, self.importing)]
         for path, _, real in matches * _HOPS:
             agents[_relative(root, real)] |= {e for e in agents[path] if e.startswith(FOLLOWING)}
         return agents
+
+    @property
+    def importing(self) -> Sequence[str]:
+        """Returns the files whose imports an agent follows."""
+        own, paths = self.own_agents, self.tree.paths
+        return [each for each in paths if any(e.startswith(FOLLOWING) for e in own[each])]
 
     @cached_property
     def homes(self) -> Mapping[str, str]:
@@ -179,6 +195,12 @@ def imports_of(text: str) -> list[str]:
     names = (each for unit in units for each in _IMPORT.findall(_CODE.sub("", unit.content)))
     paths = (each.rstrip(".") for each in names)
     return list(dict.fromkeys(each for each in paths if "/" in each or "." in each))
+
+
+def has_imports(session: Session) -> bool:
+    """Returns whether a file of rules imports another one."""
+    paths = session.tree.paths if session.reading.preset.rules else session.importing
+    return any(True for _ in _imports(session, paths))
 
 
 def import_remarks(session: Session) -> list[str]:

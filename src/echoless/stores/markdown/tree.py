@@ -11,8 +11,9 @@ from typing import Final
 from echoless.core.errors import ForeignStore, StoreNotFound
 from echoless.core.failures import of_system
 from echoless.stores.files import Snapshot, is_below, is_text, place_in, read_bytes, text_of
-from echoless.stores.markdown.commit import Edit
+from echoless.stores.markdown.commit import Edit, record_of
 from echoless.stores.markdown.presets import (
+    ARCHIVE,
     ARCHIVES,
     Preset,
     is_archived,
@@ -67,6 +68,20 @@ def listing_of(folder: Path) -> Listing:
     for name, path in _entries(folder, ""):
         listed[_part_of_listing(name, path, root)].append(name)
     return Listing(**{part: tuple(sorted(names)) for part, names in listed.items()})
+
+
+def own_files(path: Path) -> list[Path]:
+    """Returns the files of a store besides its ledger: its notes, its archive, an open write.
+
+    Args:
+        path: The folder or file; links in the folder are left out.
+
+    Raises:
+        StoreReadOnly: A folder may not be read.
+    """
+    folder, names = (path, listing_of(path).paths) if path.is_dir() else (path.parent, ())
+    archived = sorted((folder / ARCHIVE).rglob("*"))
+    return [*(folder / name for name in names), *archived, record_of(path.resolve())]
 
 
 def _part_of_listing(name: str, path: Path, root: Path) -> str:

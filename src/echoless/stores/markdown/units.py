@@ -115,9 +115,7 @@ class UnitMemories:
         path, promise = virtual.path, self._promise(virtual.path)
         namespace = self._namespace(path, unit.headings)
         raw = "".join(virtual.lines[unit.start : unit.end])
-        # the title of a file that an agent loads by itself names the project, and no part of it
-        always = any(":" not in each for each in self._session.own_agents[path])
-        titles = int(always and virtual.document.titled)
+        titles = int(virtual.document.titled and {*unit.headings[:1]} <= self._session.own_titles)
         above = reading.above(path, unit.headings[titles:]) + ([unit.lead] if unit.lead else [])
         return reading.memory(placed.id, namespace, path, unit.kind, raw, promise, above)
 

@@ -1,9 +1,9 @@
 """Keeps the report of an audit for as long as nothing changes in the files of a store.
 
-Where a store is one file, that file and the ledger beside it hold all an audit reads. Their bytes,
-the choices and what is installed name the report; so a second audit of an unchanged store reads
-these bytes, compares nothing, and opens no model. The JSON of one store is kept as it was printed,
-and then not even the store is opened.
+Where a store is one file, or a folder of Markdown, these files and the ledger beside them hold all
+an audit reads. Their bytes, the choices and what is installed name the report; so a second audit of
+an unchanged store reads these bytes, compares nothing, and opens no model. What was printed is kept
+as well; asked in the same way again, not even the store is opened.
 
 Both quote words of the texts: others cannot read the file, and `purge` deletes it.
 """
@@ -11,6 +11,7 @@ Both quote words of the texts: others cannot read the file, and `purge` deletes 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import sys
 import zlib
@@ -43,6 +44,9 @@ LARGEST: Final = 64 * 2**20
 _LOGS: Final = ("", "-wal", "-journal")
 """Endings of a database and of its logs, which hold a part of it."""
 
+_ONE_FILE: Final = frozenset({".jsonl", ".ndjson", ".db", ".sqlite", ".sqlite3"})
+"""Suffixes of what is no Markdown, so that its files need not be listed."""
+
 _PACKAGE: Final = Path(__file__).parents[2]
 _LEARNED: Final = (
     _PACKAGE / "matching/decision.json",
@@ -52,11 +56,8 @@ _LEARNED: Final = (
 """What was fitted to data; in a working copy it changes without an installation."""
 
 
-_TEXT: Final = b"text"
-"""End of the key of the JSON that was printed."""
-
-KEPT_FROM: Final = 2_000
-"""Memories of an audit whose answer is kept: fewer are audited in seconds, without a trace."""
+KEPT_FROM: Final = 20
+"""Memories of an audit whose answer is kept: fewer are audited in a second, without a trace."""
 
 _OWN_DETECTORS: Final = frozenset({"exact", "normalised", "sequence", "lexical", "semantic"})
 """Those whose version `edition` covers."""
@@ -75,7 +76,7 @@ class AnswerFile(CacheFile):
 
 
 def is_lasting(store: Store, settings: Settings, report: Report) -> bool:
-    """Checks whether an audit says the same as long as the one file of a store stays as it is."""
+    """Checks whether an audit says the same as long as the files of a store stay as they are."""
     from echoless.stores.base import StoreKind
 
     profile = settings.profile
@@ -91,7 +92,7 @@ def is_lasting(store: Store, settings: Settings, report: Report) -> bool:
     )
     return (
         isinstance(store, StoreKind)
-        and store.one_file
+        and store.self_contained
         and repeatable
         and settings.encoder in _OWN_ENCODERS
         and report.counts["total"] >= KEPT_FROM
@@ -106,18 +107,19 @@ class AnswerCache:
         tally: Takes a sentence if the cache cannot be used.
     """
 
-    def __init__(self, address: str, choices: Choices) -> None:
+    def __init__(self, address: str, choices: Choices, form: object = None) -> None:
         """Reads the files of the store; about what cannot be read nothing is known.
 
         Args:
             address: Of the store, as it was typed.
             choices: Flags of the command.
+            form: All that decides how the report is printed; None where it is not kept so.
         """
         self._file = AnswerFile(cache_folder() / FILE_NAME)
         self._paths: Sequence[Path] = ()
         self._state: tuple[str, Sequence[str]] | None = None
         self._key = b""
-        self._sectioned = True
+        self._form = form
         self.tally = Tally()
         try:
             chosen = layered(choices)
@@ -135,7 +137,6 @@ class AnswerCache:
 
     def report(self, store: Store) -> Report | None:
         """Returns the report that was kept; None where none, or a damaged one, is known."""
-        self._sectioned = store.capabilities.sectioned
         entries = self._file.get([self._key], self.tally) if self._key else {}
         if not entries:
             return None
@@ -145,13 +146,14 @@ class AnswerCache:
         return known and reports.with_store(known, store)
 
     def text(self) -> str:
-        """Returns the JSON that was printed; empty where none is known, or none of this day."""
-        key = self._key + _TEXT
-        entries = self._file.get([key], self.tally) if self._key else {}
+        """Returns what was printed; empty where none is known, or none of this day and files."""
+        key = self._key_of_text
+        entries = self._file.get([key], self.tally) if self._key and self._form else {}
         if not entries:
             return ""
-        day, _, text = zlib.decompress(entries[key]).decode().partition("\n")
-        return text if day in ("", today().isoformat()) else ""
+        day, beside, text = json.loads(zlib.decompress(entries[key]))
+        same = all(os.path.lexists(path) == known for path, known in beside.items())
+        return str(text) if same and day in ("", today().isoformat()) else ""
 
     def keep(self, report: Report, text: str = "") -> None:
         """Keeps a report unless a file changed since; called when the store is closed again.
@@ -160,45 +162,62 @@ class AnswerCache:
 
         Args:
             report: Lasting, see `is_lasting`.
-            text: The JSON that was printed. Kept instead where it hangs on no other file, masks or
-                shows no secret and tells no passing note.
+            text: What was printed; kept where it masks or shows no secret and tells no passing
+                note.
         """
-        if not self._key or _state(self._paths) != self._state:
+        if not (self._state and self._key) or _lying(self._paths) != self._state[1]:
             return
         from echoless.workflows.audit.report import kept_report
 
-        key, form = self._key, kept_report(report)
-        files = any(sign.in_files(sectioned=self._sectioned) for sign in report.signs)
-        if text and not (files or OUTPUT.shown or OUTPUT.count or self.tally.notes):
+        forms = {self._key: kept_report(report)}
+        if text and self._form and not (OUTPUT.shown or OUTPUT.count or self.tally.notes):
             day = today().isoformat() if report.signs else ""
-            key, form = key + _TEXT, f"{day}\n{text}".encode()
-        packed = zlib.compress(form, 1)
-        if len(packed) <= LARGEST:
-            self._file.put({key: packed}, self.tally)
+            forms[self._key_of_text] = json.dumps([day, dict(report.beside), text]).encode()
+        packed = {key: zlib.compress(form, 1) for key, form in forms.items()}
+        self._file.put({k: form for k, form in packed.items() if len(form) <= LARGEST}, self.tally)
+
+    @property
+    def _key_of_text(self) -> bytes:
+        return hashlib.blake2b(self._key + repr(self._form).encode(), digest_size=16).digest()
 
 
 def _files_of(address: str) -> Sequence[Path]:
-    """Returns the files in which a store that is one file lies, whether they exist or not."""
+    """Returns the files that an audit may read of a store that lies in files; empty for another."""
     _, scheme, rest = address.partition("://")
     location = rest.removeprefix("/") if scheme else address
     whole, *parts = (location, location.rpartition("?")[0], location.partition("#")[0])
-    path = next((Path(each) for each in (whole, *parts) if each and Path(each).is_file()), None)
+    path = next((Path(each) for each in (whole, *parts) if each and Path(each).exists()), None)
     if path is None:
         return ()
+    path = path.absolute()
     named = dict.fromkeys((str(path), os.path.realpath(path)))
-    return [Path(each + end + log) for each, end, log in product(named, ("", SUFFIX), _LOGS)]
+    files = [Path(each + end + log) for each, end, log in product(named, ("", SUFFIX), _LOGS)]
+    if path.suffix.lower() not in _ONE_FILE:
+        from echoless.stores.markdown.tree import own_files
+
+        try:
+            files += own_files(path)
+        except EcholessError:  # told where the store is opened
+            return ()
+    return files
 
 
 def _state(paths: Sequence[Path]) -> tuple[str, Sequence[str]] | None:
-    """Returns a digest of files, and how they lie on the disk; None if they cannot be told."""
+    """Returns a digest of files, and how they lie on the disk; None if they cannot be told.
+
+    Of a folder its names count: they tell what kind of store it is.
+    """
     lying = _lying(paths)
     digest = hashlib.blake2b()
     try:
         for path, how in zip(paths, lying, strict=True):
-            if how:
+            content = b""
+            if how and path.is_dir():
+                content = repr(sorted(each.name for each in path.iterdir())).encode()
+            elif how:
                 with open_file(path) as file:
-                    digest.update(hashlib.file_digest(file, "sha256").digest())
-            digest.update(b"\1" if how else b"\0")
+                    content = hashlib.file_digest(file, "sha256").digest()
+            digest.update(repr((os.fspath(path), bool(how), content)).encode())
     except (EcholessError, OSError):
         return None
     return (digest.hexdigest(), lying) if paths and _lying(paths) == lying else None

@@ -94,6 +94,7 @@ class Report:
         signs: What in memories may be stale, whatever the day.
         passed: What of the store was not read, see `Store.passed_over`.
         stale: What may be stale today; None where nobody looked.
+        beside: Files on which that hangs: whether each is there.
     """
 
     url: str
@@ -123,6 +124,7 @@ class Report:
     signs: tuple[Sign, ...] = ()
     passed: tuple[str, int, int] = ("", 0, 0)
     stale: tuple[Sign, ...] | None = None
+    beside: Mapping[str, bool] = field(default_factory=dict)
 
     @cached_property
     def by_kind(self) -> Mapping[str, Sequence[ReportedPair]]:
@@ -333,15 +335,16 @@ def audit_store(
 
 def with_store(report: Report, store: Store) -> Report:
     """Returns a report that also says what of the store was not read, and what may be stale."""
-    return replace(report, passed=store.passed_over(), stale=stale(report.signs, store, today()))
+    signs, beside = stale(report.signs, store, today())
+    return replace(report, passed=store.passed_over(), stale=signs, beside=beside)
 
 
 # ------------------------------------------------------------------ as JSON
 
 
 def kept_report(report: Report) -> bytes:
-    """Returns a report as `read_kept` reads it again, without what hangs on the day."""
-    lasting = replace(report, stale=None)
+    """Returns a report as `read_kept` reads it again, without what hangs on day and files."""
+    lasting = replace(report, stale=None, beside={})
 
     def fields_of(value: Any) -> dict[str, object]:
         return {each.name: getattr(value, each.name) for each in fields(value)}

@@ -101,15 +101,6 @@ class Sign:
         """Checks whether it is a path that does not begin in the folder of the memory."""
         return self.what.startswith(("/", "~"))
 
-    def in_files(self, *, sectioned: bool) -> bool:
-        """Checks whether files beside the store decide, and not the day alone.
-
-        Args:
-            sectioned: Whether memories of the store lie in files that people read: else only rooted
-                paths are looked for.
-        """
-        return self.kind in {"path", "link"} and (sectioned or self.is_rooted)
-
     @property
     def last_day(self) -> str:
         """Returns the last day on which it is not stale; empty where files decide."""
@@ -171,13 +162,18 @@ def stale_json(signs: Sequence[Sign]) -> dict[str, Json]:
     return {"stale": named, "never_read": by_day}
 
 
-def stale(signs: Iterable[Sign], store: Store, today: date) -> tuple[Sign, ...]:
-    """Returns the signs that hold today, by kind; reads names of files, and nothing in them.
+def stale(
+    signs: Iterable[Sign], store: Store, today: date
+) -> tuple[tuple[Sign, ...], Mapping[str, bool]]:
+    """Returns the signs that hold today; reads names of files, and nothing in them.
 
     Args:
         signs: Of a report.
         store: Open, the one that was audited.
         today: Decides on deadlines, and on how long a memory was not read.
+
+    Returns:
+        The signs by kind, and the files that were looked for: whether each is there.
     """
     files = _Files(store)
     by_kind: dict[str, list[Sign]] = {kind: [] for kind in KINDS}
@@ -185,17 +181,21 @@ def stale(signs: Iterable[Sign], store: Store, today: date) -> tuple[Sign, ...]:
         last = sign.last_day
         if last < today.isoformat() if last else files.is_gone(sign):
             by_kind[sign.kind].append(sign)
-    return tuple(chain.from_iterable(by_kind.values()))
+    return tuple(chain.from_iterable(by_kind.values())), files.seen
 
 
 class _Files:
-    """The files beside a store."""
+    """The files beside a store.
+
+    Attributes:
+        seen: Files that were looked for: whether each is there.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
         path = Path(locate(store.url)[1].partition("#")[0].partition("?")[0]).absolute()
         self._opened = path if path.is_dir() else path.parent
-        self._seen: dict[str, bool] = {}
+        self.seen: dict[str, bool] = {}
         self._known: dict[Path, Sequence[Path]] = {}
 
     def is_gone(self, sign: Sign) -> bool:
@@ -247,9 +247,9 @@ class _Files:
 
     def _exists(self, path: Path) -> bool:
         name = os.fspath(path)
-        if name not in self._seen:
-            self._seen[name] = os.path.lexists(name)
-        return self._seen[name]
+        if name not in self.seen:
+            self.seen[name] = os.path.lexists(name)
+        return self.seen[name]
 
 
 def _as_name(path: str) -> str:

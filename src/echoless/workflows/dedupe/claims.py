@@ -22,11 +22,13 @@ from echoless.core.claims import MOST_CLAIMS
 from echoless.core.groups import ClaimPair, Group
 from echoless.core.model import (
     BY_IDS,
+    Contradiction,
     Judged,
     Memory,
     Update,
     Verdict,
     flipped,
+    merges,
     under,
     verdict_name,
 )
@@ -41,7 +43,7 @@ from echoless.matching.claims import (
     loosely,
     may_say_again,
     note_of,
-    says_again,
+    reported,
 )
 from echoless.matching.facts import facts_of
 from echoless.matching.guards import in_place
@@ -230,9 +232,10 @@ class Units:
     ) -> Iterator[ClaimPair]:
         """Yields the claims of two notes, or of one, that are worth a line of a report."""
         (one, first), (other, second) = a, b
-        for (x, y), verdict in sorted(verdicts.items(), key=lambda item: item[0]):
-            if says_again(first, x, second, y, verdict) and self._may_be_told((one, x), (other, y)):
-                yield ClaimPair(one, other, first.claim(x).span, second.claim(y).span, verdict)
+        for x, y in reported(first, second, verdicts):
+            if self._may_be_told((one, x), (other, y)):
+                span, again = first.claim(x).span, second.claim(y).span
+                yield ClaimPair(one, other, span, again, verdicts[x, y])
 
 
 def cut(
@@ -321,9 +324,24 @@ def _note(memory: Memory) -> Note:
 def visible(claims: Iterable[ClaimPair], groups: Iterable[Group]) -> tuple[ClaimPair, ...]:
     """Returns the pairs of claims whose memories no group hides: its survivor says what they say.
 
+    What many notes say is told from one to the next, and not of each two of them.
+
     Args:
         claims: By memory and place.
         groups: Of the run.
     """
     hidden = {member.id for group in groups for member in group.members}
-    return tuple(each for each in claims if hidden.isdisjoint((each.a, each.b)))
+    staying = [each for each in claims if hidden.isdisjoint((each.a, each.b))]
+    joined: dict[tuple[str, tuple[int, int]], tuple[str, tuple[int, int]]] = {}
+    shown = []
+    for each in staying:
+        one, other = (each.a, each.span_a), (each.b, each.span_b)
+        while one in joined:
+            one = joined[one]
+        while other in joined:
+            other = joined[other]
+        if one != other or isinstance(each.verdict, Update | Contradiction):
+            shown.append(each)
+        if one != other and merges(each.verdict):
+            joined[max(one, other)] = min(one, other)
+    return tuple(shown)
