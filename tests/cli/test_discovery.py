@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from click.testing import Result
 
+from echoless.cli import render
 from echoless.core import plugins
 from echoless.core.errors import MissingExtra
 from echoless.stores import places
 from echoless.stores.jsonl import JsonlStore
+from echoless.workflows.audit import all_stores
 
 Call = Callable[..., Result]
 
@@ -140,6 +142,37 @@ def test_audit_of_all_below_a_folder_leaves_the_home_folder_alone(echoless: Call
 
 
 @pytest.mark.usefixtures("stores")
+def test_audit_of_all_tells_each_store_before_the_next_is_begun(
+    echoless: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(render, "put", shown.append)
+    audit = all_stores.audit_store
+    told = []
+
+    def counted(*words: Any, **more: Any) -> object:
+        told.append(sum(" memories " in each for each in shown))
+        return audit(*words, **more)
+
+    monkeypatch.setattr(all_stores, "audit_store", counted)
+    echoless("audit", "--all", "--set", "semantic=no")
+    assert told == [0, 1, 2]
+
+
+@pytest.mark.usefixtures("stores")
+def test_audit_of_all_names_the_stores_for_which_there_was_no_time(echoless: Call) -> None:
+    said = echoless("audit", "--all", "--within", "0", "--set", "semantic=no")
+    assert said.exit_code == 0
+    assert said.stdout.count(": not audited: there was no time for it\n") == 3
+    assert "Said in several stores" not in said.stdout
+    data = parsed(echoless("audit", "--all", "--within", "0", "--set", "semantic=no", "--json"))
+    assert {each["error"] for each in data["stores"]} == {"there was no time for it"}
+    alone = echoless("audit", data["stores"][0]["store"], "--within", "9")
+    assert alone.exit_code == 2
+    assert "--within is for --all." in alone.stderr
+
+
+@pytest.mark.usefixtures("stores")
 def test_a_store_that_cannot_be_read_is_named_and_the_rest_goes_on(
     echoless: Call, place: Path
 ) -> None:
@@ -147,8 +180,7 @@ def test_a_store_that_cannot_be_read_is_named_and_the_rest_goes_on(
     result = echoless("audit", "--all", "--set", "semantic=no")
     assert result.exit_code == 3
     assert "Audit of 4 stores" in result.stdout
-    assert "Not audited: 1" in result.stdout
-    assert "broken.jsonl: " in result.stdout
+    assert "broken.jsonl: not audited: " in result.stdout
     assert "Said in several stores: 3" in result.stdout
     data = parsed(echoless("audit", "--all", "--set", "semantic=no", "--json"))
     errors = [each["error"] for each in data["stores"]]
@@ -175,7 +207,7 @@ def test_a_kind_whose_library_is_missing_is_named_and_is_no_failure(
     assert "?" in echoless("discover").stdout
     result = echoless("audit", "--all", "--set", "semantic=no")
     assert result.exit_code == 0
-    assert "Not audited: 2" in result.stdout
+    assert result.stdout.count(": not audited: ") == 2
     assert "pip install 'echoless[markdown]'" in result.stdout
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -30,7 +31,7 @@ from echoless.cli.options import (
 )
 from echoless.cli.progress import Bar
 from echoless.core.destination import without_password
-from echoless.core.document import Block, Extent, Heading, say
+from echoless.core.document import Block, Extent, Heading, count, say
 from echoless.core.errors import TOO_MUCH_REPETITION, InputError, MissingExtra, UsageError
 from echoless.core.garbage_collection import uncollected
 from echoless.core.masking import OUTPUT
@@ -64,6 +65,7 @@ class _Request:
         stores: Addresses of the stores, as typed.
         every_store: Whether all stores get one report, those below folders among them.
         across: Whether namespaces are compared with each other, too.
+        within: Seconds after which no further store is begun; None for any number.
         choices: Settings that were chosen.
         fail_over: Largest share that is allowed, as it was typed; None for any.
         top: Largest groups that are shown.
@@ -80,6 +82,7 @@ class _Request:
     stores: tuple[str, ...]
     every_store: bool
     across: bool
+    within: float | None
     choices: Choices
     fail_over: str | None
     top: int
@@ -108,6 +111,8 @@ class _Request:
             "--texts and --all do not go together. Name the stores.": every and self.texts,
             "--format github and --all do not go together. Name the stores.": every and self.github,
             "--namespace is of one store. Leave it out with --all.": every and named,
+            "--within is for --all. One store is audited whole.": self.within is not None
+            and not every,
             "--across compares namespaces, and --namespace leaves only one.": self.across and named,
         }
         for sentence, refused in refusals.items():
@@ -194,6 +199,13 @@ class _Request:
     "named instead, and report what is said in several of them.",
 )
 @click.option(
+    "--within",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0),
+    help="With --all: begin no further store after so many seconds; what was not looked at is "
+    "named.",
+)
+@click.option(
     "--across",
     is_flag=True,
     help="Report, too, what is said in several namespaces. Only a report: they may be different "
@@ -259,19 +271,37 @@ def _audit_every(request: _Request) -> int:
     """Audits the stores and folders named, or all that `discover` lists; prints one report."""
     from echoless.cli.discovery import passed_blocks
     from echoless.workflows.audit import report as reports
-    from echoless.workflows.audit.all_stores import all_stores_blocks, audit_all
+    from echoless.workflows.audit.all_stores import (
+        StoreAudit,
+        all_stores_blocks,
+        audit_all,
+        store_blocks,
+    )
     from echoless.workflows.discovery.search import Discovery, discover, named_store
 
     folders = [Path(name) for name in request.stores if Path(name).is_dir()]
     stores = [named_store(name) for name in request.stores if not Path(name).is_dir()]
     listing = discover(folders) if folders or not stores else Discovery((), {}, ())
+    every = [*stores, *listing.stores]
+    title = Heading(f"Audit of {count(len(every), 'store')}")
+    live = not (request.as_json or request.format)
+    if live:
+        render.show([title])
     with Bar(quiet=request.as_json) as bar:
+
+        def tell(audit: StoreAudit) -> None:
+            if live:
+                bar.pause()
+                render.show(store_blocks(audit))
+
         audits, between = audit_all(
-            [*stores, *listing.stores],
+            every,
             lambda store: settings_for(store, request.choices),
             resolve(layered(request.choices)),
             across=request.across,
+            within=request.within,
             progress=bar,
+            tell=tell,
         )
     OUTPUT.learn(between.texts)
     if request.as_json:
@@ -286,7 +316,8 @@ def _audit_every(request: _Request) -> int:
     else:
         blocks = [*all_stores_blocks(audits, between, request.extent), *passed_blocks(listing)]
         if request.format == "markdown":
-            render.print_lines(markdown(blocks))
+            each = chain.from_iterable(map(store_blocks, audits))
+            render.print_lines(markdown([title, *each, *blocks]))
         else:
             render.show(blocks)
     read = [(each.store.url, each.report) for each in audits if each.report is not None]

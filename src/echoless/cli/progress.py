@@ -128,6 +128,14 @@ class Bar:
             if self._progress is not None:
                 self._progress.stop()
 
+    def pause(self) -> None:
+        """Takes the bar away until the next call, so that other output may be printed."""
+        with self._lock:
+            if self._progress is not None:
+                self._progress.stop()
+            self._progress = self._task = None
+            self._stage, self._latest = "", None
+
     def __call__(self, stage: str, done: int, whole: int) -> None:
         """Shows how far a stage is; `whole` is 0 where it is not known."""
         if stage == ENCODING and self._state is not None:

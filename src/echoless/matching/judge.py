@@ -361,6 +361,8 @@ class LearnedJudge:
             hope = self.decision.confirmed.probability(plain)
         elif not merges(verdict) and (ends := other_end(pair)) is not None:
             part, hope = OTHER_ENDS, ends.beginning
+        elif part == OTHER_VALUES and isinstance(verdict, Distinct):
+            return None
         return _Question(place, plain, hope, part)
 
     def merge_from(self, pair: Pair) -> float:

@@ -1,25 +1,24 @@
 """Audits many stores in turn, then looks at what they have in common; reads only.
 
-A store that cannot be read is named with its error, and the others are audited all the same.
+The smallest store comes first, and each is told as soon as it is known. A store that cannot be read
+is named with its error, and the others are audited all the same.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Final
 
 from echoless.core.destination import command_line
 from echoless.core.document import (
     Block,
     Extent,
     Gap,
-    Heading,
-    Table,
     command,
-    count,
-    number,
-    percent,
     quoted,
     say,
     strong,
@@ -37,6 +36,8 @@ from echoless.workflows.audit.report import Report, audit_store, report_json
 from echoless.workflows.audit.report_blocks import between_blocks
 from echoless.workflows.dedupe.secret_masking import learn_answer
 from echoless.workflows.discovery.search import ListedStore
+
+LATE: Final = "there was no time for it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +73,11 @@ def audit_all(
     common: Settings,
     *,
     across: bool = False,
+    within: float | None = None,
     progress: Progress | None = None,
+    tell: Callable[[StoreAudit], None] = lambda _audit: None,
 ) -> tuple[list[StoreAudit], Between]:
-    """Audits stores in turn, then finds duplicates across the stores.
+    """Audits stores in turn, the smallest first, then finds duplicates across the stores.
 
     Args:
         stores: Stores that `discover` lists; a store of a kind that is not installed is passed on
@@ -82,7 +85,10 @@ def audit_all(
         settings_for: Gives the settings for one open store.
         common: Settings for the comparison of all.
         across: As for `between_stores`.
+        within: Seconds after which no further store is begun, and stores are not compared with each
+            other; None for as long as it takes.
         progress: Told how far each stage is.
+        tell: Called with each audit when it is known.
 
     Returns:
         The audits in the order of the stores, and the duplicates across the stores.
@@ -91,62 +97,68 @@ def audit_all(
         UsageError: A setting is wrong.
         EncoderError: The embedding model failed.
     """
-    audits: list[StoreAudit] = []
+    end = math.inf if within is None else monotonic() + within
+    audits: dict[ListedStore, StoreAudit] = {}
     with ExitStack() as stack:
         opened: list[Store] = []
-        for listed in stores:
-            if not listed.installed:
-                audits.append(StoreAudit(listed, None, None))
-                continue
-            refusals: tuple[type[EcholessError], ...] = (EcholessError,)
-            try:
-                store = stack.enter_context(open_store(listed.url))
-                refusals = (InputError, StoreError)  # a wrong setting is wrong for all
-                report = audit_store(store, settings_for(store), progress=progress)
-                learn_answer(store, report_json(report))
-            except (EcholessError, OSError) as failure:
-                problem = of_system(failure) if isinstance(failure, OSError) else failure
-                if not isinstance(failure, (*refusals, OSError)):
-                    raise
-                audits.append(StoreAudit(listed, None, problem))
-                continue
-            opened.append(store)
-            audits.append(StoreAudit(listed, report, None))
+        for listed in sorted(stores, key=lambda each: (each.size, each.url)):
+            if monotonic() >= end:
+                audit = StoreAudit(replace(listed, problem=LATE), None, None)
+            else:
+                audit = _audited(listed, stack, opened, settings_for, progress)
+            audits[listed] = audit
+            tell(audit)
+        if monotonic() >= end:
+            opened = []
         between = between_stores(opened, common, across=across, progress=progress)
-    return audits, between
+    return [audits[listed] for listed in stores], between
+
+
+def _audited(
+    listed: ListedStore,
+    stack: ExitStack,
+    opened: list[Store],
+    settings_for: Callable[[Store], Settings],
+    progress: Progress | None,
+) -> StoreAudit:
+    """Audits one store, which stays open."""
+    if not listed.installed:
+        return StoreAudit(listed, None, None)
+    refusals: tuple[type[EcholessError], ...] = (EcholessError,)
+    try:
+        store = stack.enter_context(open_store(listed.url))
+        refusals = (InputError, StoreError)  # a wrong setting is wrong for all
+        report = audit_store(store, settings_for(store), progress=progress)
+        learn_answer(store, report_json(report))
+    except (EcholessError, OSError) as failure:
+        problem = of_system(failure) if isinstance(failure, OSError) else failure
+        if not isinstance(failure, (*refusals, OSError)):
+            raise
+        return StoreAudit(listed, None, problem)
+    opened.append(store)
+    return StoreAudit(listed, report, None)
+
+
+def store_blocks(audit: StoreAudit) -> Iterator[Block]:
+    """Yields what is said of one of many stores."""
+    said = audit.report.answer if audit.report else f"not audited: {audit.problem}"
+    yield say(strong(audit.store.url), ": ", quoted(said), level=1)
 
 
 def all_stores_blocks(
     audits: Sequence[StoreAudit], between: Between, extent: Extent
 ) -> Iterator[Block]:
-    """Yields the figures of all stores, failures, and what stores have in common."""
-    yield Heading(f"Audit of {count(len(audits), 'store')}")
+    """Yields which commands come next, and what stores have in common."""
     if not audits:
         yield say("No memory store was discovered.")
-    headers = ("store", "memories", "redundant", "share", "alike, kept apart")
+    yield Gap()
     read = [(each.store.url, each.report) for each in audits if each.report is not None]
     yield from off_blocks(next((report.off for _, report in read if report.off), ""))
     if read:
-        rows = []
-        for url, report in read:
-            total, copies, apart = (report.counts[n] for n in ("total", "redundant", "held"))
-            share = percent(report.ratio)
-            rows.append((url, number(total), number(copies), share, number(apart)))
-        yield Table(headers, tuple(rows), frozenset({1, 2, 3, 4}))
-        for url, report in read:
-            if report.unread:
-                yield say(strong(url), f": {report.unread}")
-        yield Gap()
         url = next((url for url, report in read if report.groups), read[0][0])
         yield say("The groups of one store, and a plan for it:")
         yield command(command_line("audit", url))
         yield command(command_line("dedup", url))
-        yield Gap()
-    failed = [each for each in audits if each.report is None]
-    if failed:
-        yield Heading(f"Not audited: {number(len(failed))}")
-        for each in failed:
-            yield say(strong(each.store.url), f": {quoted(each.problem)}", level=1)
         yield Gap()
     if len(read) > 1:
         yield from between_blocks(between, extent, what="stores")
