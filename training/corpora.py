@@ -26,16 +26,18 @@ PIECES: Final = HERE / "data" / "pieces.json"
 PROJECT: Final = HERE.parent / "benchmarks"
 
 SHARES: Final = {
-    "contrast": 0.20,
-    "people": 0.20,
-    "news": 0.14,
-    "across": 0.04,
-    "project": 0.06,
+    "contrast": 0.13,
+    "people": 0.17,
+    "news": 0.06,
+    "bindings": 0.06,
+    "across": 0.03,
+    "project": 0.05,
     "mutants": 0.03,
-    "notes": 0.22,
-    "names": 0.05,
-    "generated": 0.06,
-    "public": 0.04,
+    "notes": 0.30,
+    "history": 0.07,
+    "names": 0.04,
+    "generated": 0.03,
+    "public": 0.03,
 }
 """Of what is drawn. Pairs of the field teach most; public ones keep the language wide."""
 PEOPLE: Final = (
@@ -50,6 +52,8 @@ PEOPLE: Final = (
 """Contrast sets about persons and what changes in a life; `en_people` is an earlier one."""
 NEWS: Final = ("news_*", "observed_*", "short_facts")
 """Contrast sets about what is new, what two persons share, and single facts."""
+BINDINGS: Final = ("bounds", "denied", "fields", "names", "permissions", "persons", "states")
+"""Contrast sets on what a text binds: permissions, states, labels, names."""
 PEOPLE_DEV: Final = 1_500
 """Pairs of the sets about persons that are kept apart, `data/people_dev`."""
 NAMES: Final = 20_000
@@ -73,6 +77,8 @@ def corpora(folders: Sequence[Path]) -> list[tuple[list[Example], float]]:
             sources["across"].extend(read_across(path))
         for path in sorted((folder / "notes").glob("labelled*.jsonl")):
             sources["notes"].extend(read_pairs(path, "notes"))
+        if (path := folder / "history" / "labelled.jsonl").exists():
+            sources["history"].extend(read_pairs(path, "history"))
     for path in sorted((PROJECT / "pairs").glob("*.jsonl")):
         name = "mutants" if path.stem.startswith("mutants") else "project"
         sources[name].extend(read_pairs(path, f"project/{path.stem}"))
@@ -89,6 +95,8 @@ def kind_of(path: Path) -> str:
     """Returns the source, of `SHARES`, that a file of contrast sets belongs to."""
     if any(path.match(f"{name}.jsonl") for name in NEWS):
         return "news"
+    if path.stem in BINDINGS:
+        return "bindings"
     people = path.stem != "en_people" and any(path.match(f"{name}.jsonl") for name in PEOPLE)
     return "people" if people else "contrast"
 

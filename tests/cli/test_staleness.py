@@ -93,6 +93,21 @@ def test_links_of_a_note_of_claude_code_are_those_of_its_project(
     assert told(answer) == (signs_of_it if known else [])
 
 
+def test_a_link_in_code_and_one_into_a_folder_that_is_not_here_are_not_told(
+    echoless: Call, place: Path
+) -> None:
+    folder = place / "memory"
+    folder.mkdir()
+    (folder / "a.md").write_text(
+        "Write `[A](list.md)`, not [`it`](gone.md). See [b](../docs/b.md).\n"
+    )
+    (folder / "MEMORY.md").write_text("- [A](a.md)\n")
+    command = ("audit", "memory", "--set", "semantic=no", "--json")
+    assert told(echoless(*command)) == [("link", "gone.md")]
+    (place / "docs").mkdir()
+    assert told(echoless(*command)) == [("link", "gone.md"), ("link", "../docs/b.md")]
+
+
 def test_a_folder_tmp_is_short_lived_unless_the_project_lies_in_it(
     echoless: Call, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,6 +51,7 @@ _CHANGED: Final = lazy_pattern(
 In 110 public repositories with notes of agents most false alarms stood in such lines. With these
 left out 14 of 16 paths, 2 of 2 links and 11 of 13 deadlines were rightly told. Relative days
 (`yesterday`) were no sign: 5 of 20 in notes without a time, as most are rules or templates."""
+_CODE: Final = lazy_pattern(r"`[^`\n]*`")
 _LINK: Final = lazy_pattern(
     r"(?<!!)\[[^\[\]\n]*\]\(<?(?![A-Za-z][\w+.-]+:)([^()\s#?>]+\.(?:md|mdc|markdown))[#?)> ]"
 )
@@ -132,7 +133,7 @@ def _signs(text: str) -> Iterator[tuple[str, str]]:
         paths = _PATH.findall(line) if "`" in line else ()
         if paths and not _CHANGED.search(line):
             yield from (("path", path) for path in paths)
-    for match in _LINK.finditer(text) if "](" in text else ():
+    for match in _LINK.finditer(_CODE.sub("", text)) if "](" in text else ():
         yield "link", unquote(match[1])
     named = [match for match in _DEADLINE.finditer(text) if match.lastgroup] if "20" in text else ()
     for deadline in map(_date, named) if named and not _OVER.search(text) else ():
@@ -216,9 +217,8 @@ class _Files:
         paths = [base / what for base in bases for what in whats]
         if self._is_short_lived(paths[0]) or any(map(self._exists, paths)):
             return False
-        return (sign.kind == "link" and not sign.is_rooted) or any(
-            self._exists(path.parent) for path in paths
-        )
+        beside = sign.kind == "link" and not sign.is_rooted and not sign.what.startswith("..")
+        return beside or any(self._exists(path.parent) for path in paths)
 
     def _is_short_lived(self, path: Path) -> bool:
         """Returns whether a path lies below a folder `tmp` that is not around the project."""
