@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from echoless.blocking.detector import no_pulse
 from echoless.blocking.detectors import DetectorOptions, open_detector
-from echoless.blocking.equal_values import fold
+from echoless.core.groups import grouped
 from echoless.core.model import Memory
 from echoless.core.profiles import DetectorUse
 from echoless.core.run_notes import Progress, Tally
@@ -74,7 +74,7 @@ def candidates(
         The pairs with their similarities, and what was left out.
     """
     profile = settings.profile
-    scopes = fold((profile.scope_of(memories[id_]), memories[id_]) for id_ in sorted(copies))
+    scopes = grouped((profile.scope_of(memories[id_]), memories[id_]) for id_ in sorted(copies))
     partitions = [scopes[key] for key in sorted(scopes, key=repr) if len(scopes[key]) > 1]
     from echoless.blocking import pair_budget
 

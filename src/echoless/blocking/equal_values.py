@@ -6,8 +6,8 @@ generators, so memory stays bounded; none is left out.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from echoless.core.model import Memory
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Key = TypeVar("Key", bound=Hashable)
-Member = TypeVar("Member")
 Class: TypeAlias = Sequence[Memory]
 Places: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.int64]]"
 """Two arrays of one length: positions of pairs, the first before the second."""
@@ -26,14 +24,6 @@ _AT_ONCE: Final = 1_000_000
 
 _SMALL: Final = 32
 """Members of a class up to which lists are faster than arrays."""
-
-
-def fold(keyed: Iterable[tuple[Key, Member]]) -> dict[Key, list[Member]]:
-    """Returns members grouped by key; keys and members stay in the order they came."""
-    classes: dict[Key, list[Member]] = {}
-    for key, member in keyed:
-        classes.setdefault(key, []).append(member)
-    return classes
 
 
 def stars(classes: Iterable[Sequence[int]], most: int | None) -> Iterator[Places]:

@@ -23,6 +23,7 @@ from echoless.core.document import (
     strong,
 )
 from echoless.core.errors import UsageError
+from echoless.core.groups import grouped
 from echoless.workflows.discovery.search import Discovery, ListedStore, discover
 
 _NAMED: Final = 3
@@ -64,10 +65,7 @@ def _listing_blocks(listing: Discovery) -> Iterator[Block]:
         yield say(
             strong(f"{count(len(stores), 'store')}, {count(total, 'memory', 'memories')} counted.")
         )
-    by_problem: dict[str, list[str]] = {}
-    for store in stores:
-        if store.problem:
-            by_problem.setdefault(store.problem, []).append(store.url)
+    by_problem = grouped((store.problem, store.url) for store in stores if store.problem)
     for problem, urls in by_problem.items():
         yield say(strong(names(urls, _NAMED)), f": {problem}", level=1)
     yield from passed_blocks(listing)

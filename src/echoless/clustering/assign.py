@@ -13,7 +13,7 @@ from echoless.blocking.pair_scores import PairSignals
 from echoless.clustering import survivor as survivors
 from echoless.clustering.grouping import SAME_BYTES, SAME_TEXT, Bonds, gather, joined_by_thirds
 from echoless.clustering.noise_score import levelled
-from echoless.core.groups import KEPT_SURVIVOR, PINNED, PRIOR_SURVIVOR, Group
+from echoless.core.groups import KEPT_SURVIVOR, PINNED, PRIOR_SURVIVOR, Group, grouped
 from echoless.core.model import BY_IDS, IN_FORCE, Judged, Memory
 from echoless.core.profiles import Profile
 from echoless.core.run_notes import Tally
@@ -68,10 +68,8 @@ def _split_by_day(classes: Classes) -> dict[tuple[object, ...], list[list[str]]]
     for key, same in classes.items():
         if len(same) == 1 or len(same[0].content) > READ_FOR_DAYS:
             continue
-        days: dict[int | None, list[str]] = {}
-        for memory in same:
-            moment = instant(memory.created_at)
-            days.setdefault(None if moment is None else moment // DAY, []).append(memory.id)
+        moments = ((instant(memory.created_at), memory.id) for memory in same)
+        days = grouped((None if at is None else at // DAY, id_) for at, id_ in moments)
         if len(days) > 1:
             by_day[key] = list(days.values())
     from echoless.matching import facts
@@ -100,10 +98,7 @@ def folded_loosely(
         apart: Pairs a person decided to keep both of; they are not folded.
         tally: Takes survivors that stand alone.
     """
-    classes: dict[tuple[object, ...], list[str]] = {}
-    for memory in ranked:
-        key = _class_of(memory, loose(memory.content), profile)
-        classes.setdefault(key, []).append(memory.id)
+    classes = grouped((_class_of(m, loose(m.content), profile), m.id) for m in ranked)
     copies: dict[str, tuple[str, ...]] = {}
     for best, *others in classes.values():
         joined = [best]
@@ -287,9 +282,7 @@ def _visible_by_protection(
     groups: Iterable[Group], bonds: Bonds, protected: Iterable[str]
 ) -> Iterator[str]:
     """Yields memories that stay visible only because they are protected."""
-    by_class: dict[str, list[str]] = {}
-    for id_ in protected:
-        by_class.setdefault(bonds.rep(id_), []).append(id_)
+    by_class = grouped((bonds.rep(id_), id_) for id_ in protected)
     for group in groups if by_class else ():
         for near in bonds.near(bonds.rep(group.survivor)):
             yield from (i for i in by_class.get(near, ()) if bonds.hides(i, group.survivor))
@@ -327,9 +320,7 @@ def stranded(
         for group in groups
         for m in group.members
     }
-    led: dict[str, list[str]] = {}
-    for other, centre in behind.items():
-        led.setdefault(centre, []).append(other)
+    led = grouped((centre, other) for other, centre in behind.items())
     joins, says_more = _towards(behind, judged)
     joins |= {(other, to) for one, to in joins for other in led.get(one, ())}
     joins = {(one, to) for one, to in joins if one in crowded or _pair(one, to) in signals}
@@ -339,11 +330,8 @@ def stranded(
             wanted |= {(other, says_more[centre]), (centre, says_more[centre])}
     asked = {_pair(one, centre) for one, centre in wanted}
     known = asked.intersection((each.a, each.b) for each in judged)
-    by_centre: dict[str, list[str]] = {}
-    for one, centre in sorted(wanted):
-        if one != centre and _pair(one, centre) not in known:
-            by_centre.setdefault(centre, []).append(one)
-    return by_centre
+    left = (pair for pair in sorted(wanted) if pair[0] != pair[1] and _pair(*pair) not in known)
+    return grouped((centre, one) for one, centre in left)
 
 
 def _pair(one: str, other: str) -> tuple[str, str]:

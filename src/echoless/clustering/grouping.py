@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from echoless.core.errors import UsageError
-from echoless.core.groups import Group, Membership
+from echoless.core.groups import Group, Membership, grouped
 from echoless.core.model import (
     IN_FORCE,
     Duplicate,
@@ -270,10 +270,7 @@ def _stars(
     """
     place = {id_: at for at, id_ in enumerate(queue)}
     free = set(queue)
-    waiting: dict[str, list[str]] = {}
-    for id_ in queue:
-        if id_ not in protected:
-            waiting.setdefault(bonds.rep(id_), []).append(id_)
+    waiting = grouped((bonds.rep(id_), id_) for id_ in queue if id_ not in protected)
     groups: list[Group] = []
     for centre in queue:
         if centre not in free:

@@ -1,9 +1,9 @@
-"""Groups of memories that say the same, as values."""
+"""Groups of memories that say the same, as values, and what sorts things into groups."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Final, Protocol, TypeVar
@@ -80,6 +80,16 @@ class _Pair(Protocol):
 
 
 P = TypeVar("P", bound=_Pair)
+Key = TypeVar("Key", bound=Hashable)
+Member = TypeVar("Member")
+
+
+def grouped(keyed: Iterable[tuple[Key, Member]]) -> dict[Key, list[Member]]:
+    """Returns members grouped by key; keys and members stay in the order they came."""
+    groups: dict[Key, list[Member]] = {}
+    for key, member in keyed:
+        groups.setdefault(key, []).append(member)
+    return groups
 
 
 def connected(pairs: Iterable[P]) -> list[list[P]]:
@@ -103,10 +113,7 @@ def connected(pairs: Iterable[P]) -> list[list[P]]:
     for pair in every:
         one, other = sorted((root(pair.a), root(pair.b)))
         parents[other] = one
-    sets: dict[str, list[P]] = defaultdict(list)
-    for pair in every:
-        sets[root(pair.a)].append(pair)
-    return list(sets.values())
+    return list(grouped((root(pair.a), pair) for pair in every).values())
 
 
 def oldest_first(

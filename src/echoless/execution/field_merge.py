@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from echoless.core.groups import grouped
 from echoless.core.json_codec import field_to_json
 from echoless.core.model import Json, JsonObject, Link, Memory, canonical
 from echoless.core.timestamps import instant
@@ -165,9 +166,7 @@ def _lost_links(
     everyone: Sequence[Memory], links: Sequence[Link], group: set[str]
 ) -> Iterator[Conflict]:
     """Yields the links that gave way to a more confident one of the same kind and target."""
-    staying: dict[tuple[str, str], list[Link]] = {}
-    for link in links:
-        staying.setdefault((link.target, link.kind), []).append(link)
+    staying = grouped(((link.target, link.kind), link) for link in links)
     for memory in everyone:
         for link in memory.links:
             same = staying.get((link.target, link.kind), [])

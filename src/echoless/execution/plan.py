@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 from echoless.core import json_codec as codec
 from echoless.core.errors import BadRecord, InputError, PlanUnreadable, StoreError, UsageError
-from echoless.core.groups import Group, Membership
+from echoless.core.groups import Group, Membership, grouped
 from echoless.core.model import Json, JsonObject, Judged, Memory, digest, fingerprint, verdict_name
 from echoless.core.profiles import ActionKind
 from echoless.core.secrets import shortened
@@ -205,9 +205,7 @@ def removals(
         memories: By id, as they are now.
         rules: The store's own rules of merging, where it has some.
     """
-    by_survivor: dict[str, list[ledger.Mark]] = {}
-    for mark in marks:
-        by_survivor.setdefault(mark.survivor, []).append(mark)
+    by_survivor = grouped((mark.survivor, mark) for mark in marks)
     deletions = []
     for id_ in sorted(by_survivor):
         survivor, hidden = memories[id_], by_survivor[id_]

@@ -11,6 +11,7 @@ from typing import Final, Literal
 from echoless.core.cache import remove_quoting_cache
 from echoless.core.destination import command_line
 from echoless.core.errors import InputError, LedgerDamaged, UndoConflict, UsageError
+from echoless.core.groups import grouped
 from echoless.core.model import Json, Memory, same
 from echoless.core.profiles import APART_WHEN_UNDONE
 from echoless.core.text import content_key
@@ -387,10 +388,7 @@ def keep_both_no_more(store: Store, pairs: list[tuple[str, str]]) -> int:
 
 def history(ledger: Ledger, run: str | None = None) -> list[PastRun]:
     """Returns all runs, or one of them, oldest first. Counts are of what was carried out."""
-    runs: dict[str, list[Event]] = {}
-    for event in ledger.events(run):
-        if event.run:
-            runs.setdefault(event.run, []).append(event)
+    runs = grouped((event.run, event) for event in ledger.events(run) if event.run)
     return [
         _past_run(run, events)
         for run, events in runs.items()

@@ -18,6 +18,7 @@ from echoless.core import drafts, plugins
 from echoless.core import json_codec as codec
 from echoless.core.errors import BadRecord, DuplicateId, StoreError, UsageError
 from echoless.core.failures import kind_of, misplaced
+from echoless.core.groups import grouped
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Json, JsonObject, Memory, fingerprint, unstorable
 from echoless.core.optional import library_settings, require_module
@@ -553,9 +554,7 @@ def markdown(store: Store) -> str:
     A page is read, not imported: secrets are masked in it, unless they are shown everywhere.
     """
     marks = store.ledger.marks()
-    by_namespace: dict[str, list[Memory]] = {}
-    for memory in store.scan():
-        by_namespace.setdefault(memory.namespace, []).append(memory)
+    by_namespace = grouped((memory.namespace, memory) for memory in store.scan())
     events = list(store.ledger.events())
     for run in {event.run for event in events} if not OUTPUT.shown else ():
         learn(image.memory for image in store.ledger.images(run))

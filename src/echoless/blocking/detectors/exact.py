@@ -15,7 +15,8 @@ from echoless.blocking.detector import (
     gate_for,
     refuse_unknown,
 )
-from echoless.blocking.equal_values import cut_short, fold, stars
+from echoless.blocking.equal_values import cut_short, stars
+from echoless.core.groups import grouped
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from echoless.core.text import is_blank
@@ -51,7 +52,7 @@ class ExactDetector(Bulk):
                 tally.skip("empty", memory.id)
             else:
                 texts.append((memory.content, position))
-        classes = [each for each in fold(texts).values() if len(each) > 1]
+        classes = [each for each in grouped(texts).values() if len(each) > 1]
         if cut := cut_short(classes, most):
             tally.note(f"exact: {cut:,} memories were compared with their {most} best copies only.")
         for one, other in stars(classes, most):

@@ -15,8 +15,9 @@ from echoless.blocking.detector import (
     gate_for,
     refuse_unknown,
 )
-from echoless.blocking.equal_values import cut_short, fold, stars
+from echoless.blocking.equal_values import cut_short, stars
 from echoless.blocking.pair_scores import CASE_FOLDED, CASE_KEPT
+from echoless.core.groups import grouped
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from echoless.core.text import normalise
@@ -59,7 +60,7 @@ class NormalisedDetector(Bulk):
                 forms.append((form, position))
             else:
                 tally.skip("nothing but dressing", memory.id)
-        classes = [each for each in fold(forms).values() if len(each) > 1]
+        classes = [each for each in grouped(forms).values() if len(each) > 1]
         if cut := cut_short(classes, most):
             tally.note(
                 f"normalised: {cut:,} memories were compared with the {most} best of their class "

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from echoless.core.cache import CacheFile
 from echoless.core.errors import EncoderError
+from echoless.core.groups import grouped
 from echoless.core.model import Memory
 from echoless.core.own_folders import cache_folder
 from echoless.core.run_notes import Tally
@@ -99,9 +100,8 @@ class VectorCache:
             dimensions), float32, finite; broken entries are left out.
         """
         places = {vector_key(text, model): place for place, text in enumerate(texts)}
-        by_length: dict[int, list[tuple[int, bytes]]] = {}
-        for key, row in sorted(self._file.get(list(places), tally).items()):
-            by_length.setdefault(len(row), []).append((places[key], row))
+        cached = sorted(self._file.get(list(places), tally).items())
+        by_length = grouped((len(row), (places[key], row)) for key, row in cached)
         return [_rows(by_length[length]) for length in sorted(by_length)]
 
     def put(self, vectors: Mapping[str, NDArray[np.float32]], model: str, tally: Tally) -> None:

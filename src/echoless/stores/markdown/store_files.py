@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from echoless.core.failures import kind_of
+from echoless.core.groups import grouped
 from echoless.core.model import Json
 from echoless.stores.files import read_bytes
 from echoless.stores.markdown import archive
@@ -172,10 +173,7 @@ def about(slot: HiddenSlot) -> Mapping[str, Json]:
 
 def by_path(items: Iterable[tuple[str, str]]) -> Iterator[tuple[str, list[str]]]:
     """Yields paths with the ids that belong to them, sorted by path."""
-    grouped: dict[str, list[str]] = {}
-    for path, id_ in items:
-        grouped.setdefault(path, []).append(id_)
-    yield from sorted(grouped.items())
+    yield from sorted(grouped(items).items())
 
 
 # ------------------------------------------------------------------ imports of other files

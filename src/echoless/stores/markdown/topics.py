@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from echoless.core.errors import BadRecord, StoreError
+from echoless.core.groups import grouped
 from echoless.core.model import IN_FORCE, Memory
 from echoless.core.text import count
 from echoless.stores.ledger import Mark
@@ -86,9 +87,7 @@ class FileMemories:
         lines = self._session.virtual(self._index).lines
         if self._lines[0] is not lines:
             files = (*self._session.tree.paths, *self._session.state.moved)
-            listed: dict[str, list[IndexLine]] = {}
-            for each in file_memory.index_lines(lines, files):
-                listed.setdefault(each.path, []).append(each)
+            listed = grouped((each.path, each) for each in file_memory.index_lines(lines, files))
             leading = {each.at for some in listed.values() for each in some}
             self._lines = (lines, listed, leading.union(file_memory.naming(lines, files)))
         return self._lines[1:]

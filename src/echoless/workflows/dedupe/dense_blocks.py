@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from echoless.blocking.pair_scores import DENSE, Ints, PairSignals
+from echoless.core.groups import grouped
 from echoless.core.model import BY_IDS, Judged, merges
 
 Ask: TypeAlias = Callable[[PairSignals], Sequence[Judged]]
@@ -123,9 +124,7 @@ class _Queue:
 
     def settle(self, judged: Iterable[Judged]) -> None:
         """Finds who stands behind whom among memories judged at once, best survivors first."""
-        behind: dict[int, list[int]] = {}
-        for member, survivor in self._hiding(judged):
-            behind.setdefault(member, []).append(survivor)
+        behind = grouped(self._hiding(judged))
         for place in sorted(behind, key=lambda each: int(self._rank[each])):
             self._hidden[place] = not all(self._hidden[each] for each in behind[place])
 

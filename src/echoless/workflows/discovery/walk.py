@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from echoless.core.groups import grouped
 from echoless.stores.places import ENVIRONMENT_MARK, PASSED_OVER, StorePlace
 
 MOST_DEPTH: Final = 8
@@ -140,10 +141,7 @@ def _is_entered(entry: os.DirEntry[str], device: int, passed: Passed) -> bool:
 
 def _by_last_part(places: Sequence[StorePlace]) -> Mapping[str, Sequence[StorePlace]]:
     """Returns the rows by the last part of their pattern; those with a `*` in it by its suffix."""
-    rows: dict[str, list[StorePlace]] = {}
-    for place in places:
-        rows.setdefault(_key(PurePosixPath(place.path).name), []).append(place)
-    return rows
+    return grouped((_key(PurePosixPath(place.path).name), place) for place in places)
 
 
 def _key(name: str) -> str:

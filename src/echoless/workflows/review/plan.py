@@ -18,7 +18,7 @@ from typing import Final
 
 from echoless.clustering.grouping import Bonds
 from echoless.core.errors import UsageError
-from echoless.core.groups import PINNED, PRIOR_SURVIVOR, Group, Membership
+from echoless.core.groups import PINNED, PRIOR_SURVIVOR, Group, Membership, grouped
 from echoless.core.model import Judged, Memory, Update, merges, older_and_newer
 from echoless.execution.actions import Rewrite
 from echoless.execution.plan import Plan
@@ -97,9 +97,7 @@ def unopposed(
         survivors: Survivors of earlier answers by hidden id, from `survivors_of`.
         apart: As for `survivors_of`.
     """
-    behind: dict[str, list[str]] = {}
-    for id_, survivor in survivors.items():
-        behind.setdefault(survivor, []).append(id_)
+    behind = grouped((survivor, id_) for id_, survivor in survivors.items())
     free = []
     for item in items:
         going = (each for id_ in item.others for each in (id_, *behind.get(id_, ())))
