@@ -539,19 +539,11 @@ def looking(path: Path) -> Iterator[sqlite3.Connection]:
         EcholessError: It cannot be read.
     """
     if is_unfinished_at(path):
-        with suppress(*FAILURES):
-            database = _read(path, "immutable=1")
-            try:
-                yield database.connection
-            finally:
-                database.close()
-            return
-    database = open_for_reading(path)
-    try:
-        with database.speaking():
+        with suppress(*FAILURES), closing(_read(path, "immutable=1")) as database:
             yield database.connection
-    finally:
-        database.close()
+            return
+    with closing(open_for_reading(path)) as database, database.speaking():
+        yield database.connection
 
 
 def open_for_writing(path: Path, *, create: bool = False, wal: bool = True) -> Database:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -48,13 +49,10 @@ class KnownSchema:
     @cached_property
     def _made(self) -> dict[str, tuple[str, str]]:
         """Returns kind and statement of each object, by name."""
-        database = in_memory()
-        try:
+        with closing(in_memory()) as database:
             for migrations in self._migrations:
                 migrations.apply(database)
             rows = database.connection.execute(_OBJECTS).fetchall()
-        finally:
-            database.close()
         return {name: (kind, sql) for kind, name, _, sql in rows}
 
     def oddities(self, db: sqlite3.Connection) -> list[Oddity]:
