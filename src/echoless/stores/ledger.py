@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import astuple
 from itertools import groupby
 from typing import Any, Final
 
 from echoless.core.batches import batched
-from echoless.core.json_codec import memory_to_json
 from echoless.core.model import Json, JsonObject, Memory, canonical
 from echoless.core.sqlite import Cell
 from echoless.core.text import has_utf8
@@ -173,21 +173,8 @@ class Ledger:
 
     def save_images(self, run: str, images: Iterable[Image]) -> None:
         """Stores how records looked; needed to undo and to recover."""
-        self._add(
-            "images",
-            (
-                (
-                    run,
-                    image.action,
-                    image.id,
-                    image.moment,
-                    None
-                    if image.memory is None
-                    else canonical(memory_to_json(image.memory, with_native=True)),
-                )
-                for image in images
-            ),
-        )
+        rows = ((run, each.action, each.id, each.moment, each.body) for each in images)
+        self._add("images", rows)
 
     def done_actions(self, run: str) -> set[Json]:
         """Returns the numbers of the actions of a run that were carried out."""
@@ -232,13 +219,7 @@ class Ledger:
 
     def mark(self, marks: Iterable[Mark]) -> None:
         """Hides memories; one that is hidden already is an error of the caller (primary key)."""
-        self._add(
-            "marks",
-            (
-                (m.duplicate, m.survivor, m.run, m.verdict, m.similarity, m.evidence, m.texts)
-                for m in marks
-            ),
-        )
+        self._add("marks", map(astuple, marks))
 
     def own_marks(self) -> dict[str, Mark]:
         """Returns the standing marks made through this ledger; its events must agree with them."""
@@ -448,19 +429,10 @@ class Ledger:
 
     def last_review(self) -> int:
         """Returns the number of the latest event about an answer of a person, or 0."""
-        return max(
-            (
-                int(number)
-                for kind in _OF_REVIEWS
-                for (number,) in self._rows(
-                    "events",
-                    f"SELECT seq FROM {self._table('events')} WHERE run = '' AND kind = ?"
-                    " ORDER BY seq DESC LIMIT 1",
-                    (kind,),
-                )
-            ),
-            default=0,
-        )
+        query = f"SELECT seq FROM {self._table('events')} WHERE run = '' AND kind = ?"
+        latest = f"{query} ORDER BY seq DESC LIMIT 1"
+        rows = [row for kind in _OF_REVIEWS for row in self._rows("events", latest, (kind,))]
+        return max((int(number) for (number,) in rows), default=0)
 
     def reviews(self) -> dict[str, tuple[int, JsonObject]]:
         """Returns the standing answers of people by key: the number of the event, and its data."""

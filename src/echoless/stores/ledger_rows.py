@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from echoless.core.errors import EcholessError, LedgerDamaged
-from echoless.core.json_codec import memory_from_json
-from echoless.core.model import Json, JsonObject, Memory, digest
+from echoless.core.json_codec import memory_from_json, memory_to_json
+from echoless.core.model import Json, JsonObject, Memory, canonical, digest
 from echoless.core.profiles import ACTIONS
 from echoless.core.text import content_key
 from echoless.stores.ledger_schema import LedgerDatabase
@@ -128,6 +128,12 @@ class Image:
     id: str
     moment: Moment
     memory: Memory | None
+
+    @property
+    def body(self) -> str | None:
+        """Returns the memory as the ledger writes it."""
+        memory = self.memory
+        return None if memory is None else canonical(memory_to_json(memory, with_native=True))
 
 
 # ------------------------------------------------------------------ what is wrong
