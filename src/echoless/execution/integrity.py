@@ -97,18 +97,15 @@ def check(store: Store, *, mend: bool = True) -> Health:
         reported = {id_ for each in of_marks for id_ in each.ids}
         problems += _missing(store, reported, mend=mend)
     problems += _file(store)
-    ledger = store.ledger if not any(each.kind == "ledger" for each in damage) else None
-    runs = None if ledger is None else {e.run for e in ledger.events(kind="run_started")}
+    marks = runs = None
+    if not any(each.kind == "ledger" for each in damage):
+        marks = len(store.ledger.marks())
+        runs = len({event.run for event in store.ledger.events(kind="run_started")})
     try:
         memories = store.count()
     except _DAMAGE:
         memories = None
-    return Health(
-        memories,
-        None if ledger is None else len(ledger.marks()),
-        None if runs is None else len(runs),
-        tuple(problems),
-    )
+    return Health(memories, marks, runs, tuple(problems))
 
 
 def stopped(path: Path, *, mended: bool) -> Problem:

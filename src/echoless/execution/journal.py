@@ -194,12 +194,8 @@ def record_refusals(ledger: Ledger, run: str, refused: Iterable[Refusal]) -> Non
 
 def record_failure(ledger: Ledger, run: str, number: int, failure: Refusal) -> None:
     """Writes the event of an action that failed and was rolled back; call inside a transaction."""
-    data: dict[str, Json] = {
-        "action": number,
-        "survivor": failure.survivor,
-        "reason": failure.reason,
-    }
-    ledger.record("action_failed", run, data)
+    data: dict[str, Json] = {"action": number, "survivor": failure.survivor}
+    ledger.record("action_failed", run, {**data, "reason": failure.reason})
 
 
 def shares_transaction(store: Store) -> bool:

@@ -312,13 +312,11 @@ def misplaced(store: Store, run: str = "") -> str:
                 f"the lineage says that run {each} was carried out, and {store.url} is again as "
                 f"it was before: one of the two was put back from a copy. {_way_on(store)}"
             )
+    if _is_known(store):
+        return ""
     return (
-        ""
-        if _is_known(store)
-        else (
-            f"the lineage beside {store.url} is that of another store: it was last seen with "
-            f"memories of which none is here. {_way_on(store)}"
-        )
+        f"the lineage beside {store.url} is that of another store: it was last seen with "
+        f"memories of which none is here. {_way_on(store)}"
     )
 
 
