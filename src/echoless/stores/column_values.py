@@ -216,10 +216,8 @@ def _number(value: Json) -> Json:
     """Parses a number written as text; returns anything else unchanged."""
     if not isinstance(value, str):
         return value
-    try:
+    with suppress(ValueError):
         return int(value)
-    except ValueError:
-        pass
     try:
         return float(value)
     except ValueError:

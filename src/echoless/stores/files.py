@@ -69,13 +69,8 @@ def database_state(path: Path) -> str:
     """
     log = path.with_name(path.name + "-wal")
     salts = ""
-    try:
-        with log.open("rb") as file:
-            salts = file.read(32)[16:24].hex()
-    except FileNotFoundError:
-        pass
-    except OSError as problem:
-        raise of_system(problem, log) from problem
+    with speaking_of(log), suppress(FileNotFoundError), log.open("rb") as file:
+        salts = file.read(32)[16:24].hex()
     return f"{Snapshot.of(path)}/{Snapshot.of(log)}/{salts}"
 
 

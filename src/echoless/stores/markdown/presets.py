@@ -323,10 +323,8 @@ class MarkdownUrl:
         if Path(written).exists() or "?" not in written:
             return cls(Path(written))
         path, _, query = written.rpartition("?")
-        given: dict[str, str] = {}
-        for entry in filter(None, query.split("&")):
-            key, _, value = entry.partition("=")
-            given[key] = unquote(value)
+        parts = (entry.partition("=") for entry in filter(None, query.split("&")))
+        given = {key: unquote(value) for key, _, value in parts}
         if given.get("scope", "heading") not in _SCOPES:
             raise UsageError(f"scope={given['scope']} is unknown. Known: {', '.join(_SCOPES)}.")
         unknown = sorted(given.keys() - {"scope", "preset"})
