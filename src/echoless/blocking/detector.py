@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 from echoless.core.errors import UsageError
 from echoless.core.model import Candidate, JsonObject, Memory, candidate
 from echoless.core.run_notes import Tally
+from echoless.core.text import is_blank
 from echoless.models.encoders.base import Vectoriser
 
 if TYPE_CHECKING:
@@ -272,6 +273,15 @@ class BulkDetector(Protocol):
             Each pair once in all blocks together, similarity exact in the detector's measure.
         """
         ...
+
+
+def places_with_text(memories: Sequence[Memory], tally: Tally) -> Iterator[int]:
+    """Yields the places of the memories that have a text; the others are counted."""
+    for place, memory in enumerate(memories):
+        if is_blank(memory.content):
+            tally.skip("empty", memory.id)
+        else:
+            yield place
 
 
 class Bulk(ABC):

@@ -13,13 +13,13 @@ from echoless.blocking.detector import (
     DetectorOptions,
     Proposed,
     gate_for,
+    places_with_text,
     refuse_unknown,
 )
 from echoless.blocking.equal_values import cut_short, stars
 from echoless.core.groups import grouped
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
-from echoless.core.text import is_blank
 
 NAME: Final = "exact"
 
@@ -46,12 +46,7 @@ class ExactDetector(Bulk):
         self, memories: Sequence[Memory], tally: Tally, most: int | None = None
     ) -> Iterator[Proposed]:
         """Yields all pairs of equal contents; empty texts are no candidates."""
-        texts = []
-        for position, memory in enumerate(memories):
-            if is_blank(memory.content):
-                tally.skip("empty", memory.id)
-            else:
-                texts.append((memory.content, position))
+        texts = ((memories[place].content, place) for place in places_with_text(memories, tally))
         classes = [each for each in grouped(texts).values() if len(each) > 1]
         if cut := cut_short(classes, most):
             tally.note(f"exact: {cut:,} memories were compared with their {most} best copies only.")

@@ -19,13 +19,13 @@ from echoless.blocking.detector import (
     Gate,
     Proposed,
     gate_for,
+    places_with_text,
     proposed,
     refuse_unknown,
 )
 from echoless.blocking.top_k import Partners
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
-from echoless.core.text import is_blank
 from echoless.core.threads import workers
 
 NAME: Final = "sequence"
@@ -111,16 +111,10 @@ class SequenceDetector(Bulk):
         counting as equal, then the better survivors: so no ratio need be computed of a pair that
         could not be among them.
         """
-        filled = []
-        for place, memory in enumerate(memories):
-            if is_blank(memory.content):
-                tally.skip("empty", memory.id)
-            else:
-                filled.append((place, memory.content))
+        places = [*places_with_text(memories, tally)]
         if most is None:
-            filled.sort(key=lambda each: (len(each[1]), each[0]))
-        places = [place for place, _ in filled]
-        texts = [text for _, text in filled]
+            places.sort(key=lambda place: len(memories[place].content))
+        texts = [memories[place].content for place in places]
         partners = Partners(most)
         if most is None:
             pairs = bounded_pairs(texts, self._gate, self._pulse)

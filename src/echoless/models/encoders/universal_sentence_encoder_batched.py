@@ -21,10 +21,12 @@ from __future__ import annotations
 import re
 import secrets
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
@@ -121,57 +123,30 @@ class Words:
             by_word: Whether words may be cut by themselves; looked up in its pieces if not given.
         """
         self._whole = tokenizer.encode
-        self._known: dict[str, list[int]] = {}
         self._normal = getattr(getattr(tokenizer, "_normalizer", None), "normalize", None)
-        self._cut = getattr(tokenizer, "_viterbi", None)
-        pieces, scores = getattr(tokenizer, "_pieces", ()), getattr(tokenizer, "_scores", ())
-        self.by_word = (
-            by_word
-            if by_word is not None
-            else (
+        cut = getattr(tokenizer, "_viterbi", None)
+        self._cut = None if cut is None else lru_cache(maxsize=WORDS_KEPT)(cut)
+        if by_word is None:
+            pieces, scores = getattr(tokenizer, "_pieces", ()), getattr(tokenizer, "_scores", ())
+            by_word = (
                 bool(pieces)
                 and self._normal is not None
-                and self._cut is not None
+                and cut is not None
                 and not any("\u2581" in piece[1:] for piece in pieces)
                 and all(score == 0.0 or abs(score) > _LEAST_SCORE for score in scores)
             )
-        )
-        self._raw: dict[str, list[int]] = {}
-        self._plain = self.by_word and _keeps_plain_text(tokenizer)
+        self.by_word = by_word
+        self._plain = by_word and _keeps_plain_text(tokenizer)
 
     def encode(self, text: str) -> list[int]:
         """Returns the token ids of a text, with those of beginning and end."""
         if not self.by_word or self._normal is None or self._cut is None:
             return self._whole(text)
-        if self._plain and text.isascii() and text.isprintable() and text.strip():
-            return self._plain_text(text, self._cut)
-        normal = self._normal(text)
-        if not normal:
-            return self._whole(text)
-        ids = [1]
-        for word in _WORD.findall(normal):
-            known = self._known.get(word)
-            if known is None:
-                known = self._cut(word)
-                if len(self._known) < WORDS_KEPT:
-                    self._known[word] = known
-            ids += known
-        ids.append(2)
-        return ids
-
-    def _plain_text(self, text: str, cut: Callable[[str], list[int]]) -> list[int]:
-        """Returns the ids of a text of printable ASCII characters: nothing is to be normalised."""
-        ids = [1]
-        for word in text.split(" "):
-            if word:
-                known = self._raw.get(word)
-                if known is None:
-                    known = cut("\u2581" + word)
-                    if len(self._raw) < WORDS_KEPT:
-                        self._raw[word] = known
-                ids += known
-        ids.append(2)
-        return ids
+        if self._plain and text.isascii() and text.isprintable():  # nothing is to be normalised
+            words = ["\u2581" + word for word in text.split(" ") if word]
+        else:
+            words = _WORD.findall(self._normal(text))
+        return [1, *chain.from_iterable(map(self._cut, words)), 2] if words else self._whole(text)
 
 
 @dataclass(frozen=True, slots=True)
