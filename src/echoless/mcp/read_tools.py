@@ -16,7 +16,7 @@ from echoless.core.run_notes import Tally
 from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices
 from echoless.execution.rollback import history
-from echoless.mcp.background import ProgressReporter, in_thread
+from echoless.mcp.background import ProgressReporter
 from echoless.mcp.served_store import ServedStore
 from echoless.mcp.tool import Context, MemoryTool, make_tool
 from echoless.stores import Store
@@ -86,25 +86,24 @@ class ReadTools:
             ctx: The call.
         """
 
-        def work(progress: ProgressReporter) -> Answer:
-            with self._served.opened() as store:
-                chosen = self._served.settings(store, Choices(namespace=namespace))
-                result = search(
-                    store,
-                    query,
-                    mode=mode,
-                    limit=limit,
-                    namespace=chosen.namespace,
-                    include_duplicates=include_duplicates,
-                    encoder=chosen.encoder,
-                    cache=chosen.cache,
-                    progress=progress,
-                )
+        def work(store: Store, progress: ProgressReporter) -> Answer:
+            chosen = self._served.settings(store, Choices(namespace=namespace))
+            result = search(
+                store,
+                query,
+                mode=mode,
+                limit=limit,
+                namespace=chosen.namespace,
+                include_duplicates=include_duplicates,
+                encoder=chosen.encoder,
+                cache=chosen.cache,
+                progress=progress,
+            )
             self._served.recalled(hit.memory for hit in result.hits)
             self._served.recalled(old.memory for hit in result.hits for old in hit.older)
             return result.to_json()
 
-        return await in_thread(work, ctx)
+        return await self._served.read(work, ctx)
 
     async def memory_similar(
         self,
@@ -136,39 +135,38 @@ class ReadTools:
             ctx: The call.
         """
 
-        def work(progress: ProgressReporter) -> Answer:
-            with self._served.opened() as store:
-                if text is None and (owner := owner_tools(store)):
-                    request = SimilarRequest(
-                        memory_id=memory_id,
-                        other_id=id,
-                        namespace=namespace,
-                        search_scope=search_scope,
-                        top_k=top_k,
-                        min_similarity=min_similarity,
-                        exclude_linked=exclude_linked,
-                    )
-                    answer = owner.similar(store, request)
-                    near = records_in(answer["similar_memories"])
-                    self._served.recalled(store.get(str(each["id"]) for each in near).values())
-                    return answer
-                base = _base(store, memory_id, id, text)
-                result = neighbours(
-                    store,
-                    base,
-                    self._served.settings(store),
-                    NeighbourQuery(
-                        namespaces=_namespaces(store, base, namespace, search_scope),
-                        limit=top_k,
-                        least=min_similarity,
-                        exclude_linked=exclude_linked,
-                    ),
-                    progress,
+        def work(store: Store, progress: ProgressReporter) -> Answer:
+            if text is None and (owner := owner_tools(store)):
+                request = SimilarRequest(
+                    memory_id=memory_id,
+                    other_id=id,
+                    namespace=namespace,
+                    search_scope=search_scope,
+                    top_k=top_k,
+                    min_similarity=min_similarity,
+                    exclude_linked=exclude_linked,
                 )
+                answer = owner.similar(store, request)
+                near = records_in(answer["similar_memories"])
+                self._served.recalled(store.get(str(each["id"]) for each in near).values())
+                return answer
+            base = _base(store, memory_id, id, text)
+            result = neighbours(
+                store,
+                base,
+                self._served.settings(store),
+                NeighbourQuery(
+                    namespaces=_namespaces(store, base, namespace, search_scope),
+                    limit=top_k,
+                    least=min_similarity,
+                    exclude_linked=exclude_linked,
+                ),
+                progress,
+            )
             self._served.recalled(each.memory for each in result.nearest)
             return _similar(result)
 
-        return await in_thread(work, ctx)
+        return await self._served.read(work, ctx)
 
     async def memory_audit(
         self,
@@ -189,19 +187,18 @@ class ReadTools:
             ctx: The call.
         """
 
-        def work(progress: ProgressReporter) -> Answer:
-            with self._served.opened() as store:
-                chosen = self._served.settings(store, Choices(namespace=namespace))
-                audit = audit_store(store, chosen, progress=progress)
-                answer = report_json(audit)
-                for name in {"groups", "series", "claims", "stale"} & answer.keys():
-                    answer[name] = records_in(answer[name])[:top]
-                closest = sorted(audit.held, key=lambda pair: -pair.similarity)
-                answer["held"] = held_json(closest[:pairs])
-                learn_answer(store, answer)
+        def work(store: Store, progress: ProgressReporter) -> Answer:
+            chosen = self._served.settings(store, Choices(namespace=namespace))
+            audit = audit_store(store, chosen, progress=progress)
+            answer = report_json(audit)
+            for name in {"groups", "series", "claims", "stale"} & answer.keys():
+                answer[name] = records_in(answer[name])[:top]
+            closest = sorted(audit.held, key=lambda pair: -pair.similarity)
+            answer["held"] = held_json(closest[:pairs])
+            learn_answer(store, answer)
             return answer
 
-        return await in_thread(work, ctx)
+        return await self._served.read(work, ctx)
 
     async def memory_consolidate(
         self,
@@ -225,20 +222,19 @@ class ReadTools:
             ctx: The call.
         """
 
-        def work(progress: ProgressReporter) -> Answer:
-            with self._served.opened() as store:
-                result = consolidate(
-                    store,
-                    self._served.settings(store, Choices(namespace=namespace)),
-                    window=window,
-                    limit=limit,
-                    advice=advice or ADVICE,
-                    progress=progress,
-                )
+        def work(store: Store, progress: ProgressReporter) -> Answer:
+            result = consolidate(
+                store,
+                self._served.settings(store, Choices(namespace=namespace)),
+                window=window,
+                limit=limit,
+                advice=advice or ADVICE,
+                progress=progress,
+            )
             self._served.recalled(memory for pair in result.pairs for memory in (pair.a, pair.b))
             return result.to_json()
 
-        return await in_thread(work, ctx)
+        return await self._served.read(work, ctx)
 
     async def memory_explain(
         self,
@@ -260,19 +256,18 @@ class ReadTools:
             ctx: The call.
         """
 
-        def work(_progress: ProgressReporter) -> Answer:
-            with self._served.opened() as store:
-                chosen = self._served.settings(store)
-                pair = [Memory(id=side, content=text) for side, text in (("a", a), ("b", b))]
-                if given == "ids":
-                    pair = [memory_of(store, id_) for id_ in (a, b)]
-                read = [in_context(store, memory) for memory in pair] if given == "ids" else pair
+        def work(store: Store, _progress: ProgressReporter) -> Answer:
+            chosen = self._served.settings(store)
+            pair = [Memory(id=side, content=text) for side, text in (("a", a), ("b", b))]
+            if given == "ids":
+                pair = [memory_of(store, id_) for id_ in (a, b)]
+            read = [in_context(store, memory) for memory in pair] if given == "ids" else pair
             tally = Tally()
             learn(pair)
             answer = explanation_json(explain_memories(*read, settings=chosen, tally=tally))
             return {**answer, "notes": list(tally.notes)}
 
-        return await in_thread(work, ctx)
+        return await self._served.read(work, ctx)
 
     async def memory_history(
         self,
@@ -289,26 +284,25 @@ class ReadTools:
             ctx: The call.
         """
 
-        def work(_progress: ProgressReporter) -> Answer:
-            with self._served.opened() as store:
-                if run is None:
-                    runs = history(store.ledger)
-                    shown = [asdict(each) for each in runs[-limit:]]
-                    return {"runs": shown, "left_out": len(runs) - len(shown)}
-                runs = history(store.ledger, run)
-                if not runs:
-                    raise InputError(
-                        f"There is no run {run!r} here. Call memory_history without run for all."
-                    )
-                events = list(store.ledger.events(run))
-                learn_run(store, run, [e.data for e in events])
-                return {
-                    "runs": [asdict(each) for each in runs],
-                    "left_out": 0,
-                    "events": [{"at": e.at, "event": e.kind, **e.data} for e in events],
-                }
+        def work(store: Store, _progress: ProgressReporter) -> Answer:
+            if run is None:
+                runs = history(store.ledger)
+                shown = [asdict(each) for each in runs[-limit:]]
+                return {"runs": shown, "left_out": len(runs) - len(shown)}
+            runs = history(store.ledger, run)
+            if not runs:
+                raise InputError(
+                    f"There is no run {run!r} here. Call memory_history without run for all."
+                )
+            events = list(store.ledger.events(run))
+            learn_run(store, run, [e.data for e in events])
+            return {
+                "runs": [asdict(each) for each in runs],
+                "left_out": 0,
+                "events": [{"at": e.at, "event": e.kind, **e.data} for e in events],
+            }
 
-        return await in_thread(work, ctx)
+        return await self._served.read(work, ctx)
 
 
 def _base(store: Store, memory_id: str | None, other_id: str | None, text: str | None) -> Memory:

@@ -186,6 +186,20 @@ class ServedStore:
         """Returns whether all of some tools are offered, as far as the person chose tools."""
         return self.tools is None or self.tools.issuperset(names)
 
+    async def read(self, work: Callable[[Store, ProgressReporter], T], reports: ProgressSink) -> T:
+        """Runs work on the store in a thread.
+
+        Args:
+            work: What is done with the store, which is opened for it and closed after it.
+            reports: Takes reports of progress.
+        """
+
+        def opened(progress: ProgressReporter) -> T:
+            with self.opened() as store:
+                return work(store, progress)
+
+        return await in_thread(opened, reports)
+
     async def write(self, work: Callable[[Store, ProgressReporter], T], reports: ProgressSink) -> T:
         """Runs some work on the store, in a thread, as the one writer of this server.
 
@@ -194,14 +208,9 @@ class ServedStore:
         Raises:
             UsageError: The server only reads.
         """
-
-        def opened(progress: ProgressReporter) -> T:
-            with self.opened() as store:
-                return work(store, progress)
-
         self.must_write()
         async with self.writer:
-            return await in_thread(opened, reports)
+            return await self.read(work, reports)
 
     @property
     def open_world(self) -> bool:

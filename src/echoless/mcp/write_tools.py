@@ -330,13 +330,12 @@ class WriteTools:
             raise UsageError("Name two memories: keep, the one that stays, and remove.")
         one, other = keep, remove
 
-        def make_preview(_progress: ProgressReporter) -> Answer:
-            with self._served.opened() as store:
-                answer, merge = self._merge_preview(store, one, other, content, action)
+        def make_preview(store: Store, _progress: ProgressReporter) -> Answer:
+            answer, merge = self._merge_preview(store, one, other, content, action)
             self._served.plans.keep(merge.plan.id, "memory_merge", merge, client=client_of(ctx))
             return answer
 
-        return await in_thread(make_preview, ctx)
+        return await self._served.read(make_preview, ctx)
 
     def _merge_preview(
         self, store: Store, keep: str, remove: str, content: str | None, action: ActionKind
@@ -401,16 +400,15 @@ class WriteTools:
             raise UsageError("Name the run; memory_history lists all of them.")
         wanted = run
 
-        def make_preview(_progress: ProgressReporter) -> Answer:
-            with self._served.opened() as store:
-                undone = would_undo(store, wanted)
+        def make_preview(store: Store, _progress: ProgressReporter) -> Answer:
+            undone = would_undo(store, wanted)
             plan_id = f"undo-{uuid4()}"
             pending = _Undo(undone.run, keep_both)
             self._served.plans.keep(plan_id, "memory_undo", pending, client=client_of(ctx))
             after = f"If this is right, call memory_undo with plan_id={plan_id!r} alone."
             return _undo_answer(undone, plan_id, after)
 
-        return await in_thread(make_preview, ctx)
+        return await self._served.read(make_preview, ctx)
 
     def _take_plan(self, plan_id: str, tool: str, kind: type[T], ctx: Context) -> T:
         """Returns the plan of a preview; where nothing may be written it stays where it is."""
