@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from echoless.core.errors import UsageError
-from echoless.core.groups import Group, Membership, grouped
+from echoless.core.groups import Group, Membership, grouped, partners_in
 from echoless.core.model import (
     IN_FORCE,
     Duplicate,
@@ -92,19 +92,11 @@ class Bonds:
         """
         self._copied = copied
         self._promises = promises or {}
-        self._apart: dict[str, set[str]] = {}
-        for one, other in apart:
-            self._apart.setdefault(one, set()).add(other)
-            self._apart.setdefault(other, set()).add(one)
+        self._apart = partners_in(apart)
         self._copies = {rep: tuple(ids) for rep, ids in copies.items() if len(ids) > 1}
         self._rep = {id_: rep for rep, ids in self._copies.items() for id_ in ids}
-        self._judged: dict[tuple[str, str], Judged] = {}
-        self._near: dict[str, set[str]] = {}
-        for each in judged:
-            if merges(each.verdict):
-                self._judged[each.a, each.b] = each
-                self._near.setdefault(each.a, set()).add(each.b)
-                self._near.setdefault(each.b, set()).add(each.a)
+        self._judged = {(each.a, each.b): each for each in judged if merges(each.verdict)}
+        self._near = partners_in(self._judged)
         self._subsets: dict[str, bool] = {}
 
     def ids(self) -> list[str]:

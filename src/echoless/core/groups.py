@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Final, Protocol, TypeVar
@@ -90,6 +90,15 @@ def grouped(keyed: Iterable[tuple[Key, Member]]) -> dict[Key, list[Member]]:
     for key, member in keyed:
         groups.setdefault(key, []).append(member)
     return groups
+
+
+def partners_in(pairs: Iterable[Sequence[str]]) -> dict[str, set[str]]:
+    """Returns what each id or word is paired with; a pair counts both ways."""
+    partners: dict[str, set[str]] = {}
+    for one, other in pairs:
+        partners.setdefault(one, set()).add(other)
+        partners.setdefault(other, set()).add(one)
+    return partners
 
 
 def connected(pairs: Iterable[P]) -> list[list[P]]:

@@ -14,6 +14,7 @@ from fractions import Fraction
 from functools import cache, lru_cache
 from typing import Any, Final, TypeAlias
 
+from echoless.core.groups import partners_in
 from echoless.core.shipped import shipped_json, shipped_text
 from echoless.core.text import lazy_pattern
 from echoless.core.text import words as cut
@@ -379,11 +380,7 @@ def _without_prefix(lex: Lexicon, word: str) -> list[str]:
 
 
 def _both_ways(pairs: Iterable[Sequence[str]]) -> dict[str, frozenset[str]]:
-    partners: dict[str, set[str]] = {}
-    for one, other in pairs:
-        partners.setdefault(one, set()).add(other)
-        partners.setdefault(other, set()).add(one)
-    return {word: frozenset(others) for word, others in partners.items()}
+    return {word: frozenset(others) for word, others in partners_in(pairs).items()}
 
 
 @cache

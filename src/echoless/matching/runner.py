@@ -5,10 +5,12 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import permutations
 from typing import TYPE_CHECKING, Final
 
 from echoless.core.batches import batched
 from echoless.core.claims import is_long
+from echoless.core.groups import grouped
 from echoless.core.model import Judged, Memory, Pair, Verdict
 from echoless.core.profiles import Profile
 from echoless.core.run_notes import Progress, Tally
@@ -218,11 +220,7 @@ def _together(wanted: Sequence[tuple[str, str]], left: Sequence[int]) -> list[in
     the second of its texts does. Where thousands of texts hang together, a fifth fewer are read
     twice than in the order of their ids.
     """
-    beside: dict[str, list[str]] = {}
-    for at in left:
-        one, other = wanted[at]
-        beside.setdefault(one, []).append(other)
-        beside.setdefault(other, []).append(one)
+    beside = grouped(ends for at in left for ends in permutations(wanted[at], 2))
     reached: dict[str, int] = {}
     for start in beside:
         waiting = [start]
