@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal
 
-from echoless.core.errors import EcholessError, StoreReadOnly
+from echoless.core.errors import EcholessError
 from echoless.core.model import Contradiction, Judged, Memory, Subsumes, Update, flipped
 from echoless.core.settings import Choices, layered, resolve
 from echoless.matching.runner import left_off
@@ -19,7 +19,7 @@ from echoless.stores import open_store
 from echoless.stores.base import Store, in_context
 from echoless.stores.files import refuse_leaving
 from echoless.stores.ledger import Kept
-from echoless.stores.live import RECHECK, LiveStore
+from echoless.stores.live import MemoryList
 from echoless.workflows.dedupe.pipeline import find
 
 MOST: Final = 2_000
@@ -82,40 +82,6 @@ class Repeat:
     earlier: StandingMemory
     relation: Relation
     evidence: str
-
-
-class JoinedStore(LiveStore):
-    """Memories of several stores, to be read together; nothing can be written."""
-
-    def __init__(self, memories: Mapping[str, Memory], apart: Iterable[Kept]) -> None:
-        """Takes memories whose ids differ, and pairs of these ids that a person keeps apart."""
-        super().__init__("memory", None, RECHECK, "mark")
-        self._all = memories
-        self.ledger.keep(apart)
-
-    def _memories(self, namespace: str | None) -> Iterator[Memory]:
-        """Yields all memories of one namespace or of all."""
-        yield from (m for m in self._all.values() if namespace in {None, m.namespace})
-
-    def get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
-        """Returns memories by id."""
-        return {id_: self._all[id_] for id_ in ids if id_ in self._all}
-
-    def put(self, memories: Sequence[Memory]) -> None:  # noqa: ARG002 - the contract's signature
-        """Refuses to write.
-
-        Raises:
-            StoreReadOnly: Always.
-        """
-        raise StoreReadOnly("Several stores that are read together cannot be written.")
-
-    def remove(self, ids: Iterable[str]) -> None:  # noqa: ARG002 - the contract's signature
-        """Refuses to remove.
-
-        Raises:
-            StoreReadOnly: Always.
-        """
-        raise StoreReadOnly("Several stores that are read together cannot be written.")
 
 
 @dataclass(slots=True)
@@ -314,7 +280,9 @@ def _pairs_in(
     """
     if len(memories) < 2:
         return
-    with JoinedStore(memories, apart) as joined:
+    with MemoryList(memories.values()) as joined:
+        joined.url = "memory:///"
+        joined.ledger.keep(apart)
         settings = resolve(layered(choices), proposed=joined.profile)
         findings = find(joined, settings, touching=lambda memory: memory.id in written)
     for group in findings.groups:
