@@ -47,6 +47,12 @@ class HiddenRecord:
     place: int = 0
     after: str = ""
 
+    @property
+    def row(self) -> tuple[str, int, str, str]:
+        """Returns the record as a row of the table, see `COLUMNS`."""
+        body = canonical(memory_to_json(self.memory, with_native=True))
+        return self.memory.id, self.place, self.after, body
+
 
 class HiddenRecords:
     """Table of the moved memories of one store."""
@@ -104,15 +110,7 @@ class HiddenRecords:
 
         A row that takes the place of another gets a new number, so that `state` changes.
         """
-        rows = [
-            (
-                each.memory.id,
-                each.place,
-                each.after,
-                canonical(memory_to_json(each.memory, with_native=True)),
-            )
-            for each in records
-        ]
+        rows = [each.row for each in records]
         with self._database.transaction(), self._database.speaking():
             self._delete(id_ for id_, *_ in rows)
             statement = f"INSERT INTO {self._table} ({COLUMNS}) VALUES (?, ?, ?, ?)"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
@@ -129,11 +129,8 @@ class SqliteStore(StoreKind, Store):
         if not path.exists():
             make_file(path)
         if path.stat().st_size == 0:
-            database = open_for_writing(path, create=True)
-            try:
+            with closing(open_for_writing(path, create=True)) as database:
                 _migrate(database)
-            finally:
-                database.close()
         return cls.open(location)
 
     @classmethod
