@@ -43,10 +43,6 @@ of numbers were measured on them. Any other is asked text by text."""
 ARITHMETIC: Final = "int8"
 """Part of the model's name: vectors of the package's own arithmetic differ in the fourth digit."""
 
-_TOKENIZER: Final = "_tokenizer"
-_BACKEND: Final = "_model"
-"""Of the package's object: not promised, so only known versions are asked for it."""
-
 _FILES: Final = (".npz", ".model")
 _FAILURES: Final = (AttributeError, ValueError, IndexError, zipfile.BadZipFile, OSError)
 
@@ -154,7 +150,7 @@ class UniversalSentenceEncoder:
             if (encoder := batched.unpacked_encoder(name)) is not None:
                 return encoder
         loaded = self._load()
-        tokenizer, backend = getattr(loaded, _TOKENIZER), getattr(loaded, _BACKEND)
+        tokenizer, backend = getattr(loaded, batched.TOKENIZER), getattr(loaded, batched.BACKEND)
         return batched.Words(tokenizer), batched.BulkModel(backend)
 
     def _load(self) -> _Model:
