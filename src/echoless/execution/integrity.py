@@ -334,9 +334,8 @@ def _exchange(expected: dict[str, str], gone: Iterable[Mark], made: Iterable[Mar
 
 def _file(store: Store) -> list[Problem]:
     """Finds what is wrong with the files of the store, where it can check them itself."""
-    faults: Sequence[str]
     try:
-        faults = store.integrity()
+        faults = [*store.integrity()]
     except _DAMAGE as problem:
         faults = [str(problem)]
     return [Problem("file", (), says, mended=False) for says in faults]

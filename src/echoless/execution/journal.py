@@ -126,9 +126,7 @@ def write(
     Raises:
         PlanRefused: A record did not read back as written.
     """
-    final: dict[str, Memory | None] = {}
-    for entry in entries:
-        final.update(entry.after)
+    final = {id_: memory for entry in entries for id_, memory in entry.after.items()}
     new = {id_: memory for id_, memory in final.items() if memory is not None}
     gone = [id_ for id_, memory in final.items() if memory is None]
     if new:

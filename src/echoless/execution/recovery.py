@@ -267,12 +267,6 @@ def remember_store(store: Store) -> None:
             store.ledger.set_fact(SEEN, json.dumps(seen))
 
 
-def _seen_now(store: Store) -> Iterable[Memory]:
-    """Returns the visible memories of a store."""
-    hidden = store.ledger.marks()
-    return (memory for memory in store.scan() if memory.id not in hidden)
-
-
 def _sketch(memory: Memory) -> list[Json]:
     """Returns what a memory is known by: its id, a digest of its text, digests of long words."""
     longest = sorted(set(words(memory.content)), key=lambda word: (-len(word), word))
@@ -345,7 +339,8 @@ def _is_known(store: Store) -> bool:
     parts = [own for _, _, own in seen]
     empty = True
     with suppress(EcholessError):  # what is wrong with a record is told by who needs it
-        for memory in _seen_now(store):
+        hidden = store.ledger.marks()
+        for memory in (each for each in store.scan() if each.id not in hidden):
             empty = False
             id_, key, own = _sketch(memory)
             assert isinstance(own, list)
