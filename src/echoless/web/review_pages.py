@@ -284,9 +284,8 @@ class ReviewPages:
     def applied(self, run: Run) -> Reply:
         """Returns what was done by a plan."""
         store = self._session.store
-        notes = [*store.notes()]
         elsewhere = seen_elsewhere(store, run.counts, run.id)
-        notes += [elsewhere] if elsewhere else []
+        notes = [*store.notes(), *([elsewhere] if elsewhere else ())]
         return Reply(self._page("review_applied.html", "", run=run, words=ACTIONS, notes=notes))
 
     # ------------------------------------------------------------------ history
