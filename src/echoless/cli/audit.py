@@ -44,6 +44,7 @@ from echoless.stores.files import check_new, refuse_leaving
 from echoless.workflows.audit.answer_cache import AnswerCache, is_lasting
 
 if TYPE_CHECKING:
+    from echoless.workflows.audit.all_stores import StoreAudit
     from echoless.workflows.audit.between import Between
     from echoless.workflows.audit.report import Report
 
@@ -270,13 +271,7 @@ def audit_command(*, request: _Request) -> int:
 def _audit_every(request: _Request) -> int:
     """Audits the stores and folders named, or all that `discover` lists; prints one report."""
     from echoless.cli.discovery import passed_blocks
-    from echoless.workflows.audit import report as reports
-    from echoless.workflows.audit.all_stores import (
-        StoreAudit,
-        all_stores_blocks,
-        audit_all,
-        store_blocks,
-    )
+    from echoless.workflows.audit.all_stores import all_stores_blocks, audit_all, store_blocks
     from echoless.workflows.discovery.search import Discovery, discover, named_store
 
     folders = [Path(name) for name in request.stores if Path(name).is_dir()]
@@ -320,6 +315,13 @@ def _audit_every(request: _Request) -> int:
             render.print_lines(markdown([title, *each, *blocks]))
         else:
             render.show(blocks)
+    return _code_of_every(request, audits)
+
+
+def _code_of_every(request: _Request, audits: Sequence[StoreAudit]) -> int:
+    """Prints which stores fail the limit, and returns the exit code for all."""
+    from echoless.workflows.audit import report as reports
+
     read = [(each.store.url, each.report) for each in audits if each.report is not None]
     limit = request.limit
     unread = [] if limit is None else [each for each in read if each[1].unread]
