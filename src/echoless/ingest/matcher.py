@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import zip_longest
+from itertools import groupby, zip_longest
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from echoless.blocking.pair_scores import CASE_FOLDED, CASE_KEPT
@@ -160,7 +161,11 @@ class Question:
         Ids are read where there is a tie only: to read one takes as long as to sort ten hits.
         """
         ids = self._index.ids
-        return sorted(hits, key=lambda hit: (-hit[1], ids[hit[0]]))
+        ranked: Ranked = []
+        for _, tied in groupby(sorted(hits, key=itemgetter(1), reverse=True), key=itemgetter(1)):
+            same = list(tied)
+            ranked += same if len(same) == 1 else sorted(same, key=lambda hit: ids[hit[0]])
+        return ranked
 
     def _normalised(self) -> Ranked:
         """Returns places of the same normal form; the judge, who reads both, sees the case."""
