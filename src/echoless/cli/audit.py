@@ -258,8 +258,8 @@ def audit_command(*, request: _Request) -> int:
         data, printed, report, lasting = _audit(request, store, cache)
         render.put(printed)
         codes.add(_exit_code(request, report, store))
-        if lasting:
-            cache.keep(report, printed)
+        if lasting is not None:
+            cache.keep(lasting, printed)
         return data
 
     answers, failed = render.answers_of_each(request.stores, answer)
@@ -338,12 +338,12 @@ def _code_of_every(request: _Request, audits: Sequence[StoreAudit]) -> int:
 
 def _audit(
     request: _Request, typed: str, cache: AnswerCache
-) -> tuple[dict[str, Json], str, Report, bool]:
+) -> tuple[dict[str, Json], str, Report, Report | None]:
     """Audits one store.
 
     Returns:
-        The JSON, empty where it is not wanted; what is to be printed; the report; and whether an
-        audit of the same files would say the same.
+        The JSON, empty where it is not wanted; what is to be printed; the report; and, where an
+        audit of the same files would say the same, the report to keep.
     """
     from echoless.workflows.audit import report as reports
     from echoless.workflows.dedupe import secret_masking
@@ -356,7 +356,7 @@ def _audit(
             known = cache.report(store)
             report = known or reports.audit_store(store, settings, progress=bar)
             wider = _across(store, settings, bar, asked=request.across)
-        lasting = is_lasting(store, settings, report)
+        lasting = report if is_lasting(store, settings, report) else None
         report = replace(report, notes=(*report.notes, *cache.tally.notes))
         if wider is not None:
             OUTPUT.learn(wider.texts)
