@@ -15,6 +15,7 @@ from training.examples import (
     lines,
     read_across,
     read_contrast,
+    read_digested,
     read_pairs,
     read_public,
 )
@@ -23,6 +24,7 @@ from training.near_names import near_names
 
 HERE: Final = Path(__file__).resolve().parent
 PIECES: Final = HERE / "data" / "pieces.json"
+CLOSE_LABELS: Final = HERE / "data" / "notes" / "close_labels.jsonl"
 PROJECT: Final = HERE.parent / "benchmarks"
 
 SHARES: Final = {
@@ -33,7 +35,8 @@ SHARES: Final = {
     "across": 0.03,
     "project": 0.05,
     "mutants": 0.03,
-    "notes": 0.30,
+    "notes": 0.18,
+    "close": 0.12,
     "history": 0.07,
     "names": 0.04,
     "generated": 0.03,
@@ -82,6 +85,8 @@ def corpora(folders: Sequence[Path]) -> list[tuple[list[Example], float]]:
     for path in sorted((PROJECT / "pairs").glob("*.jsonl")):
         name = "mutants" if path.stem.startswith("mutants") else "project"
         sources[name].extend(read_pairs(path, f"project/{path.stem}"))
+    if close := first(folders, "notes3/unlabelled.jsonl.xz"):
+        sources["close"].extend(read_digested(CLOSE_LABELS, close))
     if public := first(folders, "pair_training/public.jsonl"):
         sources["public"].extend(read_public(public))
     written = texts_to_change(folders, sources["notes"])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import lzma
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from training.examples import lines, read_across, read_contrast, read_pairs
+from training.examples import lines, read_across, read_contrast, read_digested, read_pairs
+from training.notes import digest
 
 DATA = Path(__file__).parents[2] / "training" / "data"
 SETS = [p for kind in ("contrast", "people_dev") for p in sorted((DATA / kind).glob("*.jsonl"))]
@@ -60,6 +62,21 @@ def test_a_label_that_another_reader_could_give_otherwise_is_a_soft_target(tmp_p
         ((0.15, 0.15, None), False),
         ((0.15, 0.15, 0.8), False),
     ]
+
+
+def test_labels_by_digest_find_their_pairs_and_a_tenth_is_left_out(tmp_path: Path) -> None:
+    pairs = [{"a": f"Boat {n} leaves.", "b": f"Boat {n} leaves at nine."} for n in range(4)]
+    with lzma.open(tmp_path / "pairs.jsonl.xz", "wt", encoding="utf-8") as file:
+        file.writelines(json.dumps(each) + "\n" for each in pairs)
+    labels = [
+        {"id": f"u-{n}", "label": "Sb", "hard": n == 2}
+        | {side: digest(pairs[n][side]) for side in "ab"}
+        for n in (1, 2, 3)
+    ]
+    (tmp_path / "labels.jsonl").write_text("".join(json.dumps(each) + "\n" for each in labels))
+    found = list(read_digested(tmp_path / "labels.jsonl", tmp_path / "pairs.jsonl.xz"))
+    assert [each.a for each in found] == ["Boat 1 leaves.", "Boat 2 leaves."]
+    assert [each.targets for each in found] == [(0, 1, 0), (0.15, 0.8, 0.15)]
 
 
 def test_the_nearest_texts_of_two_sets_of_one_story_are_never_the_same(tmp_path: Path) -> None:
