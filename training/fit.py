@@ -10,10 +10,8 @@ from __future__ import annotations
 import argparse
 import json
 import lzma
-from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Final, get_args
 
@@ -23,7 +21,7 @@ from echoless.core.model import Contradiction, Memory, Pair, Update, Verdict, me
 from echoless.core.profiles import MergeUse
 from echoless.core.run_notes import Tally
 from echoless.matching.decision import features, rule_features
-from echoless.matching.judge import DOUBTED, OTHER_END
+from echoless.matching.judge import DOUBTED
 from echoless.matching.pair_model import PairScorer, Scores, open_network
 from echoless.matching.rule_judge import SETTLED, RuleJudge
 from echoless.matching.rules import forbidden
@@ -39,11 +37,8 @@ FOLDS: Final = 5
 USES: Final = get_args(MergeUse)
 MERGE: Final = (0.85, 0.72, 0.60)
 """Thresholds of the uses: of merged notes 95, 90 and 86 of 100 are right (`docs/quality.md`)."""
-CLOSE: Final = 24_000
-"""Close pairs without labels that are asked about."""
-KEPT: Final = 0.99
-KEPT_MERGES: Final = 0.998
-"""Shares of the pairs of which anything is told, and of the merges, that `ask` lets through."""
+KEPT: Final = 0.985
+"""Share of the pairs that are the same or conflict that `ask` lets through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,45 +78,28 @@ def rows_of(sets: dict[str, list[Example]], weights: Path) -> Iterator[Row]:
             yield Row(source, example, verdict, plain, score)
 
 
-def foreseen(path: Path, weights: Path, same: dict, conflict: dict, chosen: Namespace) -> dict:
-    """Returns the models that choose and order questions: what the pair model will tell.
+def confirmed(path: Path, weights: Path, conflict: dict) -> dict:
+    """Returns a model of which conflicts of the rules the pair model confirms, or doubts.
 
-    They learn from what it says of close pairs without labels, so a label that it cannot find costs
-    no question. `prior` foresees whether anything is told of a pair, `confirmed` whether a conflict
-    of the rules is confirmed or doubted.
+    It learns from what the two say of pairs without labels, so it only orders questions.
 
     Args:
         path: Close pairs (`a`, `b`) in JSON Lines, packed with xz.
         weights: Folder of the pair model.
-        same: The model of copies, as it is stored.
         conflict: The model of conflicts, as it is stored.
-        chosen: Thresholds.
     """
+    judge, pairs = RuleJudge(), []
     with lzma.open(path, "rt", encoding="utf-8") as lines:
-        pairs = [
-            Example(line["a"], line["b"], None, None, None, "close", "")
-            for line in map(json.loads, islice(lines, CLOSE))
-        ]
+        for line in map(json.loads, lines):
+            sides = (Memory(id=side, content=line[side]) for side in "ab")
+            if isinstance(
+                judge.judge(pair := Pair(*sides, {"lexical": 0.5})), Update | Contradiction
+            ):
+                pairs.append(Example(pair.a.content, pair.b.content, None, None, None, "close", ""))
     rows = [row for row in rows_of({"close": pairs}, weights) if row.scores is not None]
-    alarms = chances(conflict, rows)
-    copies = np.where([row.barred for row in rows], 0.0, chances(same, rows))
-    told = (copies >= chosen.review) | (alarms >= OTHER_END)
-    merged = copies >= chosen.merge[USES.index("default")]
-    prior = model_of(rows, told.astype(float), plain=True)
-    hopes = chances(prior, rows, plain=True)
-    low = min(np.quantile(hopes[told], 1 - KEPT), np.quantile(hopes[merged], 1 - KEPT_MERGES))
-    asked, kept = (hopes >= low).mean(), (hopes[merged] >= low).mean()
-    print(f"{told.mean():.2f} of {len(rows)} pairs are told")
-    print(f"ask {low:.4f}: {asked:.2f} of all pairs, {kept:.4f} of the merges")
-    opposed = [isinstance(row.verdict, Update | Contradiction) for row in rows]
-    some = [row for row, one in zip(rows, opposed, strict=True) if one]
-    heard = (alarms[opposed] >= DOUBTED).astype(float)
-    print(f"{len(some)} conflicts of the rules, {heard.mean():.2f} of them confirmed or doubted")
-    return {
-        "ask": round(float(low), 4),
-        "prior": prior,
-        "confirmed": model_of(some, heard, plain=True),
-    }
+    told = (chances(conflict, rows) >= DOUBTED).astype(float)
+    print(f"{len(rows)} conflicts of the rules, {told.mean():.2f} of them confirmed or doubted")
+    return model_of(rows, told, plain=True)
 
 
 def fitted(
@@ -282,6 +260,8 @@ def main() -> None:
     print(f"{len(every)} pairs, {len(open_)} that the model is asked about")
     report(open_)
     same = np.array([float(r.example.mergeable) for r in open_])
+    matters = np.array([float(r.example.mergeable or r.example.conflict == 1) for r in open_])
+    prior = model_of(open_, matters, plain=True)
     # Parallel statements (label C) conflict in no real note that was read; elsewhere it is open.
     known = [r for r in open_ if r.example.conflict is not None or r.source == "notes"]
     conflicts = np.array([float(r.example.conflict == 1) for r in known])
@@ -295,14 +275,18 @@ def main() -> None:
             for some in (real, ~real)
         ]
         print(f"  {threshold}: " + ", ".join(f"{p:.2f} {r:.2f}" for p, r in shares))
-    copies = calibrated(model_of(open_, same), open_, same)
+    low = np.quantile(chances(prior, open_, plain=True)[matters == 1], 1 - KEPT)
+    asked = chances(prior, open_, plain=True) >= low
+    print(f"ask {low:.4f}: {asked.mean():.2f} of the pairs")
     stored = {
+        "ask": round(float(low), 4),
         "merge": dict(zip(USES, chosen.merge, strict=True)),
         "review": chosen.review,
         "alarm": chosen.alarm,
-        "same": copies,
+        "prior": prior,
+        "same": calibrated(model_of(open_, same), open_, same),
         "conflict": conflict,
-        **foreseen(chosen.close, chosen.weights, copies, conflict, chosen),
+        "confirmed": confirmed(chosen.close, chosen.weights, conflict),
     }
     if chosen.out:
         chosen.out.write_text(json.dumps(stored, indent=1) + "\n", "utf-8")

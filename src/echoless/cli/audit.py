@@ -356,7 +356,8 @@ def _audit(
             known = cache.report(store)
             report = known or reports.audit_store(store, settings, progress=bar)
             wider = _across(store, settings, bar, asked=request.across)
-        lasting = report if is_lasting(store, settings, report) else None
+        passing = wider is not None and wider.tally.notes != wider.tally.lasting
+        lasting = report if not passing and is_lasting(store, settings, report) else None
         report = replace(report, notes=(*report.notes, *cache.tally.notes))
         if wider is not None:
             OUTPUT.learn(wider.texts)
