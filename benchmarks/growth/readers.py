@@ -21,7 +21,7 @@ from typing import Final, NamedTuple
 from benchmarks.growth.near_misses import NearMiss, Source, expressions
 from benchmarks.masked_secrets import PATTERNS as SECRETS
 from echoless import Memory, open_store
-from echoless.cli.terminal import show_rich
+from echoless.cli.terminal import drawn
 from echoless.clustering import noise_score, survivor
 from echoless.core import (
     claims,
@@ -206,7 +206,7 @@ def _json(text: str) -> object:
 
 def _printed(text: str) -> object:
     with redirect_stdout(io.StringIO()) as shown:
-        show_rich([MemoryText(text)], coloured=False)
+        drawn([MemoryText(text)], coloured=False)
     return shown
 
 
@@ -236,7 +236,7 @@ def _audit(text: str) -> object:
         path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
         with open_store(path) as store:
             report = audit_store(store, _settings())
-            show_rich(audit_blocks(store, report, Extent(top=9, members=9, pairs=9)))
+            drawn(audit_blocks(store, report, Extent(top=9, members=9, pairs=9)))
     return report
 
 
