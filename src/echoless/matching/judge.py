@@ -2,7 +2,8 @@
 
 ```
 equal texts, forms or words, and the rules merge ........ as the rules say, the model is not asked
-too unlike for any model to merge ....................... Related or Distinct, not asked
+too unlike for any model to merge, or distinct with other
+values and no word of a change ........................... Related or Distinct, not asked
 beyond the questions of a namespace, or less likely than
 many that told nothing .................................. as the rules say; no alarm; counted
 another value, unit, date, version, identifier, path .... never merged
@@ -361,7 +362,7 @@ class LearnedJudge:
             hope = self.decision.confirmed.probability(plain)
         elif not merges(verdict) and (ends := other_end(pair)) is not None:
             part, hope = OTHER_ENDS, ends.beginning
-        elif part == OTHER_VALUES and isinstance(verdict, Distinct):
+        elif part == OTHER_VALUES and isinstance(verdict, Distinct) and not tells_change(pair):
             return None
         return _Question(place, plain, hope, part)
 
