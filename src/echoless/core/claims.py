@@ -56,7 +56,7 @@ _PLACE: Final = lazy_pattern(
 _AHEAD: Final = 200
 _TAIL: Final = 12
 """Characters that are read after a mark, and before it, to tell whether a sentence ends there."""
-_LINK: Final = lazy_pattern(r"\[\[[^\]\n]*\]\]|\[[^\]\n]*\]\([^)\n]*\)")
+_LINK: Final = lazy_pattern(r"\[\[[^\[\]\n]*\]\]|\[[^\[\]\n]*\]\([^()\n]*\)")
 _RULE: Final = lazy_pattern(r"(?=[^-]*-)[\s|:+-]+$")
 _TAB: Final = 4
 
