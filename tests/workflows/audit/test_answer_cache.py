@@ -152,6 +152,27 @@ def test_what_changes_while_it_is_looked_at_is_not_kept(
     assert len(looks) == 1
 
 
+def test_a_note_that_comes_while_a_folder_is_looked_at_keeps_no_answer(
+    place: Path, looks: Looks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = _notes(place)
+    (folder / "old").mkdir()
+    find = pipeline.find
+
+    def added(*arguments: object, **more: object) -> object:
+        found = find(*arguments, **more)  # type: ignore[arg-type]
+        (folder / "old" / "late.md").write_text("It came while the others were compared.\n")
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pipeline, "find", added)
+        call("audit", "memory", "--encoder", "none")
+    (folder / "old" / "late.md").unlink()
+    looks.clear()
+    call("audit", "memory", "--encoder", "none")
+    assert len(looks) == 1
+
+
 def test_an_answer_that_showed_secrets_is_no_answer_for_a_run_that_masks_them(place: Path) -> None:
     other = TOKEN.replace("a1B2", "z9Y8")
     _write((f"The deploy token is {TOKEN} now.", f"The deploy token is {other} now."))

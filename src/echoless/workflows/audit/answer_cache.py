@@ -116,7 +116,7 @@ class AnswerCache:
             form: All that decides how the report is printed; None where it is not kept so.
         """
         self._file = AnswerFile(cache_folder() / FILE_NAME)
-        self._paths: Sequence[Path] = ()
+        self._address = address
         self._state: tuple[str, Sequence[str]] | None = None
         self._key = b""
         self._form = form
@@ -127,8 +127,7 @@ class AnswerCache:
             return
         if chosen.cache is False or not (installed := _installed()):
             return
-        self._paths = _files_of(address)
-        self._state = _state(self._paths)
+        self._state = _state(_files_of(address))
         if self._state is not None:
             variables = sorted(each for each in os.environ.items() if each[0][:9] == "ECHOLESS_")
             parts = (edition("audit"), address, chosen, installed, variables, self._state[0])
@@ -165,7 +164,7 @@ class AnswerCache:
             text: What was printed; kept where it masks or shows no secret and tells no passing
                 note.
         """
-        if not (self._state and self._key) or _lying(self._paths) != self._state[1]:
+        if not (self._state and self._key) or _lying(_files_of(self._address)) != self._state[1]:
             return
         from echoless.workflows.audit.report import kept_report
 
