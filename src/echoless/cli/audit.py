@@ -279,7 +279,7 @@ def _audit_every(request: _Request) -> int:
     listing = discover(folders) if folders or not stores else Discovery((), {}, ())
     every = [*stores, *listing.stores]
     title = Heading(f"Audit of {count(len(every), 'store')}")
-    live = not (request.as_json or request.format)
+    live, lacking = not (request.as_json or request.format), {""}
     if live:
         render.show([title])
     with Bar(quiet=request.as_json) as bar:
@@ -287,7 +287,7 @@ def _audit_every(request: _Request) -> int:
         def tell(audit: StoreAudit) -> None:
             if live:
                 bar.pause()
-                render.show(store_blocks(audit))
+                render.show(store_blocks(audit, lacking))
 
         audits, between = audit_all(
             every,
@@ -311,7 +311,7 @@ def _audit_every(request: _Request) -> int:
     else:
         blocks = [*all_stores_blocks(audits, between, request.extent), *passed_blocks(listing)]
         if request.format == "markdown":
-            each = chain.from_iterable(map(store_blocks, audits))
+            each = chain.from_iterable(store_blocks(audit, lacking) for audit in audits)
             render.print_lines(markdown([title, *each, *blocks]))
         else:
             render.show(blocks)

@@ -133,8 +133,7 @@ class Bar:
         with self._lock:
             if self._progress is not None:
                 self._progress.stop()
-            self._progress = self._task = None
-            self._stage, self._latest = "", None
+            self._progress, self._task, self._stage, self._latest = None, None, "", None
 
     def __call__(self, stage: str, done: int, whole: int) -> None:
         """Shows how far a stage is; `whole` is 0 where it is not known."""

@@ -139,8 +139,16 @@ def _audited(
     return StoreAudit(listed, report, None)
 
 
-def store_blocks(audit: StoreAudit) -> Iterator[Block]:
-    """Yields what is said of one of many stores."""
+def store_blocks(audit: StoreAudit, lacking: set[str]) -> Iterator[Block]:
+    """Yields what is said of one of many stores, after what its audit did without.
+
+    Args:
+        audit: Of the store.
+        lacking: What was said before of what audits do without; takes what is new.
+    """
+    if audit.report and audit.report.off not in lacking:
+        lacking.add(audit.report.off)
+        yield from off_blocks(audit.report.off)
     said = audit.report.answer if audit.report else f"not audited: {audit.problem}"
     yield say(strong(audit.store.url), ": ", quoted(said), level=1)
 
@@ -153,7 +161,6 @@ def all_stores_blocks(
         yield say("No memory store was discovered.")
     yield Gap()
     read = [(each.store.url, each.report) for each in audits if each.report is not None]
-    yield from off_blocks(next((report.off for _, report in read if report.off), ""))
     if read:
         url = next((url for url, report in read if report.groups), read[0][0])
         yield say("The groups of one store, and a plan for it:")
