@@ -18,6 +18,7 @@ from training.examples import (
     read_digested,
     read_pairs,
     read_public,
+    read_revisions,
 )
 from training.generated import generated
 from training.near_names import near_names
@@ -81,7 +82,7 @@ def corpora(folders: Sequence[Path]) -> list[tuple[list[Example], float]]:
         for path in sorted((folder / "notes").glob("labelled*.jsonl")):
             sources["notes"].extend(read_pairs(path, "notes"))
         if (path := folder / "history" / "labelled.jsonl").exists():
-            sources["history"].extend(read_pairs(path, "history"))
+            sources["history"].extend(read_revisions(path))
     for path in sorted((PROJECT / "pairs").glob("*.jsonl")):
         name = "mutants" if path.stem.startswith("mutants") else "project"
         sources[name].extend(read_pairs(path, f"project/{path.stem}"))

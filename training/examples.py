@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import lzma
 from collections.abc import Iterator
@@ -140,15 +141,37 @@ def of_class(name: str | None, item: dict[str, Any]) -> tuple[Target, Target, Ta
     return CLASSES[name]
 
 
+Targets = tuple[Target, Target, Target]
+
+
+def softened(targets: Targets, *, hard: bool) -> Targets:
+    """Returns the targets of a pair, `SOFT` where a second reader could say otherwise."""
+    if not hard:
+        return targets
+    a_in_b, b_in_a, conflict = (None if each is None else SOFT[int(each)] for each in targets)
+    return a_in_b, b_in_a, conflict
+
+
 def read_pairs(path: Path, source: str) -> Iterator[Example]:
     """Yields labelled pairs, one a line: fields `a`, `b` and `class`, `label` or `want`."""
     for number, item in enumerate(lines(path)):
         name = item.get("class") or item.get("label") or item.get("want")
         group = item.get("base") or item.get("frame") or item.get("repo") or number
-        targets = of_class(name, item)
-        if item.get("hard"):
-            targets = tuple(None if each is None else SOFT[each] for each in targets)
+        targets = softened(of_class(name, item), hard=item.get("hard", False))
         yield Example(item["a"], item["b"], *targets, source, f"{path.stem}:{group}")
+
+
+def read_revisions(path: Path) -> Iterator[Example]:
+    """Yields revisions of notes: fields `old`, `new`, `label`, `sure` and `repo`.
+
+    A quarter of the repositories is left out, they measure: those whose SHA-256 of `history` and
+    `owner/name` in small letters leaves no rest when divided by 4.
+    """
+    for item in lines(path):
+        name = "history" + item["repo"].lower()
+        if int(hashlib.sha256(name.encode()).hexdigest()[:16], 16) % 4:
+            targets = softened(of_class(item["label"], item), hard=not item["sure"])
+            yield Example(item["old"], item["new"], *targets, "history", f"history:{item['repo']}")
 
 
 def read_digested(labels: Path, pairs: Path) -> Iterator[Example]:
@@ -159,9 +182,7 @@ def read_digested(labels: Path, pairs: Path) -> Iterator[Example]:
     known = {(item["a"], item["b"]): item for item in lines(labels) if item["id"][-1] != "3"}
     for example in read_unlabelled(pairs):
         if item := known.get((digest(example.a), digest(example.b))):
-            targets = of_class(item["label"], item)
-            if item.get("hard"):
-                targets = tuple(None if each is None else SOFT[each] for each in targets)
+            targets = softened(of_class(item["label"], item), hard=item.get("hard", False))
             yield Example(example.a, example.b, *targets, "close", f"close:{item['id']}")
 
 

@@ -8,7 +8,14 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from training.examples import lines, read_across, read_contrast, read_digested, read_pairs
+from training.examples import (
+    lines,
+    read_across,
+    read_contrast,
+    read_digested,
+    read_pairs,
+    read_revisions,
+)
 from training.notes import digest
 
 DATA = Path(__file__).parents[2] / "training" / "data"
@@ -77,6 +84,22 @@ def test_labels_by_digest_find_their_pairs_and_a_tenth_is_left_out(tmp_path: Pat
     found = list(read_digested(tmp_path / "labels.jsonl", tmp_path / "pairs.jsonl.xz"))
     assert [each.a for each in found] == ["Boat 1 leaves.", "Boat 2 leaves."]
     assert [each.targets for each in found] == [(0, 1, 0), (0.15, 0.8, 0.15)]
+
+
+def test_revisions_are_read_as_they_lie_and_a_quarter_of_their_repositories_is_left_out(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        {"repo": f"owner/n{n}", "old": "Port 80.", "new": "Port 81."}
+        | {"label": "V", "sure": n % 2 == 0}
+        for n in range(40)
+    ]
+    path = tmp_path / "labelled.jsonl"
+    path.write_text("".join(json.dumps(each) + "\n" for each in rows))
+    found = list(read_revisions(path))
+    assert 20 < len(found) < 40
+    assert {each.targets for each in found} == {(0, 0, 1), (0.15, 0.15, 0.8)}
+    assert {(each.a, each.b) for each in found} == {("Port 80.", "Port 81.")}
 
 
 def test_the_nearest_texts_of_two_sets_of_one_story_are_never_the_same(tmp_path: Path) -> None:
