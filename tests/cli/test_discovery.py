@@ -173,6 +173,20 @@ def test_audit_of_all_names_the_stores_for_which_there_was_no_time(echoless: Cal
 
 
 @pytest.mark.usefixtures("stores")
+def test_where_there_was_no_time_for_all_stores_no_all_clear_is_given_for_the_others(
+    echoless: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("audit", "--all", "--within", "5", "--set", "semantic=no")
+    for form in ((), ("--json",)):
+        moments = iter([0.0, 1.0, 2.0, 9.0, 9.0])
+        monkeypatch.setattr(all_stores, "monotonic", lambda moments=moments: next(moments))
+        said = echoless(*words, *form)
+        assert said.exit_code == 0
+        assert all_stores.NOT_COMPARED in said.stdout
+        assert "Nothing is said" not in said.stdout
+
+
+@pytest.mark.usefixtures("stores")
 def test_a_store_that_cannot_be_read_is_named_and_the_rest_goes_on(
     echoless: Call, place: Path
 ) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -102,7 +101,7 @@ class _Request:
             UsageError: They do not, or no store was named.
         """
         check_texts(wanted=self.texts, as_json=self.as_json)
-        every, named = self.every_store, self.choices.namespace is not None
+        every, named, timed = self.every_store, self.choices.namespace is not None, self.within
         pages = self.html_file is not None and (every or len(self.stores) > 1)
         nothing, both = not (every or self.stores), self.github and self.as_json
         refusals = {
@@ -112,8 +111,7 @@ class _Request:
             "--texts and --all do not go together. Name the stores.": every and self.texts,
             "--format github and --all do not go together. Name the stores.": every and self.github,
             "--namespace is of one store. Leave it out with --all.": every and named,
-            "--within is for --all. One store is audited whole.": self.within is not None
-            and not every,
+            "--within is for --all. One store is audited whole.": timed is not None and not every,
             "--across compares namespaces, and --namespace leaves only one.": self.across and named,
         }
         for sentence, refused in refusals.items():
@@ -129,8 +127,8 @@ class _Request:
     @property
     def is_kept(self) -> bool:
         """Checks whether what is printed of a store is all there is to the answer about it."""
-        files = (self.html_file, self.fail_over, self.github)
-        return not any(files) and (len(self.stores) == 1 or not self.as_json)
+        more = self.html_file or self.fail_over or self.github
+        return not more and (len(self.stores) == 1 or not self.as_json)
 
     @property
     def limit(self) -> float | None:
@@ -311,8 +309,8 @@ def _audit_every(request: _Request) -> int:
     else:
         blocks = [*all_stores_blocks(audits, between, request.extent), *passed_blocks(listing)]
         if request.format == "markdown":
-            each = chain.from_iterable(store_blocks(audit, lacking) for audit in audits)
-            render.print_lines(markdown([title, *each, *blocks]))
+            rows = [block for each in audits for block in store_blocks(each, lacking)]
+            render.print_lines(markdown([title, *rows, *blocks]))
         else:
             render.show(blocks)
     return _code_of_every(request, audits)
@@ -357,7 +355,8 @@ def _audit(
             report = known or reports.audit_store(store, settings, progress=bar)
             wider = _across(store, settings, bar, asked=request.across)
         passing = wider is not None and wider.tally.notes != wider.tally.lasting
-        lasting = report if not passing and is_lasting(store, settings, report) else None
+        new = (known is None or request.is_kept) and not passing
+        lasting = report if new and is_lasting(store, settings, report) else None
         report = replace(report, notes=(*report.notes, *cache.tally.notes))
         if wider is not None:
             OUTPUT.learn(wider.texts)
@@ -373,8 +372,7 @@ def _audit(
             secret_masking.learn_answer(store, data)
             if request.texts:
                 data["texts"] = secret_masking.answer_texts(data, store.get)
-            alone = len(request.stores) == 1
-            printed = f"{render.json_line(data, indent=2)}\n" if alone else ""
+            printed = f"{render.json_line(data, indent=2)}\n" if len(request.stores) == 1 else ""
         else:
             blocks = _blocks(request, store, report, wider, typed)
             printed = _printed(request, store, report, blocks, typed)

@@ -333,9 +333,8 @@ class _Splitter:
     def _is_comment(self, line: str, start: int) -> bool:
         """Checks whether a line is a comment, or begins one that a later line ends."""
         bare = line.strip()
-        if not bare.startswith("<!--") or _COMMENT_END in bare:
-            return bare.startswith("<!--") and bare.endswith(_COMMENT_END)
-        return self._last_comment > start
+        ends = bare.endswith(_COMMENT_END) if _COMMENT_END in bare else self._last_comment > start
+        return bare.startswith("<!--") and ends
 
     def _continues(self, *kinds: ClaimKind) -> bool:
         """Checks whether the open claim is of such a kind and no blank line ended it."""

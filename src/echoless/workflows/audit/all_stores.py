@@ -38,6 +38,7 @@ from echoless.workflows.dedupe.secret_masking import learn_answer
 from echoless.workflows.discovery.search import ListedStore
 
 LATE: Final = "there was no time for it"
+NOT_COMPARED: Final = "What several stores say was not looked at: there was no time for all."
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +62,7 @@ class StoreAudit:
 
     def to_json(self) -> dict[str, Json]:
         """Returns the audit as an entry of `stores` in `audit --all --json`."""
-        program = self.store.program or None
-        place: dict[str, Json] = {"program": program, "kind": self.store.kind}
+        place: dict[str, Json] = {"program": self.store.program or None, "kind": self.store.kind}
         found = report_json(self.report) if self.report else {"store": self.store.url}
         return {**found, **place, "error": self.problem or None}
 
@@ -85,8 +85,8 @@ def audit_all(
         settings_for: Gives the settings for one open store.
         common: Settings for the comparison of all.
         across: As for `between_stores`.
-        within: Seconds after which no further store is begun, and stores are not compared with each
-            other; None for as long as it takes.
+        within: Seconds after which no further store is begun; where one is left, stores are not
+            compared with each other. None for as long as it takes.
         progress: Told how far each stage is.
         tell: Called with each audit when it is known.
 
@@ -108,9 +108,10 @@ def audit_all(
                 audit = _audited(listed, stack, opened, settings_for, progress)
             audits[listed] = audit
             tell(audit)
-        if monotonic() >= end:
-            opened = []
-        between = between_stores(opened, common, across=across, progress=progress)
+        late = any(each.store.problem == LATE for each in audits.values())
+        between = between_stores([] if late else opened, common, across=across, progress=progress)
+        if late:
+            between.tally.note(NOT_COMPARED)
     return [audits[listed] for listed in stores], between
 
 
@@ -167,5 +168,7 @@ def all_stores_blocks(
         yield command(command_line("audit", url))
         yield command(command_line("dedup", url))
         yield Gap()
-    if len(read) > 1:
+    if NOT_COMPARED in between.tally.notes:
+        yield say(NOT_COMPARED)
+    elif len(read) > 1:
         yield from between_blocks(between, extent, what="stores")
