@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 import pytest
 from hypothesis import given, settings
@@ -27,6 +28,9 @@ from echoless.workflows.dedupe.partitions import (
 from echoless.workflows.dedupe.pipeline import find, plan
 from tests.workflows.dedupe.namespaces import FACTS, deadly_encoder, filled, settings_of
 
+# Ray reads it once in a process, which may start the cluster anew between tests of other modules.
+_TOKEN: Final = secrets.token_hex(32)
+
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
@@ -46,7 +50,7 @@ def cluster() -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("RAY_AUTH_MODE", "token")
-        patch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
+        patch.setenv("RAY_AUTH_TOKEN", _TOKEN)
         pytest.importorskip("ray")
         from ray.cluster_utils import Cluster
 
