@@ -116,7 +116,7 @@ def test_exit_codes_are_those_of_the_errors(echoless: Callable[..., Result]) -> 
         for kind in vars(errors).values()
         if isinstance(kind, type) and issubclass(kind, errors.EcholessError)
     }
-    codes |= {0, errors.TOO_MUCH_REPETITION, errors.INTERRUPTED}
+    codes |= {0, errors.OVER_LIMIT, errors.INTERRUPTED}
     for code in codes:
         assert re.search(rf"^\| {code} \|", PAGE, re.MULTILINE)
         assert re.search(rf"^ +{code}  ", echoless("--help").stdout, re.MULTILINE)

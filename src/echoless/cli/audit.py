@@ -31,7 +31,7 @@ from echoless.cli.options import (
 from echoless.cli.progress import Bar
 from echoless.core.destination import without_password
 from echoless.core.document import Block, Extent, Heading, count, say
-from echoless.core.errors import TOO_MUCH_REPETITION, InputError, MissingExtra, UsageError
+from echoless.core.errors import OVER_LIMIT, InputError, MissingExtra, UsageError
 from echoless.core.garbage_collection import uncollected
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Json
@@ -331,7 +331,7 @@ def _code_of_every(request: _Request, audits: Sequence[StoreAudit]) -> int:
     # a kind whose library is not installed is no failure: it is named, with what to install
     errors = (e.error for e in audits if e.error and not isinstance(e.error, MissingExtra))
     failed = next((error.exit_code for error in errors), InputError.exit_code if unread else 0)
-    return failed or (TOO_MUCH_REPETITION if over else 0)
+    return failed or (OVER_LIMIT if over else 0)
 
 
 def _audit(
@@ -463,4 +463,4 @@ def _exit_code(request: _Request, report: Report, store: str) -> int:
     if not request.as_json:
         share = f"{report.ratio:.2%} is redundant"
         render.note(f"{where}{share}, more than the limit of {request.fail_over}.")
-    return TOO_MUCH_REPETITION
+    return OVER_LIMIT

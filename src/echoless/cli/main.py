@@ -18,6 +18,7 @@ FAMILIES: Final[Families] = {
     "Look (nothing is written)": {
         "discover": ("discovery", "Which memory stores there are, and where."),
         "audit": ("audit", "How much of a store is repetition, where, and since when."),
+        "compare": ("compare", "What was lost, changed or added between two states."),
         "similar": ("reading", "Memories most like a text."),
         "search": ("reading", "Search; duplicates fold under the memory that stands for them."),
         "show": ("reading", "Everything about a memory, its history and its duplicates."),
@@ -85,7 +86,7 @@ Exit codes:
    7  an optional library is missing
    8  the embedding model, the language model or the verifier failed
    9  `remember`: held back, nothing was stored
-  10  `audit --fail-over`: too much repetition
+  10  `audit --fail-over`, `compare --fail-on`: more than was allowed
  130  interrupted
 """
 

@@ -32,7 +32,7 @@ EcholessError                1   something failed or was refused
 ```
 
 `remember` ends with 9 (`NEEDS_REVIEW`) where it held a text back, `audit` with 10
-(`TOO_MUCH_REPETITION`) for `--fail-over`, and an interrupted command with 130.
+(`OVER_LIMIT`) for `--fail-over`, and an interrupted command with 130.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from typing import ClassVar, Final
 NEEDS_REVIEW: Final = 9
 """Exit code of `remember` when a text was held back for a person to decide."""
 
-TOO_MUCH_REPETITION: Final = 10
+OVER_LIMIT: Final = 10
 """Exit code of `audit` for more redundant copies than `--fail-over` allows."""
 
 INTERRUPTED: Final = 130

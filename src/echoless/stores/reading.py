@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import chain
@@ -98,6 +98,15 @@ def read(
     for note in (*store.remarks(), *notes):
         tally.note(note)
     return contents
+
+
+def visible_memories(store: Store, tally: Tally) -> Iterator[Memory]:
+    """Yields the memories of a store that earlier runs did not hide."""
+    memories = {memory.id: memory for memory in store.scan()}
+    marks = standing_marks(store, memories, Tally())
+    for remark in store.remarks():
+        tally.note(f"{store.url}: {remark}")
+    yield from (memories[id_] for id_ in sorted(memories.keys() - marks.keys()))
 
 
 def standing_marks(

@@ -35,7 +35,7 @@ from echoless.core.text import lazy_pattern
 from echoless.core.verdict_sentences import sentence
 from echoless.stores.base import Store, in_context
 from echoless.stores.ledger import kept_apart
-from echoless.stores.reading import standing_marks
+from echoless.stores.reading import visible_memories
 from echoless.workflows.audit.report_parts import (
     HELD_KINDS,
     ReportedGroup,
@@ -167,7 +167,7 @@ def between_stores(
     union = _Union()
     for at, store in enumerate(sorted(stores, key=lambda each: each.url)):
         parts = across or store.capabilities.sectioned
-        for memory in _visible(store, union.tally):
+        for memory in visible_memories(store, union.tally):
             family = NOBODY if parts else memory.namespace
             union.add(memory, store, side=store.url, family=family, at=at)
     if not across:
@@ -191,21 +191,12 @@ def between_namespaces(
         EncoderError: The embedding model failed.
     """
     union = _Union()
-    memories = list(_visible(store, Tally()))  # the store's own audit has its remarks
+    memories = list(visible_memories(store, Tally()))  # the store's own audit has its remarks
     for memory in memories:
         union.add(memory, store, side=memory.namespace, family=NOBODY, at=0)
     apart = kept_apart(store.ledger, {memory.id: memory for memory in memories})
     union.apart = {(_joined(0, a), _joined(0, b)) for a, b in apart}
     return _compared(union, settings, progress)
-
-
-def _visible(store: Store, tally: Tally) -> Iterator[Memory]:
-    """Yields the memories of a store that earlier runs did not hide."""
-    memories = {memory.id: memory for memory in store.scan()}
-    marks = standing_marks(store, memories, Tally())
-    for remark in store.remarks():
-        tally.note(f"{store.url}: {remark}")
-    yield from (memories[id_] for id_ in sorted(memories.keys() - marks.keys()))
 
 
 def _joined(at: int, id_: str) -> str:

@@ -1,0 +1,395 @@
+"""Compares two states of a memory, claim by claim: what was lost, changed or added between them.
+
+A consolidation, a clean-up or a colleague rewrites a memory, and nobody reads all of it again. Each
+claim of the earlier state is looked for in the later one: letter by letter, then in other words.
+
+```
+an equal claim ........................ kept; moved where it stands in another memory now
+a claim that says all of it ........... said in other words
+a claim that says a part of it ........ shortened
+a claim with another value ............ changed
+nothing but the closest new one ....... unclear: said otherwise, or another thing
+nothing of the kind ................... lost
+```
+
+A claim of the later state that no earlier one holds, and none turned into, is new.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from rapidfuzz import fuzz, process
+
+from echoless.blocking.candidates import open_vectors
+from echoless.core.model import (
+    FILE,
+    Contradiction,
+    DifferenceKind,
+    Duplicate,
+    Json,
+    Memory,
+    Subsumes,
+    Unsure,
+    Update,
+    Verdict,
+    line_of,
+)
+from echoless.core.run_notes import Progress, Tally
+from echoless.core.settings import Settings
+from echoless.core.text import words
+from echoless.matching.claims import loosely, note_of
+from echoless.models.encoders.base import Encoder
+from echoless.models.encoders.vectorizer import encoded
+from echoless.stores.base import Store
+from echoless.stores.reading import visible_memories
+from echoless.workflows.pairs import Question, Ruling, judge_pairs
+
+CLOSEST: Final = 3
+"""Claims of the other state that each claim is judged with: by words, and as many by meaning."""
+
+LEAST_ALIKE: Final = 0.4
+"""Share of words in common (`rapidfuzz.fuzz.token_set_ratio`), and cosine, 0 to 1, from which two
+claims are judged, inclusive."""
+
+LIKELY: Final = 0.5
+"""Probability of the same, inclusive, from which an unsure pair without other values counts as said
+in other words: a loss is told only where it is likely."""
+
+REWRITTEN: Final = 72.0
+"""Share of letters in common (`rapidfuzz.fuzz.ratio`, 0 to 100), inclusive, from which a claim that
+is gone from a file turned into the new one there, rather than being lost."""
+
+
+OTHERWISE: Final = 0.6
+"""Cosine, inclusive, from which a claim and the new one that is its closest, and whose closest it
+is, are told as a pair. Of 65 such pairs of rewritten sets ten were two things."""
+
+
+class Fate(StrEnum):
+    """What became of a claim."""
+
+    LOST = "lost"
+    CHANGED = "changed"
+    SHORTENED = "shortened"
+    UNCLEAR = "unclear"
+    NEW = "new"
+    MOVED = "moved"
+    REWORDED = "reworded"
+    KEPT = "kept"
+
+
+TOLD: Final = (Fate.LOST, Fate.CHANGED, Fate.SHORTENED, Fate.UNCLEAR, Fate.NEW)
+"""Fates whose claims a report lists; of the others it has the number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A claim and where it stands.
+
+    Attributes:
+        memory: Id of its memory.
+        home: File of the memory; its id where it has none.
+        line: In the file of the memory, from 1; in its text where it has no file.
+        text: What it says.
+        span: Start and end in the text of its memory, in characters.
+    """
+
+    memory: str
+    home: str
+    line: int
+    text: str
+    span: tuple[int, int]
+
+    def to_json(self) -> dict[str, Json]:
+        """Returns the claim as in `compare --json`."""
+        return {name: getattr(self, name) for name in ("memory", "home", "line", "text")}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one claim.
+
+    Attributes:
+        fate: One of `Fate`.
+        before: The claim in the earlier state; None where it is new.
+        after: The claim that stands for it now; None where it is lost.
+        why: The evidence in one line; empty where no judge was asked.
+    """
+
+    fate: Fate
+    before: Said | None
+    after: Said | None
+    why: str = ""
+
+    def to_json(self) -> dict[str, Json]:
+        """Returns the outcome as in `compare --json`."""
+        return {
+            "fate": self.fate.value,
+            "before": self.before.to_json() if self.before else None,
+            "after": self.after.to_json() if self.after else None,
+            "evidence": self.why,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What became of the claims of a memory.
+
+    Attributes:
+        outcomes: Of each claim; those of one fate in the order of the earlier state.
+        before: Memories of the earlier state.
+        after: Memories of the later state.
+        tally: What was skipped, and notes.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    before: int
+    after: int
+    tally: Tally = field(default_factory=Tally)
+
+    @property
+    def counts(self) -> Mapping[Fate, int]:
+        """Returns how many claims had which fate, each fate named."""
+        counted = Counter(outcome.fate for outcome in self.outcomes)
+        return {fate: counted[fate] for fate in Fate}
+
+    def of(self, fate: Fate) -> tuple[Outcome, ...]:
+        """Returns the claims of one fate."""
+        return tuple(outcome for outcome in self.outcomes if outcome.fate is fate)
+
+    def to_json(self) -> dict[str, Json]:
+        """Returns the documented answer of `compare --json`."""
+        return {
+            "before": self.before,
+            "after": self.after,
+            "counts": {fate.value: number for fate, number in self.counts.items()},
+            "claims": [each.to_json() for fate in TOLD for each in self.of(fate)],
+            "notes": list(self.tally.notes),
+        }
+
+
+Floats: TypeAlias = NDArray[np.float32]
+
+
+class _Claim(NamedTuple):
+    """A claim of one state."""
+
+    said: Said
+    form: str
+    context: tuple[str, ...]
+
+
+def compare(
+    before: Store, after: Store, settings: Settings, *, progress: Progress | None = None
+) -> Comparison:
+    """Returns what became of the claims of one store in another; reads only.
+
+    Hidden memories count as gone. Titles, names of lists and paths alone are no claims.
+
+    Args:
+        before: The earlier state.
+        after: The later one.
+        settings: Judge and encoder.
+        progress: Told how far it is.
+
+    Raises:
+        InputError: A store holds records that cannot be read.
+        EncoderError: The embedding model failed.
+    """
+    tally, tell = Tally(), progress or (lambda _stage, _done, _all: None)
+    states = [list(visible_memories(store, Tally())) for store in (before, after)]
+    old, new = (list(_claims(memories)) for memories in states)
+    outcomes = _equal(old, new)
+    gone = [at for at in range(len(old)) if at not in outcomes]
+    taken = {after for after, _ in outcomes.values()}
+    fresh = [at for at in range(len(new)) if at not in taken]
+    vectors = open_vectors(settings, tally, tell)
+    near = _Nearness(vectors.encoder if vectors else None)
+    questions = sorted(
+        {*near.closest(old, new, gone), *((a, b) for b, a in near.closest(new, old, fresh))}
+    )
+    rulings: dict[tuple[int, int], Ruling] = {}
+    asked = (Question(f"{a} {b}", _memory(old[a], "a"), _memory(new[b], "b")) for a, b in questions)
+    for done, (places, ruling) in enumerate(
+        zip(questions, judge_pairs(asked, settings, tally=tally), strict=True)
+    ):
+        tell("comparing claims", done, len(questions))
+        rulings[places] = ruling
+    told = [
+        Outcome(Fate.KEPT if kept else Fate.MOVED, old[a].said, new[b].said)
+        for a, (b, kept) in outcomes.items()
+    ]
+    told += near.paired(list(_outcomes(old, new, gone, fresh, rulings)))
+    return Comparison(tuple(told), len(states[0]), len(states[1]), tally)
+
+
+def _claims(memories: Iterable[Memory]) -> Iterator[_Claim]:
+    """Yields the claims of memories that say something by themselves."""
+    for memory in memories:
+        note, home = note_of(memory.content), str(memory.native.get(FILE, memory.id))
+        for claim, text, bare in zip(note.claims, note.texts, note.bare, strict=True):
+            if not bare and (form := loosely(text)):
+                line = line_of(memory, claim.start)
+                said = Said(memory.id, home, line, text, claim.span)
+                yield _Claim(said, form, claim.context)
+
+
+def _memory(claim: _Claim, side: str) -> Memory:
+    """Returns a claim as a memory that a judge reads."""
+    return Memory(id=side, content=claim.said.text)
+
+
+def _equal(old: Sequence[_Claim], new: Sequence[_Claim]) -> dict[int, tuple[int, bool]]:
+    """Returns for each claim an equal one, and whether it stands in the same memory.
+
+    Of several equal ones the nearest is taken: of the memory and context, then of the memory.
+    """
+    places: dict[str, list[int]] = defaultdict(list)
+    for at, claim in enumerate(new):
+        places[claim.form].append(at)
+
+    def distance(one: _Claim, at: int) -> tuple[bool, bool]:
+        other = new[at]
+        return one.said.home != other.said.home, one.context != other.context
+
+    nearest = {
+        at: min(places[claim.form], key=lambda place: distance(claim, place))
+        for at, claim in enumerate(old)
+        if claim.form in places
+    }
+    return {at: (place, old[at].said.home == new[place].said.home) for at, place in nearest.items()}
+
+
+class _Nearness:
+    """Finds the closest claims of the other state: by words, and by meaning where it can."""
+
+    def __init__(self, encoder: Encoder | None) -> None:
+        self._encoder = encoder
+
+    def closest(
+        self, ones: Sequence[_Claim], others: Sequence[_Claim], some: Sequence[int]
+    ) -> Iterator[tuple[int, int]]:
+        """Yields the closest claims of the other state for some claims, by places."""
+        if not some or not others:
+            return
+        texts, against = [ones[at].said.text for at in some], [each.said.text for each in others]
+        for shares in self._shares(texts, against):
+            for row, at in zip(shares, some, strict=True):
+                near = np.argsort(-row, kind="stable")[:CLOSEST].tolist()
+                yield from ((at, place) for place in near if row[place] >= LEAST_ALIKE)
+
+    def paired(self, outcomes: Sequence[Outcome]) -> Iterator[Outcome]:
+        """Yields outcomes; a lost claim and the new one that may say it otherwise are one."""
+        lost = {e.before.text: e for e in outcomes if e.fate is Fate.LOST and e.before}
+        new = {e.after.text: e for e in outcomes if e.fate is Fate.NEW and e.after}
+        together: dict[Outcome, Outcome] = {}
+        if self._encoder is not None and lost and new:
+            shares = self._cosines([*lost], [*new])
+            olds, news = [*lost.values()], [*new.values()]
+            for row, column in enumerate(shares.argmax(1).tolist()):
+                mutual = shares[:, column].argmax() == row
+                if mutual and shares[row, column] >= OTHERWISE:
+                    together[olds[row]] = news[column]
+        for each in outcomes:
+            if each in together:
+                yield Outcome(Fate.UNCLEAR, each.before, together[each].after)
+            elif each not in together.values():
+                yield each
+
+    def _cosines(self, ones: Sequence[str], others: Sequence[str]) -> Floats:
+        """Returns the cosine of each two texts, (ones, others)."""
+        assert self._encoder is not None
+        rows = [encoded(self._encoder, texts) for texts in (ones, others)]
+        shares: Floats = rows[0] @ rows[1].T
+        return shares
+
+    def _shares(self, ones: Sequence[str], others: Sequence[str]) -> Iterator[Floats]:
+        """Yields how close each two texts are, 0 to 1: by words in common, then by meaning."""
+        folded = [[text.casefold() for text in texts] for texts in (ones, others)]
+        shares: Floats = process.cdist(*folded, scorer=fuzz.token_set_ratio, dtype=np.float32)
+        shares /= 100
+        yield shares
+        if self._encoder is not None:
+            yield self._cosines(ones, others)
+
+
+# ------------------------------------------------------------------ what became of a claim
+
+
+def _outcomes(
+    old: Sequence[_Claim],
+    new: Sequence[_Claim],
+    gone: Sequence[int],
+    fresh: Sequence[int],
+    rulings: Mapping[tuple[int, int], Ruling],
+) -> Iterator[Outcome]:
+    """Yields what became of claims without an equal one, then what is new."""
+    open_, partners = set(fresh), defaultdict[int, list[int]](list)
+    for a, b in rulings:
+        partners[a].append(b)
+    explained = {b for (a, b), ruling in rulings.items() if _holds(ruling.verdict, "a")}
+    for at in gone:
+        some = {b: rulings[at, b].verdict for b in partners[at]}
+        fate, place = _fate(old[at], new, some, open_)
+        if place is None:
+            yield Outcome(Fate.LOST, old[at].said, None)
+            continue
+        explained.add(place)
+        yield Outcome(fate, old[at].said, new[place].said, rulings[at, place].evidence)
+    for at in fresh:
+        if at not in explained:
+            yield Outcome(Fate.NEW, None, new[at].said)
+
+
+def _fate(
+    claim: _Claim, new: Sequence[_Claim], verdicts: Mapping[int, Verdict], open_: set[int]
+) -> tuple[Fate, int | None]:
+    """Returns what became of a claim, and the place of the one that stands for it.
+
+    Args:
+        claim: Of the earlier state.
+        new: All claims of the later one.
+        verdicts: On those it was judged with, by place.
+        open_: Places of claims that the earlier state did not have.
+    """
+    held = [at for at, verdict in verdicts.items() if _holds(verdict, "b")]
+    if held:
+        return Fate.REWORDED, held[0]
+    conflicts = [at for at, each in verdicts.items() if isinstance(each, Update | Contradiction)]
+    changed = [at for at in conflicts if at in open_]
+    if changed:
+        return Fate.CHANGED, changed[0]
+    parts = [at for at, verdict in verdicts.items() if at in open_ and _holds(verdict, "a")]
+    if parts:
+        left = set(words(claim.form)).difference(*(words(new[at].form) for at in parts))
+        return (Fate.SHORTENED if left else Fate.REWORDED), parts[0]
+    here = [at for at in verdicts if at in open_ and new[at].said.home == claim.said.home]
+    likest = max(here, key=lambda at: fuzz.ratio(claim.form, new[at].form), default=None)
+    if likest is not None and fuzz.ratio(claim.form, new[likest].form) >= REWRITTEN:
+        valued = not _is_plain(verdicts[likest])
+        return (Fate.CHANGED if valued else Fate.UNCLEAR), likest
+    return (Fate.CHANGED, conflicts[0]) if conflicts else (Fate.LOST, None)
+
+
+def _is_plain(verdict: Verdict) -> bool:
+    """Checks whether two claims differ in words alone, and in no value."""
+    return all(each.kind is DifferenceKind.DETAIL for each in verdict.evidence.differences)
+
+
+def _holds(verdict: Verdict, side: str) -> bool:
+    """Checks whether the claim on a side says all that the other one says."""
+    match verdict:
+        case Duplicate():
+            return True
+        case Subsumes(superset=superset):
+            return superset == side
+        case Unsure(evidence=evidence):
+            return _is_plain(verdict) and (evidence.chance or 0.0) >= LIKELY
+    return False
