@@ -16,6 +16,7 @@ from echoless.cli.progress import LEVELS, VARIABLE, set_log_level
 
 FAMILIES: Final[Families] = {
     "Look (nothing is written)": {
+        "doctor": ("doctor", "What is wrong with the memory of an agent, and what to do."),
         "discover": ("discovery", "Which memory stores there are, and where."),
         "audit": ("audit", "How much of a store is repetition, where, and since when."),
         "compare": ("compare", "What was lost, changed or added between two states."),

@@ -184,8 +184,8 @@ class Store(ABC):
         """Returns oddities that the last complete `scan` left unchanged, one sentence each."""
         return ()
 
-    def unloaded(self) -> Sequence[str]:
-        """Returns the remarks on what the store's own program does not load."""
+    def unloaded(self) -> Sequence[tuple[str, int]]:
+        """Returns remarks on what the store's own program does not load; each with how many."""
         return ()
 
     # ------------------------------------------------------------------ judging and merging

@@ -71,7 +71,7 @@ def test_lines_that_lead_to_no_file_are_memories_under_their_headings(notes: Pat
         assert store.place(ids[RULE]) == (notes / "MEMORY.md", 10)
         assert [text for text, id_ in ids.items() if store.protected(memories[id_])] == listed[:1]
         assert store.count() == len(FILES) + len(ids)
-        assert store.unloaded() == ["MEMORY.md does not name 1 file: lost.md."]
+        assert store.unloaded() == [("MEMORY.md does not name 1 file: lost.md.", 1)]
 
 
 def test_a_note_that_the_index_says_itself_is_hidden_behind_it_and_never_the_reverse(

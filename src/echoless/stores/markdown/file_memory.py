@@ -288,20 +288,30 @@ def shaped(memory_: Memory) -> Memory:
     )
 
 
-def unloaded(text: str, files: Sequence[str]) -> list[str]:
-    """Returns what Claude Code does not load: the rest of a full index, and files it lacks.
+def unloaded(text: str, files: Sequence[str]) -> list[tuple[str, int]]:
+    """Returns what Claude Code does not load, and how many memories each sentence is about.
 
     Args:
         text: Of the index.
         files: Memory files there are.
     """
-    lines = split_lines(text)
-    said = [] if _fits(text) else [f"{_fullness(text)}; what follows is not loaded."]
-    named = {each.path for each in index_lines(lines, files)}
-    unlisted = sorted(set(files) - named.union(*naming(lines, files).values()))
-    if unlisted:
-        said.append(f"{INDEX} does not name {count(len(unlisted), 'file')}: {_some(unlisted)}.")
+    lines, said = split_lines(text), []
+    named = _named(lines, files)
+    if not _fits(text):
+        cut = text.encode("utf-8")[:INDEX_BYTES].decode("utf-8", errors="ignore")
+        lost = len((named - _named(split_lines(cut)[:INDEX_LINES], files)).intersection(files))
+        behind = f", with {count(lost, 'file')}" if lost else ""
+        said.append((f"{_fullness(text)}; what follows is not loaded{behind}.", lost))
+    if unlisted := sorted(set(files) - named):
+        sentence = f"{INDEX} does not name {count(len(unlisted), 'file')}: {_some(unlisted)}."
+        said.append((sentence, len(unlisted)))
     return said
+
+
+def _named(lines: Sequence[str], files: Sequence[str]) -> set[str]:
+    """Returns the files that lines of an index name."""
+    listed = {each.path for each in index_lines(lines, files)}
+    return listed.union(*naming(lines, files).values())
 
 
 def index_remarks(text: str, files: Sequence[str]) -> list[str]:

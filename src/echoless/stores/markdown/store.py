@@ -241,8 +241,8 @@ class MarkdownStore(StoreKind, BesideSidecar):
         """Returns what the last complete `scan` found odd, one sentence each."""
         return tuple(self._remarks)
 
-    def unloaded(self) -> Sequence[str]:
-        """Returns the remarks on what Claude Code does not load of an index, and of the notes."""
+    def unloaded(self) -> Sequence[tuple[str, int]]:
+        """Returns the remarks on what Claude Code does not load, each with how many memories."""
         self._fresh()
         memories = self._memories
         return memories.unloaded() if isinstance(memories, FileMemories) else ()

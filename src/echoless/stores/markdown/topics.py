@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import PurePosixPath
+from typing import TypeVar
 
 from echoless.core.errors import BadRecord, StoreError
 from echoless.core.groups import grouped
@@ -25,6 +26,9 @@ from echoless.stores.markdown.virtual import VirtualFile
 def on_demand(memory: Memory) -> Memory:
     """Returns a memory as one that no agent loads by itself."""
     return replace(memory, promise=replace(memory.promise, readers=frozenset()))
+
+
+T = TypeVar("T")
 
 
 class IndexMemories(UnitMemories):
@@ -343,18 +347,18 @@ class FileMemories:
                 self._take_lines(id_, None)
         session.flush()
 
-    def unloaded(self) -> list[str]:
-        """Returns what Claude Code does not load, one sentence each."""
+    def unloaded(self) -> list[tuple[str, int]]:
+        """Returns what Claude Code does not load, and how many memories each sentence is about."""
         return self._of_index(file_memory.unloaded)
 
-    def _of_index(self, remarks: Callable[[str, Sequence[str]], list[str]]) -> list[str]:
+    def _of_index(self, remarks: Callable[[str, Sequence[str]], list[T]]) -> list[T]:
         tree = self._session.tree
         text = tree.text(self._index) if self._index else None
         return [] if text is None else remarks(text, [*tree.paths])
 
     def remarks(self) -> list[str]:
         """Returns how full the index is, and what is odd in the files, one sentence each."""
-        said = [*self.unloaded(), *self._of_index(file_memory.index_remarks)]
+        said = [each for each, _ in self.unloaded()] + self._of_index(file_memory.index_remarks)
         said += [
             f"The front matter of {path} cannot be read ({why}); its text is compared, its fields "
             "are not read."

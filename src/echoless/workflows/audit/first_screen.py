@@ -7,7 +7,7 @@ left out. `report_blocks` has the whole report.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final, TypeAlias
 
@@ -42,7 +42,14 @@ _WORDS: Final = {"update": "replaced by", "contradiction": "or"}
 _VALUES: Final = re.compile(r"(?:may not both be true: (?=.* or )|(?=was ))(.*)")
 """A reason that names both values."""
 _STALE: Final = 5
-"""Maximum number of stale memories listed."""
+"""Maximum number of memories listed under each of these."""
+_SIGNS: Final[Mapping[tuple[str, ...], str]] = {
+    ("order", "unseen"): "Orders an agent, or hides something",
+    ("secret",): "Holds a secret",
+    ("path", "link", "deadline", "never_read"): "May be stale",
+    ("finished",): "Finished",
+}
+"""Titles of what wants a look by itself, by kinds of signs."""
 _NOTES: Final = 1
 """Notes of the run that are shown."""
 
@@ -62,19 +69,11 @@ def first_screen(
         name: The store, as a person typed it.
         between: What several of its namespaces say, where that was looked at.
     """
-    screen = _Screen(report, extent, between or Between(), store)
+    screen = Screen(report, extent, between or Between(), store)
     yield from answer_blocks(report)
     yield Gap()
-    yield from _part("Not loaded", "line", *screen.unloaded())
-    yield from _part("Out of date", "pair", *screen.pairs("update"))
-    copies = count(report.counts["redundant"], "redundant copy", "redundant copies")
-    yield from _part("The same", "group", *screen.groups(), more=f", {copies}")
-    yield from _part("Said in several namespaces", "group", *screen.shared())
-    for kind in list(HELD)[1:]:
-        yield from _part(HELD[kind][0], "pair", *screen.pairs(kind))
-    yield from _part("Said again in notes", "claim", *screen.claims())
-    yield from _part("One sentence, other values", "series", *screen.series())
-    yield from _part("May be stale", "memory", *screen.stale())
+    yield from screen.at_once()
+    yield from screen.compared()
     yield from list(_part("Noted", "line", *screen.remarks()))[:-1]
     if report.groups:
         yield command(command_line("dedup", name), before="Preview a plan:    ", level=0)
@@ -97,23 +96,42 @@ def _part(
     yield Gap()
 
 
-class _Screen:
+class Screen:
     """The items of each part of the screen, and how many there are."""
 
     def __init__(self, report: Report, extent: Extent, between: Between, store: Store) -> None:
         self._report, self._extent, self._between = report, extent, between
-        self._unloaded = store.unloaded()
+        self._unloaded = [each for each, _ in store.unloaded()]
         self._held = {kind: self._once(pairs) for kind, pairs in report.by_kind.items()}
         self._repeated: dict[str, list[ReportedClaims]] = {kind: [] for kind in ("", *HELD)}
         for claims in report.claims:
             kind = claims.pair.verdict
             self._repeated[kind if kind in HELD else ""].append(claims)
-        self._stale: dict[str, Sign] = {}
+        self._signs: dict[str, dict[str, Sign]] = {title: {} for title in _SIGNS.values()}
         for sign in report.stale or ():
-            self._stale.setdefault(sign.id, sign)
+            title = next(title for kinds, title in _SIGNS.items() if sign.kind in kinds)
+            self._signs[title].setdefault(sign.id, sign)
         ids = list(dict.fromkeys(self._ids()))
         self._memories = store.get(ids)
         learn(self._memories.get(id_) for id_ in ids)
+
+    def at_once(self) -> Iterator[Block]:
+        """Yields the parts that are known before memories are compared."""
+        yield from _part("Not loaded", "line", *self.unloaded())
+        for kinds, title in _SIGNS.items():
+            yield from _part(title, "memory", *self.signs(kinds))
+
+    def compared(self) -> Iterator[Block]:
+        """Yields the parts for which memories are compared."""
+        yield from _part("Out of date", "pair", *self.pairs("update"))
+        copies = self._report.counts["redundant"]
+        more = f", {count(copies, 'redundant copy', 'redundant copies')}"
+        yield from _part("The same", "group", *self.groups(), more=more)
+        yield from _part("Said in several namespaces", "group", *self.shared())
+        for kind in list(HELD)[1:]:
+            yield from _part(HELD[kind][0], "pair", *self.pairs(kind))
+        yield from _part("Said again in notes", "claim", *self.claims())
+        yield from _part("One sentence, other values", "series", *self.series())
 
     def _most(self, kind: str) -> int:
         """Returns how many pairs of a kind are shown."""
@@ -139,7 +157,8 @@ class _Screen:
             yield from (id_ for each in claims[:most] for id_ in each.pair.ids)
         for series in self._report.series[: self._most("near")]:
             yield series.newest or series.members[0]
-        yield from islice(self._stale, _STALE)
+        for signs in self._signs.values():
+            yield from islice(signs, _STALE)
 
     def _line(self, id_: str, before: str = "", behind: str = "", *, level: int = 1) -> Block:
         """Returns a memory in one line: its name, or its subject where the name says nothing."""
@@ -215,11 +234,12 @@ class _Screen:
         ]
         return items, len(series)
 
-    def stale(self) -> tuple[Sequence[_Item], int]:
-        """Returns what may be stale, a line for a memory."""
-        some = islice(self._stale.items(), _STALE)
+    def signs(self, kinds: Sequence[str]) -> tuple[Sequence[_Item], int]:
+        """Returns what wants a look by itself, a line for a memory."""
+        signs = self._signs[_SIGNS[tuple(kinds)]]
+        some = islice(signs.items(), _STALE)
         items = [(self._line(id_, behind=f" ({quoted(sign.sentence)})"),) for id_, sign in some]
-        return items, len(self._stale)
+        return items, len(signs)
 
     def unloaded(self) -> tuple[Sequence[_Item], int]:
         """Returns what the store's own program does not load."""

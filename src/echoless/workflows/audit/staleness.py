@@ -1,4 +1,4 @@
-"""Finds signs that a memory may be stale: files that are gone, deadlines that passed.
+"""Finds signs that a memory wants a look: files that are gone, deadlines that passed, orders.
 
 A sign is read from a memory alone, so that the report of an audit holds as long as its memories do.
 `stale` looks at the day and at the files. Nothing is hidden because of a sign.
@@ -23,11 +23,14 @@ from echoless.core.text import lazy_pattern
 from echoless.core.timestamps import day
 from echoless.stores.base import Store
 from echoless.stores.registry import locate
+from echoless.workflows.audit import caution
+from echoless.workflows.audit.caution import cautions
 
 KINDS: Final[Mapping[str, str]] = {
     "path": "names a file that is gone:",
     "link": "links to a note that is gone:",
     "deadline": "names a day that has passed:",
+    **caution.KINDS,
     "never_read": "was never read since",
 }
 """What a sign says of a memory, by kind; in the order of a report."""
@@ -121,7 +124,7 @@ def signs_of(memories: Iterable[Memory]) -> Iterator[Sign]:
     some = list(memories)
     counts = any(memory.access_count for memory in some)
     for memory in some:
-        for kind, what in dict.fromkeys(_signs(memory.content)):
+        for kind, what in dict.fromkeys((*_signs(memory.content), *cautions(memory))):
             yield Sign(memory.id, kind, what)
         if counts and not memory.access_count and memory.created_at and not memory.pinned:
             yield Sign(memory.id, "never_read", day(memory.created_at))
@@ -180,7 +183,7 @@ def stale(
     by_kind: dict[str, list[Sign]] = {kind: [] for kind in KINDS}
     for sign in signs:
         last = sign.last_day
-        if last < today.isoformat() if last else files.is_gone(sign):
+        if last < today.isoformat() if last else sign.kind in caution.KINDS or files.is_gone(sign):
             by_kind[sign.kind].append(sign)
     return tuple(chain.from_iterable(by_kind.values())), files.seen
 

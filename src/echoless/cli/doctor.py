@@ -1,0 +1,134 @@
+"""The command doctor: what is wrong with the memory of an agent, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from echoless.cli import render
+from echoless.cli.options import (
+    SettingsCommand,
+    complete_path,
+    count_option,
+    examples,
+    finding_options,
+    json_option,
+    mapping_options,
+    settings_for,
+    with_option,
+)
+from echoless.cli.progress import Bar
+from echoless.core.destination import without_password
+from echoless.core.document import Block, Extent, Gap, Heading, cut, number, say, strong
+from echoless.core.errors import OVER_LIMIT, StoreNotFound
+from echoless.core.garbage_collection import uncollected
+from echoless.core.model import Json
+from echoless.core.run_notes import Tally
+from echoless.core.settings import Choices
+from echoless.stores import open_store
+from echoless.stores.reading import visible_memories
+from echoless.workflows.audit import report as reports
+from echoless.workflows.audit.answer_cache import AnswerCache, is_lasting
+from echoless.workflows.audit.between import Between
+from echoless.workflows.audit.first_screen import Screen
+from echoless.workflows.audit.health import Health, health, shares
+from echoless.workflows.audit.report import Report
+from echoless.workflows.audit.staleness import signs_of
+from echoless.workflows.discovery.search import discover
+
+
+@click.command(
+    "doctor",
+    cls=SettingsCommand,
+    epilog=examples(
+        "echoless doctor",
+        "echoless doctor ~/.claude/projects/app/memory",
+        "echoless doctor CLAUDE.md --fail-under 90",
+    ),
+)
+@click.argument("stores", metavar="[STORE]...", nargs=-1, shell_complete=complete_path)
+@mapping_options
+@finding_options
+@count_option("--top", default=3, explained="Show N findings of each kind.")
+@click.option(
+    "--fail-under",
+    type=click.IntRange(0, 100),
+    metavar="SCORE",
+    help="End with exit code 10 if the score of a store is lower.",
+)
+@json_option
+@uncollected()
+def doctor_command(
+    *,
+    stores: tuple[str, ...],
+    choices: Choices,
+    top: int,
+    fail_under: int | None,
+    as_json: bool,
+) -> int:
+    """Say what is wrong with the memory of an agent, worst first. Reads only.
+
+    What one memory shows by itself comes at once: what the agent does not load, orders, secrets,
+    dead paths, what is finished. Then memories are compared: what is out of date, contradicts, is
+    said twice. Each kind has something to type or to do. Without STORE it looks at the memories of
+    the current folder.
+    """
+    scores = []
+    named = stores or [store.url for store in discover([Path.cwd()]).stores]
+    if not named:
+        raise StoreNotFound("There is no memory here. Name one, or see `echoless discover`.")
+
+    def answer(store: str) -> dict[str, Json]:
+        made = _examined(
+            store, choices, Extent(top=top, members=2, pairs=top, repeat=with_option), quiet=as_json
+        )
+        scores.append(made.score)
+        return {"store": without_password(store), **made.to_json()}
+
+    answers, failed = render.answers_of_each(named, answer)
+    if as_json:
+        render.show_json({"stores": list(answers)})
+    low = fail_under is not None and any(score < fail_under for score in scores)
+    return failed or (OVER_LIMIT if low else 0)
+
+
+def _examined(name: str, choices: Choices, extent: Extent, *, quiet: bool) -> Health:
+    """Examines one store, and shows each part as soon as it is known."""
+    cache = AnswerCache(name, choices)
+    with open_store(name) as store:
+        settings = settings_for(store, choices)
+        memories = list(visible_memories(store, Tally()))
+        counts = {"total": len(memories), "unique": len(memories), "redundant": 0, "unasked": 0}
+        signs = tuple(signs_of(memories))
+        alone = Report(url=store.url, profile=settings.profile.name, counts=counts, signs=signs)
+        alone = reports.with_store(alone, store)
+        if not quiet:
+            first = health(store, memories, alone, name)
+            render.show([Heading(f"{without_password(name)}: {first.sentence}"), Gap()])
+            render.show(Screen(alone, extent, Between(), store).at_once())
+        with Bar(quiet=quiet) as bar:
+            known = cache.report(store)
+            report = known or reports.audit_store(store, settings, progress=bar)
+        lasting = known is None and is_lasting(store, settings, report)
+        made = health(store, memories, report, name)
+        if not quiet:
+            render.show(Screen(report, extent, Between(), store).compared())
+            render.show(_closing(made))
+    if lasting:
+        cache.keep(report)
+    return made
+
+
+def _closing(made: Health) -> Iterator[Block]:
+    """Yields what costs most, the score, and what to do."""
+    costly = ", ".join(f"{id_} ({number(tokens)})" for id_, tokens in made.costly)
+    yield cut(strong("Costs most tokens"), f"  {costly} of {number(made.tokens)}")
+    yield Gap()
+    yield say(strong(made.sentence))
+    yield say(strong(shares(made)))
+    for part in made.parts:
+        if part.concerned:
+            yield say(f"{part.name}: {part.fix}", level=1)
+    yield Gap()
