@@ -12,7 +12,7 @@ from click.testing import Result
 
 from echoless.core.errors import OVER_LIMIT, StoreNotFound
 from echoless.core.model import Memory
-from echoless.workflows.audit.caution import cautions
+from echoless.workflows.audit.staleness import cautions
 
 Call = Callable[..., Result]
 

@@ -13,8 +13,14 @@ from echoless.core.claims import split_claims
 from echoless.core.settings import Choices, resolve
 from echoless.execution.rollback import undo
 from echoless.stores import open_store
-from echoless.workflows.comparison import Comparison, Fate, compare
-from echoless.workflows.restoration import inserted, restoration, restore
+from echoless.workflows.comparison import (
+    Fate,
+    MemoryComparison,
+    compare,
+    inserted,
+    restoration,
+    restore,
+)
 
 HEAD = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\n"
 NOTES = {
@@ -44,12 +50,12 @@ def lay(tmp_path: Path) -> Lay:
     return laid
 
 
-def compared(before: Path, after: Path) -> Comparison:
+def compared(before: Path, after: Path) -> MemoryComparison:
     with open_store(f"markdown:///{before}") as one, open_store(f"markdown:///{after}") as other:
         return compare(one, other, resolve(Choices(), proposed=other.profile))
 
 
-def told(made: Comparison, fate: Fate) -> list[tuple[str | None, str | None]]:
+def told(made: MemoryComparison, fate: Fate) -> list[tuple[str | None, str | None]]:
     """Returns the texts of a fate, before and after."""
     sides = [(each.before, each.after) for each in made.of(fate)]
     return [(a.text if a else None, b.text if b else None) for a, b in sides]

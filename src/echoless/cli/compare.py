@@ -39,9 +39,17 @@ from echoless.core.masking import OUTPUT
 from echoless.core.settings import Choices
 from echoless.stores import open_store
 from echoless.stores.revision import at_revision
-from echoless.workflows.comparison import TOLD, Comparison, Fate, Outcome, Said, compare
-from echoless.workflows.restoration import Restoration, restoration
-from echoless.workflows.restoration import restore as bring_back
+from echoless.workflows import comparison
+from echoless.workflows.comparison import (
+    TOLD,
+    ClaimOutcome,
+    Fate,
+    MemoryComparison,
+    Restoration,
+    Said,
+    compare,
+    restoration,
+)
 
 _TITLES: Final = {
     Fate.LOST: "Lost: nothing says it now",
@@ -109,19 +117,19 @@ def compare_command(
             wanted = restoration(earlier, later, made)
         if now and wanted.claims:
             with writing(after):
-                run = bring_back(later, wanted)
+                run = comparison.restore(later, wanted)
     OUTPUT.learn(said.text for each in made.outcomes for said in _sides(each))
     blocks = [*_blocks(made, claims), *(_restored(wanted, after, run) if restore else ())]
     render.show_answer({**made.to_json(), "run": run}, blocks, as_json=as_json)
     return OVER_LIMIT if any(made.counts[Fate(name)] for name in fail_on) else 0
 
 
-def _sides(outcome: Outcome) -> list[Said]:
+def _sides(outcome: ClaimOutcome) -> list[Said]:
     """Returns the sides of an outcome that are there."""
     return [side for side in (outcome.before, outcome.after) if side is not None]
 
 
-def _blocks(made: Comparison, most: int) -> Iterator[Block]:
+def _blocks(made: MemoryComparison, most: int) -> Iterator[Block]:
     """Yields what became of the claims, for a person."""
     yield Heading(answer(made))
     for fate in TOLD:
@@ -152,8 +160,8 @@ def _restored(wanted: Restoration, name: str, run: str | None) -> Iterator[Block
         yield command(command_line("undo", name, run), before="As it was: ")
 
 
-def answer(made: Comparison) -> str:
+def answer(made: MemoryComparison) -> str:
     """Returns what became of the claims in one sentence."""
-    told = [f"{number(made.counts[fate])} {fate}" for fate in TOLD if made.counts[fate]]
+    parts = [f"{number(made.counts[fate])} {fate}" for fate in TOLD if made.counts[fate]]
     whole = count(len(made.outcomes) - made.counts[Fate.NEW], "claim")
-    return f"Of {whole}: {', '.join(told)}." if told else f"Each of {whole} is still said."
+    return f"Of {whole}: {', '.join(parts)}." if parts else f"Each of {whole} is still said."

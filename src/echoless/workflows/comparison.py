@@ -13,14 +13,19 @@ nothing of the kind ................... lost
 ```
 
 A claim of the later state that no earlier one holds, and none turned into, is new.
+
+What was lost can come back. A memory that is gone comes back whole; in one that is still there each
+lost claim is put behind the claim it followed. So what lost nothing but claims becomes what it was,
+byte by byte.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -28,6 +33,8 @@ from numpy.typing import NDArray
 from rapidfuzz import fuzz, process
 
 from echoless.blocking.candidates import open_vectors
+from echoless.core.claims import split_claims
+from echoless.core.groups import grouped
 from echoless.core.model import (
     FILE,
     Contradiction,
@@ -44,6 +51,7 @@ from echoless.core.model import (
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Settings
 from echoless.core.text import words
+from echoless.execution.insertions import add
 from echoless.matching.claims import loosely, note_of
 from echoless.models.encoders.base import Encoder
 from echoless.models.encoders.vectorizer import encoded
@@ -113,7 +121,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ClaimOutcome:
     """What became of one claim.
 
     Attributes:
@@ -139,7 +147,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class MemoryComparison:
     """What became of the claims of a memory.
 
     Attributes:
@@ -149,7 +157,7 @@ class Comparison:
         tally: What was skipped, and notes.
     """
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[ClaimOutcome, ...]
     before: int
     after: int
     tally: Tally = field(default_factory=Tally)
@@ -160,7 +168,7 @@ class Comparison:
         counted = Counter(outcome.fate for outcome in self.outcomes)
         return {fate: counted[fate] for fate in Fate}
 
-    def of(self, fate: Fate) -> tuple[Outcome, ...]:
+    def of(self, fate: Fate) -> tuple[ClaimOutcome, ...]:
         """Returns the claims of one fate."""
         return tuple(outcome for outcome in self.outcomes if outcome.fate is fate)
 
@@ -188,7 +196,7 @@ class _Claim(NamedTuple):
 
 def compare(
     before: Store, after: Store, settings: Settings, *, progress: Progress | None = None
-) -> Comparison:
+) -> MemoryComparison:
     """Returns what became of the claims of one store in another; reads only.
 
     Hidden memories count as gone. Titles, names of lists and paths alone are no claims.
@@ -206,10 +214,9 @@ def compare(
     tally, tell = Tally(), progress or (lambda _stage, _done, _all: None)
     states = [list(visible_memories(store, Tally())) for store in (before, after)]
     old, new = (list(_claims(memories)) for memories in states)
-    outcomes = _equal(old, new)
-    gone = [at for at in range(len(old)) if at not in outcomes]
-    taken = {after for after, _ in outcomes.values()}
-    fresh = [at for at in range(len(new)) if at not in taken]
+    equal = _equal(old, new)
+    gone = [at for at in range(len(old)) if at not in equal]
+    fresh = sorted({*range(len(new))}.difference(equal.values()))
     vectors = open_vectors(settings, tally, tell)
     near = _Nearness(vectors.encoder if vectors else None)
     questions = sorted(
@@ -217,17 +224,18 @@ def compare(
     )
     rulings: dict[tuple[int, int], Ruling] = {}
     asked = (Question(f"{a} {b}", _memory(old[a], "a"), _memory(new[b], "b")) for a, b in questions)
-    for done, (places, ruling) in enumerate(
-        zip(questions, judge_pairs(asked, settings, tally=tally), strict=True)
-    ):
+    answers = judge_pairs(asked, settings, tally=tally)
+    for done, (places, ruling) in enumerate(zip(questions, answers, strict=True)):
         tell("comparing claims", done, len(questions))
         rulings[places] = ruling
-    told = [
-        Outcome(Fate.KEPT if kept else Fate.MOVED, old[a].said, new[b].said)
-        for a, (b, kept) in outcomes.items()
-    ]
-    told += near.paired(list(_outcomes(old, new, gone, fresh, rulings)))
-    return Comparison(tuple(told), len(states[0]), len(states[1]), tally)
+    outcomes = [_stayed(old[a].said, new[b].said) for a, b in equal.items()]
+    outcomes += near.paired(list(_outcomes(old, new, gone, fresh, rulings)))
+    return MemoryComparison(tuple(outcomes), len(states[0]), len(states[1]), tally)
+
+
+def _stayed(before: Said, after: Said) -> ClaimOutcome:
+    """Returns the outcome of a claim that has an equal one."""
+    return ClaimOutcome(Fate.KEPT if before.home == after.home else Fate.MOVED, before, after)
 
 
 def _claims(memories: Iterable[Memory]) -> Iterator[_Claim]:
@@ -246,10 +254,10 @@ def _memory(claim: _Claim, side: str) -> Memory:
     return Memory(id=side, content=claim.said.text)
 
 
-def _equal(old: Sequence[_Claim], new: Sequence[_Claim]) -> dict[int, tuple[int, bool]]:
-    """Returns for each claim an equal one, and whether it stands in the same memory.
+def _equal(old: Sequence[_Claim], new: Sequence[_Claim]) -> dict[int, int]:
+    """Returns for each claim that has one an equal claim, by places.
 
-    Of several equal ones the nearest is taken: of the memory and context, then of the memory.
+    Of several equal ones the nearest is taken: of the file and context, then of the file.
     """
     places: dict[str, list[int]] = defaultdict(list)
     for at, claim in enumerate(new):
@@ -259,12 +267,11 @@ def _equal(old: Sequence[_Claim], new: Sequence[_Claim]) -> dict[int, tuple[int,
         other = new[at]
         return one.said.home != other.said.home, one.context != other.context
 
-    nearest = {
-        at: min(places[claim.form], key=lambda place: distance(claim, place))
+    return {
+        at: min(places[claim.form], key=partial(distance, claim))
         for at, claim in enumerate(old)
         if claim.form in places
     }
-    return {at: (place, old[at].said.home == new[place].said.home) for at, place in nearest.items()}
 
 
 class _Nearness:
@@ -285,11 +292,11 @@ class _Nearness:
                 near = np.argsort(-row, kind="stable")[:CLOSEST].tolist()
                 yield from ((at, place) for place in near if row[place] >= LEAST_ALIKE)
 
-    def paired(self, outcomes: Sequence[Outcome]) -> Iterator[Outcome]:
+    def paired(self, outcomes: Sequence[ClaimOutcome]) -> Iterator[ClaimOutcome]:
         """Yields outcomes; a lost claim and the new one that may say it otherwise are one."""
         lost = {e.before.text: e for e in outcomes if e.fate is Fate.LOST and e.before}
         new = {e.after.text: e for e in outcomes if e.fate is Fate.NEW and e.after}
-        together: dict[Outcome, Outcome] = {}
+        together: dict[ClaimOutcome, ClaimOutcome] = {}
         if self._encoder is not None and lost and new:
             shares = self._cosines([*lost], [*new])
             olds, news = [*lost.values()], [*new.values()]
@@ -299,7 +306,7 @@ class _Nearness:
                     together[olds[row]] = news[column]
         for each in outcomes:
             if each in together:
-                yield Outcome(Fate.UNCLEAR, each.before, together[each].after)
+                yield ClaimOutcome(Fate.UNCLEAR, each.before, together[each].after)
             elif each not in together.values():
                 yield each
 
@@ -329,7 +336,7 @@ def _outcomes(
     gone: Sequence[int],
     fresh: Sequence[int],
     rulings: Mapping[tuple[int, int], Ruling],
-) -> Iterator[Outcome]:
+) -> Iterator[ClaimOutcome]:
     """Yields what became of claims without an equal one, then what is new."""
     open_, partners = set(fresh), defaultdict[int, list[int]](list)
     for a, b in rulings:
@@ -339,13 +346,13 @@ def _outcomes(
         some = {b: rulings[at, b].verdict for b in partners[at]}
         fate, place = _fate(old[at], new, some, open_)
         if place is None:
-            yield Outcome(Fate.LOST, old[at].said, None)
+            yield ClaimOutcome(Fate.LOST, old[at].said, None)
             continue
         explained.add(place)
-        yield Outcome(fate, old[at].said, new[place].said, rulings[at, place].evidence)
+        yield ClaimOutcome(fate, old[at].said, new[place].said, rulings[at, place].evidence)
     for at in fresh:
         if at not in explained:
-            yield Outcome(Fate.NEW, None, new[at].said)
+            yield ClaimOutcome(Fate.NEW, None, new[at].said)
 
 
 def _fate(
@@ -393,3 +400,86 @@ def _holds(verdict: Verdict, side: str) -> bool:
         case Unsure(evidence=evidence):
             return _is_plain(verdict) and (evidence.chance or 0.0) >= LIKELY
     return False
+
+
+# ------------------------------------------------------------------ what brings lost claims back
+
+
+@dataclass(frozen=True, slots=True)
+class Restoration:
+    """What would bring lost claims back.
+
+    Attributes:
+        new: Memories that are gone, as they were.
+        changed: Memories that are there, with the claims they lost.
+        claims: How many claims come back.
+    """
+
+    new: tuple[Memory, ...] = ()
+    changed: tuple[Memory, ...] = ()
+    claims: int = 0
+
+
+def restoration(before: Store, after: Store, made: MemoryComparison) -> Restoration:
+    """Returns what would bring the lost claims of a comparison back; reads only.
+
+    Args:
+        before: The earlier state.
+        after: The later one.
+        made: What became of the claims.
+    """
+    lost = [each.before for each in made.of(Fate.LOST) if each.before is not None]
+    by_memory = grouped((said.memory, said) for said in lost)
+    old, now = before.get(by_memory), after.get(by_memory)
+    return Restoration(
+        tuple(replace(old[id_], vectors=()) for id_ in by_memory if id_ not in now),
+        tuple(_with(now[id_], old[id_], by_memory[id_]) for id_ in by_memory if id_ in now),
+        len(lost),
+    )
+
+
+def restore(after: Store, wanted: Restoration) -> str:
+    """Writes a restoration as one run and returns its id, for `undo`.
+
+    Args:
+        after: The later state.
+        wanted: Not empty.
+
+    Raises:
+        EcholessError: As `insertions.add`; then nothing was written.
+    """
+    why = "lost since an earlier state"
+    return add(after, wanted.new, profile=after.profile, why=why, changed=wanted.changed)
+
+
+def _with(memory: Memory, old: Memory, lost: Iterable[Said]) -> Memory:
+    """Returns a memory with claims of its earlier state, each behind the one it followed."""
+    text = inserted(memory.content, old.content, [said.span for said in lost])
+    return replace(memory, content=text, vectors=())
+
+
+def inserted(text: str, old: str, spans: Sequence[tuple[int, int]]) -> str:
+    """Returns a text with parts of an earlier one, each behind what it followed there.
+
+    Args:
+        text: The later text.
+        old: The earlier one.
+        spans: Claims of the earlier text, which the later one lacks.
+    """
+    wanted, done, rest = {*spans}, "", text
+    for claim in split_claims(old):
+        said = old[claim.start : claim.end]
+        if claim.span in wanted:
+            if done and not done[-1].isspace() and old[claim.start - 1] == "\n":
+                done += "\n"
+            if rest and not said[-1].isspace():
+                said += "\n"
+            while rest.startswith("\n") and said.endswith("\n\n"):
+                rest = rest[1:]  # a line that was taken out left the blank ones around it
+            done += said
+        elif said.rstrip() in rest:
+            end = rest.index(said.rstrip()) + len(said.rstrip())
+            blank = len(said) - len(said.rstrip())
+            end += len(rest[end : end + blank]) - len(rest[end : end + blank].lstrip())
+            done, rest = done + rest[:end], rest[end:]
+    return done + rest
