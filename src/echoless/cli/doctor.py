@@ -33,7 +33,7 @@ from echoless.workflows.audit import report as reports
 from echoless.workflows.audit.answer_cache import AnswerCache, is_lasting
 from echoless.workflows.audit.between import Between
 from echoless.workflows.audit.first_screen import Screen
-from echoless.workflows.audit.health import Health, health, shares
+from echoless.workflows.audit.health import HealthReport, health, shares
 from echoless.workflows.audit.report import Report
 from echoless.workflows.audit.staleness import signs_of
 from echoless.workflows.discovery.search import discover
@@ -94,7 +94,7 @@ def doctor_command(
     return failed or (OVER_LIMIT if low else 0)
 
 
-def _examined(name: str, choices: Choices, extent: Extent, *, quiet: bool) -> Health:
+def _examined(name: str, choices: Choices, extent: Extent, *, quiet: bool) -> HealthReport:
     """Examines one store, and shows each part as soon as it is known."""
     cache = AnswerCache(name, choices)
     with open_store(name) as store:
@@ -121,7 +121,7 @@ def _examined(name: str, choices: Choices, extent: Extent, *, quiet: bool) -> He
     return made
 
 
-def _closing(made: Health) -> Iterator[Block]:
+def _closing(made: HealthReport) -> Iterator[Block]:
     """Yields what costs most, the score, and what to do."""
     costly = ", ".join(f"{id_} ({number(tokens)})" for id_, tokens in made.costly)
     yield cut(strong("Costs most tokens"), f"  {costly} of {number(made.tokens)}")

@@ -54,7 +54,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class HealthReport:
     """What is wrong with a memory.
 
     Attributes:
@@ -92,7 +92,7 @@ class Health:
         return {**whole, "parts": parts, "costly": costly}
 
 
-def health(store: Store, memories: Sequence[Memory], report: Report, name: str) -> Health:
+def health(store: Store, memories: Sequence[Memory], report: Report, name: str) -> HealthReport:
     """Returns the health of a memory.
 
     Args:
@@ -104,7 +104,7 @@ def health(store: Store, memories: Sequence[Memory], report: Report, name: str) 
     tokens = {memory.id: token_estimate(memory.content) for memory in memories}
     parts = _parts(store, report, len(memories), sum(tokens.values()), name)
     costly = nlargest(MOST_COSTLY, tokens.items(), key=lambda each: each[1])
-    return Health(len(memories), sum(tokens.values()), tuple(parts), costly)
+    return HealthReport(len(memories), sum(tokens.values()), tuple(parts), costly)
 
 
 def _parts(store: Store, report: Report, memories: int, tokens: int, name: str) -> Iterator[Part]:
@@ -148,7 +148,7 @@ def _parts(store: Store, report: Report, memories: int, tokens: int, name: str) 
     yield Part("repeated", again, tokens, said, fix)
 
 
-def shares(health: Health) -> str:
+def shares(health: HealthReport) -> str:
     """Returns the score with the parts that lower it."""
     low = [f"{part.name} {percent(part.share)}" for part in health.parts if part.concerned]
     return f"Score {health.score} of 100" + (f" ({', '.join(low)})." if low else ".")
