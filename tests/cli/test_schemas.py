@@ -89,7 +89,6 @@ def test_closed_lists_of_words_are_those_of_the_code() -> None:
         ("audit", ("audit", "--all", "{}", ".", *NONE)),
         ("dedup", ("dedup", "{}", "--texts", *NONE)),
         ("dedup", ("dedup", "{}", "--with-updates", "--plan", "plan.json", *NONE)),
-        ("dedup", ("dedup", "{}", "--patch", "a.patch", "--action", "delete", *NONE)),
         ("dedup", ("dedup", "{}", "--apply", *NONE)),
         ("review", ("review", "{}", "--list", *NONE)),
         ("review", ("review", "{}", "--apply", *NONE)),
