@@ -410,7 +410,7 @@ def test_nothing_is_overwritten(echoless: Call, database: str, words: tuple[str,
     assert Path(words[2]).read_bytes() == content
 
 
-@pytest.mark.parametrize("what", ["stores", "detectors", "encoders", "profiles"])
+@pytest.mark.parametrize("what", ["stores", "encoders", "profiles"])
 def test_lists_name_every_kind(echoless: Call, what: str) -> None:
     listed = json.loads(echoless(what, "--json").stdout)[what]
     said = echoless(what).stdout

@@ -111,7 +111,6 @@ def test_closed_lists_of_words_are_those_of_the_code() -> None:
         ("import", ("import", "{}", "copy.db", "--skip-invalid", "--json")),
         ("discover", ("discover", ".", "--json")),
         ("stores", ("stores", "--json")),
-        ("detectors", ("detectors", "--json")),
         ("encoders", ("encoders", "--json")),
         ("profiles", ("profiles", "--json")),
         ("schema", ("schema", "--json")),

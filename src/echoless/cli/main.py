@@ -51,7 +51,6 @@ FAMILIES: Final[Families] = {
     },
     "About": {
         "stores": ("catalogue", "Kinds of store that can be opened."),
-        "detectors": ("catalogue", "Ways of finding candidates: what each finds and misses."),
         "encoders": ("catalogue", "Sources of vectors, and which are usable here."),
         "profiles": ("catalogue", "Ways of deduplicating."),
         "schema": ("catalogue", "JSON Schemas of what commands print with --json."),
