@@ -54,7 +54,7 @@ def import_command(
 ) -> None:
     """Copy every memory of SOURCE into TARGET, all or nothing; SOURCE stays as it is.
 
-    SOURCE is a store, or a CSV, Parquet or DuckDB file (NAME.duckdb#TABLE) with a memory a row.
+    SOURCE is a store, or a CSV file with a memory a row.
     TARGET is made if it is not there (.db and .jsonl say by their suffix what they should be). The
     lineage comes along into a store that has none.
     """
