@@ -106,7 +106,7 @@ def test_closed_lists_of_words_are_those_of_the_code() -> None:
         ("history", ("history", "{}", "--json")),
         ("check", ("check", "{}", "--json")),
         ("purge", ("purge", "{}", "--before", "2020-01-01", "--json")),
-        ("export", ("export", "{}", "out.md", "--json")),
+        ("export", ("export", "{}", "out.jsonl", "--json")),
         ("backup", ("backup", "{}", "copy.db", "--json")),
         ("import", ("import", "{}", "copy.db", "--skip-invalid", "--json")),
         ("discover", ("discover", ".", "--json")),

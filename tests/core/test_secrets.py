@@ -201,20 +201,11 @@ def test_merged_and_deleted_memories_are_told_without_secrets_and_come_back(
     before = (place / notes).read_bytes()
     outputs = [call("dedup", notes, "--action", "delete", "--apply")]
     outputs += [call("history", notes, "last"), call("history", notes, "last", "--json")]
-    outputs += [call("export", notes, "page.md"), call("undo", notes, "last")]
+    outputs += [call("undo", notes, "last")]
     for done in outputs:
         assert done.exit_code == 0, done.output
         assert_masked(done.output)
-    assert_masked((place / "page.md").read_text())
     assert (place / notes).read_bytes() == before
-
-
-def test_a_page_is_masked_and_whole_on_request(notes: str, place: Path) -> None:
-    done = call("export", notes, "page.md")
-    assert "masked" in done.stderr
-    assert_masked((place / "page.md").read_text())
-    call("export", notes, "whole.md", "--show-secrets")
-    assert PASSWORD in (place / "whole.md").read_text()
 
 
 def test_the_hook_tells_lines_without_secrets(notes: str) -> None:

@@ -46,7 +46,7 @@ FAMILIES: Final[Families] = {
     },
     "Move": {
         "import": ("transfer", "Copy memories and lineage into a store."),
-        "export": ("transfer", "Write a store to a JSONL, Markdown or SQLite file."),
+        "export": ("transfer", "Write a store to a JSONL or SQLite file."),
         "backup": ("transfer", "Make a complete copy, compared record by record."),
     },
     "About": {

@@ -17,23 +17,18 @@ from typing import Final
 from echoless.core import drafts, plugins
 from echoless.core import json_codec as codec
 from echoless.core.errors import BadRecord, DuplicateId, StoreError, UsageError
-from echoless.core.groups import grouped
-from echoless.core.masking import OUTPUT
 from echoless.core.model import Json, JsonObject, Memory, fingerprint, unstorable
-from echoless.core.secret_masking import learn
 from echoless.core.sqlite import BUSY_TIMEOUT_SECONDS
 from echoless.core.text import is_blank
-from echoless.core.timestamps import now
-from echoless.core.visible import escaped_markdown, on_one_line, visible
 from echoless.execution.journal import shares_transaction
 from echoless.stores.base import Store, together_with_ledger
 from echoless.stores.field_map import TABLE_FILES, FieldMap, read_path
-from echoless.stores.files import read_bytes, speaking_of, write_new
+from echoless.stores.files import read_bytes, speaking_of
 from echoless.stores.files import text_of as decoded
 from echoless.stores.jsonl_record import KEYS, derived_id, from_object, text_of
 from echoless.stores.registry import SUFFIXES, is_one_file, locate, mapped, open_store
 
-FORMATS: Final = ("jsonl", "markdown", "sqlite")
+FORMATS: Final = ("jsonl", "sqlite")
 
 _SPELLED: Final = ("importance", "access_count", "pinned", "tags", "links", "vectors", "metadata")
 """Fields that are no text: a cell of a CSV file spells them as JSON."""
@@ -54,14 +49,12 @@ class Transferred:
         lineage: Number of ledger rows written.
         skipped: Reason by id, for memories left out on request.
         target: URL or path of the result.
-        masked: Whether secrets are masked in it, as in a page for people.
     """
 
     memories: int
     lineage: int
     skipped: Mapping[str, str]
     target: str
-    masked: bool = False
 
 
 def transfer(source: Store, target: Store, *, skip_invalid: bool = False) -> Transferred:
@@ -276,32 +269,26 @@ def _delimited(path: Path) -> Iterator[Sequence[str]]:
 def export(store: Store, path: Path, *, format: str | None = None) -> Transferred:  # noqa: A002
     """Writes a store to a new file: memories and lineage.
 
-    JSONL and SQLite can be imported again without loss; Markdown is for people, with the complete
-    record of each memory in a comment under it.
+    Both formats can be imported again without loss.
 
     Args:
         store: Read only.
         path: The file; it must not exist.
-        format: `jsonl`, `markdown` or `sqlite`; by the suffix if None.
+        format: `jsonl` or `sqlite`; by the suffix if None.
 
     Raises:
         UsageError: The file exists, or the format is unknown.
     """
     chosen = format or SUFFIXES.get(path.suffix.lower())
-    if chosen is None:
+    if chosen not in FORMATS:
+        suffixes = [suffix for suffix, kind in SUFFIXES.items() if kind in FORMATS]
         raise UsageError(
             f"What format should {path} have? Give --format {'|'.join(FORMATS)}, or a suffix: "
-            f"{', '.join(SUFFIXES)}."
+            f"{', '.join(suffixes)}."
         )
     if path.exists():
         raise UsageError(f"{path} exists. Export to a new file, or remove that one first.")
-    match chosen:
-        case "jsonl" | "sqlite":
-            return _undisturbed(store, lambda source: _export_store(source, path, chosen))
-        case "markdown":
-            return _undisturbed(store, lambda source: _export_page(source, path))
-        case _:
-            raise UsageError(f"Unknown format {chosen!r}. Known: {', '.join(FORMATS)}.")
+    return _undisturbed(store, lambda source: _export_store(source, path, chosen))
 
 
 class _WrittenMeanwhile(StoreError):
@@ -323,16 +310,6 @@ def _undisturbed(store: Store, copy: Callable[[Store], Transferred]) -> Transfer
             except _WrittenMeanwhile as problem:
                 disturbed = problem
     raise disturbed
-
-
-def _export_page(store: Store, path: Path) -> Transferred:
-    with _one_state(store):
-        memories, lineage = list(store.scan()), list(store.ledger.dump())
-        text = markdown(store)
-        _compare(store, memories, lineage)
-    # a lone surrogate has no UTF-8 form; JSON writes it in the same way
-    write_new(path, text.encode("utf-8", "backslashreplace"), like=_file_of(store))
-    return Transferred(len(memories), len(lineage), {}, str(path), masked=not OUTPUT.shown)
 
 
 def _export_store(store: Store, path: Path, scheme: str) -> Transferred:
@@ -447,53 +424,6 @@ def _refuse_a_run_under_way(store: Store, lineage: Sequence[tuple[str, JsonObjec
             f"{store.url} is being written to by another process. Wait for it to end and try "
             "again; nothing was written."
         )
-
-
-def markdown(store: Store) -> str:
-    """Returns all memories as one Markdown page, by namespace; hidden ones name their survivor.
-
-    A page is read, not imported: secrets are masked in it, unless they are shown everywhere.
-    """
-    marks = store.ledger.marks()
-    by_namespace = grouped((memory.namespace, memory) for memory in store.scan())
-    events = list(store.ledger.events())
-    for run in {event.run for event in events} if not OUTPUT.shown else ():
-        learn(image.memory for image in store.ledger.images(run))
-    learn(memory for each in by_namespace.values() for memory in each)
-    lines = ["# Memories", "", f"Exported {now()} from {store.url}.", ""]
-    for namespace in sorted(by_namespace):
-        lines += [f"## {_plain(namespace) or '(no namespace)'}", ""]
-        for memory in by_namespace[namespace]:
-            mark = marks.get(memory.id)
-            lines += _markdown_entry(memory, mark.survivor if mark else None)
-    lineage = [
-        f"- {e.at} {e.kind} {_plain(e.run)} {_plain(codec.json_text(OUTPUT.json(e.data)))}"
-        for e in events
-    ]
-    if lineage:
-        lines += ["## Lineage", "", *lineage, ""]
-    return "\n".join(lines)
-
-
-def _plain(text: str) -> str:
-    """Returns an id, a name or a fact on one line, as text that is no markup."""
-    return escaped_markdown(on_one_line(OUTPUT.text(text)))
-
-
-def _markdown_entry(memory: Memory, survivor: str | None) -> list[str]:
-    facts = [memory.type, memory.provenance.value, memory.created_at or "", *memory.tags]
-    record = json.dumps(OUTPUT.json(codec.memory_to_json(memory))).replace("--", "-\\u002d")
-    text = escaped_markdown(visible(OUTPUT.text(memory.content)))  # in its own lines
-    return [
-        f"### {_plain(memory.id)}" + (f" (duplicate of {_plain(survivor)})" if survivor else ""),
-        "",
-        *(f"> {line}" for line in text.split("\n")),
-        "",
-        " · ".join(_plain(fact) for fact in facts if fact),
-        "",
-        f"<!-- {record} -->",
-        "",
-    ]
 
 
 # ------------------------------------------------------------------ backup
