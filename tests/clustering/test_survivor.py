@@ -353,7 +353,6 @@ def chosen(
     *,
     prior: frozenset[str] = frozenset(),
     order: str = "safe",
-    grouping: str = "star",
 ) -> tuple[str, str]:
     """Survivor of a group and the reason, on the road the pipeline takes."""
     known = {m.id: m for m in memories}
@@ -361,7 +360,7 @@ def chosen(
     judged = levelled([Judged(a, other, verdict) for other in others], known)
     bonds = Bonds(judged, {})
     protected = {m.id for m in memories if m.pinned} | prior
-    (group,) = gather(grouping, bonds, rank(memories, order, prior), protected)
+    (group,) = gather("star", bonds, rank(memories, order, prior), protected)
     return group.survivor, why(group, known.__getitem__, order, prior)
 
 
@@ -386,13 +385,12 @@ def test_a_copy_that_only_adds_junk_is_no_superset(kind: Junk, clean: str, noisy
     assert kind in reason
 
 
-@pytest.mark.parametrize("grouping", ["star", "clique"])
 @pytest.mark.parametrize(("less", "long"), MORE)
-def test_a_superset_wins_however_it_looks(less: str, long: str, grouping: str) -> None:
+def test_a_superset_wins_however_it_looks(less: str, long: str) -> None:
     best = {**LOUD, "provenance": Provenance.USER_AUTHORED}
     pair = [say("a", less, **best), say("b", long, **HUMBLE)]
     assert rank(pair, "safe", set())[0] == "a"
-    survivor, reason = chosen(pair, more("b"), grouping=grouping)
+    survivor, reason = chosen(pair, more("b"))
     assert (survivor, reason) == ("b", "says everything the others say, and more")
 
 
@@ -531,7 +529,7 @@ def test_a_text_with_one_more_fact_is_never_levelled(
         st.sampled_from([SAME_TEXT, more("a"), more("b"), None]), min_size=10, max_size=10
     ),
     prior=st.sets(st.sampled_from("01234"), max_size=2),
-    grouping=st.sampled_from(["star", "clique"]),
+    grouping=st.sampled_from(["star", "closest"]),
 )
 def test_no_superset_ever_stands_behind_its_subset(
     verdicts: list[Verdict | None], prior: set[str], grouping: str

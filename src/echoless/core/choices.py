@@ -210,7 +210,7 @@ class Choices:
         semantic: False leaves the semantic detector out.
         encoder: `auto`, `stored`, `none`, or `name:argument`.
         survivor: Order of survivors.
-        grouping: `star`, `clique`, `transitive` or `closest`.
+        grouping: `star`, `transitive` or `closest`.
         action: `mark`, `merge` or `delete`.
         namespace: Only this one.
         since: Only memories created from this time on.

@@ -12,12 +12,12 @@ from echoless.core.errors import UsageError
 from echoless.core.model import Json, JsonObject, Memory, canonical
 
 ActionKind = Literal["mark", "merge", "delete"]
-Grouping = Literal["star", "clique", "transitive", "closest"]
+Grouping = Literal["star", "transitive", "closest"]
 Folding = Literal["bytes", "loose"]
 MergeUse = Literal["unattended", "default", "thorough"]
 
 ACTIONS: Final[tuple[ActionKind, ...]] = ("mark", "merge", "delete")
-GROUPINGS: Final[tuple[Grouping, ...]] = ("star", "clique", "transitive", "closest")
+GROUPINGS: Final[tuple[Grouping, ...]] = ("star", "transitive", "closest")
 
 
 @dataclass(frozen=True, slots=True)
