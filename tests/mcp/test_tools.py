@@ -40,8 +40,8 @@ def test_the_list_of_tools_passes_the_schema_of_schemas(notes: Path) -> None:
         listed = (await agent.client.list_tools()).tools
         assert {tool.name for tool in listed} == TOOLS
         for tool in listed:
-            for schema in (tool.input_schema, tool.output_schema):
-                assert schema is not None
+            assert tool.output_schema is None  # most of a list, and an agent needs none
+            for schema in (tool.input_schema, answer_schema(tool.name)):
                 Draft202012Validator.check_schema(schema)
                 assert schema["type"] == "object"
             assert tool.input_schema["additionalProperties"] is False

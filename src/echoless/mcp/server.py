@@ -25,7 +25,6 @@ from pydantic import AnyHttpUrl
 from starlette.types import ASGIApp
 
 from echoless.core.address import Address, bind
-from echoless.core.answer_schemas import answer_schema
 from echoless.core.errors import UsageError
 from echoless.core.http_connection import timed_protocol
 from echoless.mcp.access import Clients, OnlyLocal, SingleTokenVerifier, security
@@ -124,8 +123,6 @@ def make_server(
         issuer: Its own address, told to clients that ask who gives out tokens.
     """
     tools: list[Tool] = [tool for tool in _tools(served) if served.offers(tool.name)]
-    for tool in tools if served.output_schemas else ():
-        tool.output_schema = answer_schema(tool.name)
     server: MCPServer = MCPServer(
         name="echoless",
         title="echoless memory",
