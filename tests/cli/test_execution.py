@@ -426,11 +426,6 @@ def test_encoders_that_are_not_installed_say_how_to_get_them(
     assert "pip install 'echoless[openai]'" in by_name["openai"]["note"]
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_scripts_name_the_program(echoless: Call, shell: str) -> None:
-    assert "_ECHOLESS_COMPLETE" in echoless("completion", shell).stdout
-
-
 def test_a_plan_without_groups_names_no_run_to_take_back(echoless: Call, place: Path) -> None:
     (place / "one.jsonl").write_text('{"id": "a", "content": "x y"}\n')
     for form in ((), ("--json",)):

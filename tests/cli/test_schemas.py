@@ -114,7 +114,6 @@ def test_closed_lists_of_words_are_those_of_the_code() -> None:
         ("encoders", ("encoders", "--json")),
         ("profiles", ("profiles", "--json")),
         ("schema", ("schema", "--json")),
-        ("completion", ("completion", "zsh", "--json")),
         ("dedup", ("dedup", "{}", "--engine", "processes", *NONE)),
     ],
 )

@@ -1,4 +1,4 @@
-"""The commands about echoless: stores, encoders, profiles, schema, demo, completion."""
+"""The commands about echoless: stores, encoders, profiles, schema, demo."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from click.shell_completion import get_completion_class
 
 from echoless.cli import render
 from echoless.cli.demo import demo
-from echoless.cli.main import main
 from echoless.cli.options import examples, json_option
 from echoless.core import plugins
 from echoless.core.answer_schemas import answer_names, answer_schema
@@ -20,8 +18,6 @@ from echoless.core.errors import MissingExtra, UsageError
 from echoless.core.profiles import PROFILES
 from echoless.models.encoders.registry import open_encoder
 from echoless.stores.registry import kinds
-
-SHELLS = ("bash", "zsh", "fish")
 
 
 @click.command("stores")
@@ -153,24 +149,3 @@ def demo_command(*, keep: Path | None, semantic: bool | None, as_json: bool) -> 
     if as_json:
         render.show_json(result.to_json())
     return 0 if result.sound else 1
-
-
-@click.command(
-    "completion",
-    epilog=examples(
-        "echoless completion bash >> ~/.bashrc",
-        "echoless completion zsh >> ~/.zshrc",
-        "echoless completion fish > ~/.config/fish/completions/echoless.fish",
-    ),
-)
-@click.argument("shell", type=click.Choice(SHELLS))
-@json_option
-def completion_command(*, shell: str, as_json: bool) -> None:
-    """Print the script that completes commands and options in a SHELL."""
-    kind = get_completion_class(shell)
-    assert kind is not None, "click knows the three shells"
-    script = kind(main, {}, "echoless", "_ECHOLESS_COMPLETE").source()
-    if as_json:
-        render.show_json({"shell": shell, "script": script})
-    else:
-        click.echo(script)

@@ -55,7 +55,6 @@ FAMILIES: Final[Families] = {
         "profiles": ("catalogue", "Ways of deduplicating."),
         "schema": ("catalogue", "JSON Schemas of what commands print with --json."),
         "demo": ("catalogue", "The whole road on 1,200 sample memories, undone at the end."),
-        "completion": ("catalogue", "Shell completion for bash, zsh or fish."),
     },
 }
 
