@@ -160,7 +160,7 @@ def timed(name: str, memories: Sequence[Memory], of: str, threshold: float | Non
     start = time.perf_counter()
     pairs = sum(1 for _ in detector.detect(memories, Tally()))
     seconds = time.perf_counter() - start
-    shown = f"{name} {threshold or detector.card.threshold or ''}".strip()
+    shown = f"{name} {threshold or ''}".strip()
     each = 2 * pairs / len(memories)
     print(f"| {shown} | {len(memories):,} of {of} | {seconds:.3f} | {pairs} | {each:.2f} |")
 

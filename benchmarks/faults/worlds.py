@@ -349,7 +349,6 @@ CASES: Final[Mapping[str, Case]] = {
     "import new jsonl": copying("import", "new.jsonl"),
     "export sqlite": copying("export", "out.db"),
     "export jsonl": copying("export", "out.jsonl"),
-    "export markdown": copying("export", "out.md"),
     "backup": copying("backup", "copy.db"),
 }
 

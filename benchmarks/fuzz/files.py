@@ -204,12 +204,8 @@ def _mutate_pairs(rng: Random, files: dict[str, bytes]) -> None:
 
 _PAIR_DOORS: Final = (
     Door("judge", ("judge", "pairs.jsonl", "--encoder", "none")),
-    Door("judge as JSON", ("judge", "pairs.jsonl", "--encoder", "none", "--json", "--skip-bad")),
-    Door(
-        "judge from a pipe",
-        ("judge", "-", "--encoder", "none", "--batch", "1"),
-        stdin="pairs.jsonl",
-    ),
+    Door("judge as JSON", ("judge", "pairs.jsonl", "--encoder", "none", "--json")),
+    Door("judge from a pipe", ("judge", "-", "--encoder", "none"), stdin="pairs.jsonl"),
 )
 
 

@@ -58,7 +58,6 @@ def _doors(*more: Door) -> tuple[Door, ...]:
     return (
         *store_doors(*_WORDS),
         Door("audit --github", ("audit", _STORE, "--format", "github", *_WORDS)),
-        Door("patch", ("dedup", _STORE, "--patch", "out.diff", *_WORDS), makes=("out",)),
         *(
             Door(f"claude-hook {name}", ("claude-hook", "--memory", _STORE), stdin=name)
             for name in _EVENTS
@@ -460,14 +459,14 @@ def _unfinished(doors: Sequence[Door]) -> Iterator[Door]:
     for door in doors:
         if door.effect == "undone":
             yield replace(door, effect="writes", partial=True)
-        elif door.name != "patch":  # it asks for `check` first
+        else:
             yield door
 
 
 _PLANS: Final = (
     Door("apply", ("apply", _FILE, "hide.json"), "writes", partial=True),
     Door("apply to a folder", ("apply", _FOLDER, "remove.json"), "writes", partial=True),
-    Door("patch", ("apply", _FILE, "hide.json", "--json"), "writes", partial=True),
+    Door("apply as JSON", ("apply", _FILE, "hide.json", "--json"), "writes", partial=True),
 )
 
 HOSTILE: Final = (

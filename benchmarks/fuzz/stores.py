@@ -40,7 +40,6 @@ def store_doors(*words: str) -> tuple[Door, ...]:
         Door("history as JSON", ("history", "{store}", "--json", "--all")),
         Door("export to SQLite", ("export", "{store}", "out.db"), makes=("out",)),
         Door("export to JSONL", ("export", "{store}", "out.jsonl"), makes=("out",)),
-        Door("export to Markdown", ("export", "{store}", "out.md"), makes=("out",)),
         Door("backup", ("backup", "{store}", "out.db"), makes=("out",)),
         Door("import", ("import", "{store}", "out.db"), makes=("out",)),
         Door("explain", ("explain", "m-1", "m-4", "--store", "{store}", "--encoder", "none")),

@@ -35,7 +35,6 @@ from echoless.core import (
 from echoless.core import text as texts
 from echoless.core.document import Extent, MemoryText, Quote, TextPair
 from echoless.core.model import Pair
-from echoless.core.profiles import JunkPolicy
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.ingest import ngram_index, recalled_text
 from echoless.matching import claims as notes
@@ -309,9 +308,7 @@ READERS: Final[Mapping[str, Reader]] = {
     "explanation": Reader(
         lambda t: explain(rule_judge.RuleJudge(), _pair(t)), "matching.explanation", 20_000
     ),
-    "noise": Reader(
-        lambda t: noise_score.cleanliness(t, JunkPolicy()), "clustering.noise_score core.text"
-    ),
+    "noise": Reader(noise_score.cleanliness, "clustering.noise_score core.text"),
     "what says why": Reader(vars(survivor)["_WHY"].search, "clustering.survivor"),
     "series": Reader(lambda t: (series.sentence(t), series.label(t)), "workflows.dedupe.series"),
     "staleness": Reader(
@@ -376,7 +373,7 @@ ELSEWHERE: Final = (
     "echoless_stores.chroma.folder echoless_stores.lancedb.rows echoless_stores.lancedb.store "
     "echoless_stores.qdrant.client echoless_stores.qdrant.folder echoless_stores.sql.layout "
     "echoless_stores.sql.location echoless_stores.sql.postgres_backend "
-    "echoless_stores.sql.postgres_ledger echoless_stores.sql.table execution.patch "
+    "echoless_stores.sql.postgres_ledger echoless_stores.sql.table "
     "integrations.claude_events matching.facts.word_classes mcp.access mcp.tool "
     "models.encoders.universal_sentence_encoder_batched stores.column_values stores.files "
     "stores.full_text stores.jsonl stores.known_schema stores.markdown.commit "

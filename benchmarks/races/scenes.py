@@ -141,13 +141,12 @@ def _copy_copy(pair: tuple[str, str], world: World) -> Iterator[Scene]:
     yield Scene("one name", (a, store, "out.db"), (b, store, "out.db"))
     if pair == ("export", "export"):
         yield Scene("one name, lines", (a, store, "out.jsonl"), (b, store, "out.jsonl"))
-        yield Scene("one name, a page", (a, store, "out.md"), (b, store, "out.md"))
     yield Scene("two names", (a, store, "out.db"), (b, store, "other.db"))
 
 
 def _copy_other(pair: tuple[str, str], world: World) -> Iterator[Scene]:
     other = _words(pair[1], world)
-    targets = ("out.db", "out.jsonl", "out.md") if pair[0] == "export" else ("out.db",)
+    targets = ("out.db", "out.jsonl") if pair[0] == "export" else ("out.db",)
     for target in targets:
         yield Scene(f"into {target}", _words(pair[0], world, target=target), other)
 

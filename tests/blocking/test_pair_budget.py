@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless.blocking import pair_budget as looking
-from echoless.blocking.detectors import Card, Proposed
+from echoless.blocking.detectors import Proposed
 from echoless.blocking.pair_budget import Search
 from echoless.blocking.pair_scores import Closest, Measured, gathered
 from echoless.core.model import Candidate, Memory, candidate
@@ -31,7 +31,6 @@ class Everything:
     """Proposes all pairs of the memories, in one measure; in bulk as the contract says."""
 
     name = "everything"
-    card = Card("all", "nothing", "n²")
 
     def __init__(self) -> None:
         self.asked: list[int | None] = []
@@ -54,7 +53,6 @@ class OneByOne:
     """Neighbours by id, and the two ends; as objects only."""
 
     name = "one-by-one"
-    card = Card("some", "much", "n")
 
     def detect(self, memories: Sequence[Memory], tally: Tally) -> Iterator[Candidate]:
         for one, other in pairwise(memories):

@@ -89,17 +89,6 @@ def test_a_bad_line_ends_with_three_after_the_answers_before_it(
     assert len(result.stderr.splitlines()) == 1
 
 
-def test_bad_lines_are_passed_over_on_request_and_counted(echoless: Call) -> None:
-    text = jsonl(PAIRS[0], *["no pair"] * 12, PAIRS[1])
-    result = echoless("judge", "-", "--json", "--encoder", "none", "--skip-bad", stdin=text)
-    assert result.exit_code == 0
-    assert [answer["id"] for answer in answers(result)] == ["same", "value"]
-    told = result.stderr.splitlines()
-    assert told[0].startswith("Passed over: Line 2 of standard input is no pair: it is not JSON")
-    assert len(told) == 11
-    assert told[-1] == "12 bad lines passed over."
-
-
 def test_no_pairs_are_no_error(echoless: Call) -> None:
     assert echoless("judge", "-", "--json", stdin="\n").stdout == ""
     assert echoless("judge", "-", stdin="").stdout == "0 pairs.\n"
@@ -115,7 +104,6 @@ def test_no_pairs_are_no_error(echoless: Call) -> None:
         (("-", "--verifier", "openai"), 2, "The verifier 'openai' needs a model"),
         (("-", "--set", "questions=0"), 2, "--set questions must be a whole number from 1"),
         (("-", "--profile", "bold"), 2, "'bold' is not one of"),
-        (("-", "--batch", "0"), 2, "0 is not in the range"),
     ],
 )
 def test_a_wrong_call_is_told(echoless: Call, words: tuple[str, ...], code: int, says: str) -> None:
@@ -141,22 +129,6 @@ def test_texts_no_store_could_hold_are_answered(process: Process, place: Path) -
             said = [json.loads(line) for line in done.stdout.splitlines()]
             assert [s["id"] for s in said] == ["nul", "half \ud800", "long", "deep"]
             assert [s["merge"] for s in said] == [False, False, False, True]
-
-
-def test_a_program_that_waits_for_each_answer_gets_it(place: Path) -> None:
-    program = "from echoless.cli.main import run; run()"
-    words = ("judge", "-", "--json", "--encoder", "none", "--batch", "1")
-    with subprocess.Popen(
-        [sys.executable, "-c", program, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as child:
-        assert child.stdin is not None
-        assert child.stdout is not None
-        for pair in PAIRS:
-            child.stdin.write(jsonl(pair).encode())
-            child.stdin.flush()
-            assert json.loads(child.stdout.readline())["id"] == pair["id"]
-        child.stdin.close()
-        assert child.wait(20) == 0
 
 
 def test_settings_of_the_file_hold_here_too(echoless: Call, pairs: str, place: Path) -> None:

@@ -50,13 +50,6 @@ def test_json_output_is_json_whatever_number_a_record_holds(
     assert shown["extra"] == {"odd": told}
 
 
-def test_half_a_character_is_escaped_in_markdown(echoless: Call, place: Path) -> None:
-    store = store_of(place, r'{"id": "m-1", "content": "Half \ud800 of one.", "tags": ["\udfff"]}')
-    result = echoless("export", store, "out.md")
-    assert result.exit_code == 0, result.output
-    assert r"Half \ud800 of one." in (place / "out.md").read_text("utf-8")
-
-
 def test_what_is_piped_in_and_is_no_text_is_refused(place: Path, notes: str) -> None:
     before = {path.name: path.read_bytes() for path in place.iterdir()}
     words = ["remember", notes, "-", "--encoder", "none"]

@@ -124,8 +124,8 @@ def test_profile_threshold_and_grouping_reach_the_settings(echoless: Call, notes
     assert answer("--set", "semantic=no", "--threshold", "lexical=0.99")["verdicts"] == {
         "duplicate": 1
     }
-    clique = answer("--set", "semantic=no", "--set", "grouping=clique", "--set", "survivor=newest")
-    assert [g["survivor"] for g in clique["groups"]] == ["m-3", "m-6"]  # type: ignore[attr-defined]
+    pairs = answer("--set", "semantic=no", "--set", "grouping=closest", "--set", "survivor=newest")
+    assert [g["survivor"] for g in pairs["groups"]] == ["m-2", "m-6"]  # type: ignore[attr-defined]
 
 
 def test_the_environment_and_the_file_speak_where_no_flag_does(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from echoless.core.profiles import Junk
+from echoless.clustering.noise_score import Junk
 
 EN: Final = "The staging database listens on port 5432."
 EN2: Final = "Anna prefers green tea in the morning because coffee keeps her awake."

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from echoless.clustering.noise_score import cleanliness, peeled, sentences
-from echoless.core.profiles import Junk, JunkPolicy
+from echoless.clustering.noise_score import Junk, cleanliness, peeled, sentences
 from echoless.matching.languages import language_of
 
 JUNK = [
@@ -25,8 +24,7 @@ BODY = "The gateway of the north site answers on port 8443."
 
 @pytest.mark.parametrize("end", JUNK)
 def test_what_stands_behind_a_text_comes_off(end: str) -> None:
-    policy = JunkPolicy()
-    rest, found = peeled(f"{BODY}{end}", policy)
+    rest, found = peeled(f"{BODY}{end}")
     assert rest == BODY
     assert found
 
@@ -42,7 +40,7 @@ def test_sentences_are_those_of_the_whole_look(text: str) -> None:
 
 @pytest.mark.parametrize("end", [",", " -", " because", " oder.", " weil", " (see", "、", "を"])
 def test_a_text_that_breaks_off_is_cut_off(end: str) -> None:
-    told = cleanliness(f"{BODY[:-1]} and this goes on for quite a while{end}", JunkPolicy())
+    told = cleanliness(f"{BODY[:-1]} and this goes on for quite a while{end}")
     assert Junk.CUT_OFF in told.kinds
 
 

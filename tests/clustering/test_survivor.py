@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from echoless import Memory, Provenance
 from echoless.clustering import survivor as survivors
 from echoless.clustering.grouping import Bonds, gather
-from echoless.clustering.noise_score import Grade, adds_only, cleanliness, levelled
+from echoless.clustering.noise_score import Grade, Junk, adds_only, cleanliness, levelled
 from echoless.clustering.survivor import composite, rank
 from echoless.core.errors import UsageError
 from echoless.core.groups import Group, Membership
@@ -27,11 +27,8 @@ from echoless.core.model import (
     Unsure,
     Verdict,
 )
-from echoless.core.profiles import Junk, JunkPolicy
 from echoless.core.verdict_sentences import sentence
 from tests.clustering.noisy_groups import ADDED, DE, DE2, EN, EN2, JA, JA2, MORE, WORN
-
-JUNK = JunkPolicy()
 
 
 def why(
@@ -39,9 +36,8 @@ def why(
     memories: Callable[[str], Memory],
     order: str,
     prior: AbstractSet[str],
-    junk: JunkPolicy = JUNK,
 ) -> str:
-    return survivors.why(group, memories, survivors.Standing(order, prior, junk))
+    return survivors.why(group, memories, survivors.Standing(order, prior))
 
 
 def memory(id_: str, **fields: object) -> Memory:
@@ -356,18 +352,16 @@ def chosen(
     verdict: Verdict,
     *,
     prior: frozenset[str] = frozenset(),
-    junk: JunkPolicy = JUNK,
     order: str = "safe",
-    grouping: str = "star",
 ) -> tuple[str, str]:
     """Survivor of a group and the reason, on the road the pipeline takes."""
     known = {m.id: m for m in memories}
     a, *others = sorted(known)
-    judged = levelled([Judged(a, other, verdict) for other in others], known, junk)
+    judged = levelled([Judged(a, other, verdict) for other in others], known)
     bonds = Bonds(judged, {})
     protected = {m.id for m in memories if m.pinned} | prior
-    (group,) = gather(grouping, bonds, rank(memories, order, prior, junk), protected)
-    return group.survivor, why(group, known.__getitem__, order, prior, junk)
+    (group,) = gather("star", bonds, rank(memories, order, prior), protected)
+    return group.survivor, why(group, known.__getitem__, order, prior)
 
 
 @pytest.mark.parametrize(("kind", "clean", "noisy"), [*ADDED, *WORN])
@@ -391,13 +385,12 @@ def test_a_copy_that_only_adds_junk_is_no_superset(kind: Junk, clean: str, noisy
     assert kind in reason
 
 
-@pytest.mark.parametrize("grouping", ["star", "clique"])
 @pytest.mark.parametrize(("less", "long"), MORE)
-def test_a_superset_wins_however_it_looks(less: str, long: str, grouping: str) -> None:
+def test_a_superset_wins_however_it_looks(less: str, long: str) -> None:
     best = {**LOUD, "provenance": Provenance.USER_AUTHORED}
     pair = [say("a", less, **best), say("b", long, **HUMBLE)]
     assert rank(pair, "safe", set())[0] == "a"
-    survivor, reason = chosen(pair, more("b"), grouping=grouping)
+    survivor, reason = chosen(pair, more("b"))
     assert (survivor, reason) == ("b", "says everything the others say, and more")
 
 
@@ -432,7 +425,7 @@ def test_of_two_clean_texts_the_longer_has_no_advantage() -> None:
     wordy = "It is on the port 5432 that the staging database does listen."
     survivor, _ = chosen([say("b", wordy, **HUMBLE), say("a", EN, **HUMBLE)], SAME_TEXT)
     assert survivor == "a"
-    assert cleanliness(wordy, JUNK).grade == cleanliness(EN, JUNK).grade
+    assert cleanliness(wordy).grade == cleanliness(EN).grade
 
 
 def test_the_reason_names_what_all_the_others_carry() -> None:
@@ -450,26 +443,6 @@ def test_the_other_orders_do_not_look_at_junk(order: str) -> None:
     long = f"{EN} (auto-saved) #infra #staging -- sent by agent 7"
     pair = [say("a", long, **same), say("b", EN, **same)]
     assert rank(pair, order, set()) == ["a", "b"]
-
-
-def test_a_profile_may_count_less_as_junk() -> None:
-    pair = [say("a", f"Session 14: {EN}", importance=0.9), say("b", EN, importance=0.1)]
-    assert chosen(pair, SAME_TEXT)[0] == "b"
-    quiet = replace(JUNK, kinds=(Junk.SIGNATURE,))
-    assert chosen(pair, SAME_TEXT, junk=quiet)[0] == "a"
-    assert adds_only(f"{EN} (auto-saved)", EN, JUNK) == (Junk.FRAME,)
-    assert adds_only(f"{EN} (auto-saved)", EN, quiet) == ()
-
-
-def test_a_profile_may_name_its_own_boilerplate() -> None:
-    ours = replace(JUNK, phrases=("build # of the nightly run",))
-    noisy = f"{EN} Build 118 of the nightly run."
-    pair = [say("a", noisy), say("b", EN)]
-    assert chosen(pair, more("a"))[0] == "a"
-    assert chosen(pair, more("a"), junk=ours) == (
-        "b",
-        "cleaner text: the other carries boilerplate",
-    )
 
 
 # ------------------------------------------------------------------ properties
@@ -546,7 +519,7 @@ def test_a_text_with_one_more_fact_is_never_levelled(
 ) -> None:
     """Whatever junk stands around it, a superset survives."""
     long = _dressed(f"{text} Port 9918 is for metrics.", steps)
-    assert adds_only(long, text, JUNK) == ()
+    assert adds_only(long, text) == ()
     pair = [say("a", text, **LOUD), say("b", long, **HUMBLE)]
     assert chosen(pair, more("b"))[0] == "b"
 
@@ -556,7 +529,7 @@ def test_a_text_with_one_more_fact_is_never_levelled(
         st.sampled_from([SAME_TEXT, more("a"), more("b"), None]), min_size=10, max_size=10
     ),
     prior=st.sets(st.sampled_from("01234"), max_size=2),
-    grouping=st.sampled_from(["star", "clique"]),
+    grouping=st.sampled_from(["star", "closest"]),
 )
 def test_no_superset_ever_stands_behind_its_subset(
     verdicts: list[Verdict | None], prior: set[str], grouping: str
@@ -573,7 +546,7 @@ def test_no_superset_ever_stands_behind_its_subset(
 
 def test_a_frame_only_the_judge_knows_is_junk_too() -> None:
     framed = f"Based on the conversation above, the following should be stored: {EN}"
-    assert cleanliness(framed, JUNK).kinds == (Junk.FRAME,)
+    assert cleanliness(framed).kinds == (Junk.FRAME,)
     assert rank([say("a", framed), say("b", EN)], "safe", set()) == ["b", "a"]
 
 
@@ -606,37 +579,36 @@ def test_a_frame_only_the_judge_knows_is_junk_too() -> None:
     ],
 )
 def test_what_may_be_a_fact_is_not_called_junk(text: str) -> None:
-    assert cleanliness(text, JUNK).kinds == ()
-    assert adds_only(f"{text} (auto-saved)", text, JUNK) == (Junk.FRAME,)
+    assert cleanliness(text).kinds == ()
+    assert adds_only(f"{text} (auto-saved)", text) == (Junk.FRAME,)
 
 
 def test_an_order_of_work_may_repeat_a_step() -> None:
     steps = "Run the linter on src. Run the tests of the parser."
-    assert adds_only(f"{steps} Run the linter on src.", steps, JUNK) == ()
+    assert adds_only(f"{steps} Run the linter on src.", steps) == ()
 
 
 def test_a_time_that_may_be_a_date_is_a_fact() -> None:
     dated = "12.09.2025 14:00 – demo for the investors (auto-saved)"
-    assert adds_only(dated, "demo for the investors", JUNK) == ()
+    assert adds_only(dated, "demo for the investors") == ()
 
 
 def test_every_kind_is_shown() -> None:
     shown = {kind for kind, _, _ in (*ADDED, *WORN)}
-    assert shown == set(Junk) - {Junk.BOILERPLATE}
+    assert shown == set(Junk)
 
 
 @pytest.mark.parametrize(
     "text", ["", " ", "…", "#a #b", "Note:", "{}", "🚀🚀", "((((", "x" * 30_000]
 )
 def test_junk_around_nothing_is_left_as_it_is(text: str) -> None:
-    read = cleanliness(text, JUNK)
+    read = cleanliness(text)
     assert (read.grade == Grade.CLEAN) == (not read.kinds)
-    assert cleanliness(text, JunkPolicy(kinds=())).kinds == ()
 
 
 @given(st.text(max_size=80))
 def test_any_text_can_be_read(text: str) -> None:
-    read = cleanliness(text, JUNK)
+    read = cleanliness(text)
     assert (read.grade == Grade.CLEAN) == (not read.kinds)
 
 
@@ -646,4 +618,4 @@ def test_an_addition_that_no_rule_merges_is_level_where_it_is_junk() -> None:
     pair = {id_: say(id_, text) for id_, text in texts.items()}
     for more, verdict in (("a", Duplicate), ("c", Unsure)):
         judged = Judged(more, "b", Unsure(Evidence("adds-only", "lexical", 0.9, (added,))))
-        assert [type(each.verdict) for each in levelled([judged], pair, JUNK)] == [verdict]
+        assert [type(each.verdict) for each in levelled([judged], pair)] == [verdict]

@@ -94,13 +94,9 @@ class DetectorConformance(ABC):
         odd = [text for text in ODD_TEXTS if text.strip()]
         return memories_of(list(dict.fromkeys([*PLAIN_TEXTS, *self.example, *odd])))
 
-    def test_it_has_a_name_and_a_card(self) -> None:
-        """Checks that name and card exist for the listing."""
-        detector = self.make()
-        assert detector.name
-        assert detector.card.finds
-        assert detector.card.misses
-        assert detector.card.cost
+    def test_it_has_a_name(self) -> None:
+        """Checks that evidence can name it."""
+        assert self.make().name
 
     def test_the_example_is_found(self) -> None:
         """Checks that the example is proposed."""

@@ -155,9 +155,7 @@ def test_a_full_disk_is_left_for_another_one(
         assert len(saved.ledger.marks()) == 2
 
 
-@pytest.mark.parametrize(
-    "words", [["export", "new.jsonl"], ["backup", "new.db"], ["export", "new.md"]], ids=str
-)
+@pytest.mark.parametrize("words", [["export", "new.jsonl"], ["backup", "new.db"]], ids=str)
 def test_a_target_that_may_not_be_written_ends_with_4(
     store: Path, words: list[str], tmp_path: Path
 ) -> None:

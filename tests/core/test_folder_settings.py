@@ -135,7 +135,7 @@ def test_one_key_that_is_refused_keeps_the_harmless_ones_from_counting_too(place
         "threshold = 0.9",
         "semantic = false",
         'survivor = "newest"',
-        'grouping = "clique"',
+        'grouping = "closest"',
         'action = "merge"',
         'namespace = "home"',
         'since = "2026-01-31"',

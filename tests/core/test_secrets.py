@@ -201,20 +201,11 @@ def test_merged_and_deleted_memories_are_told_without_secrets_and_come_back(
     before = (place / notes).read_bytes()
     outputs = [call("dedup", notes, "--action", "delete", "--apply")]
     outputs += [call("history", notes, "last"), call("history", notes, "last", "--json")]
-    outputs += [call("export", notes, "page.md"), call("undo", notes, "last")]
+    outputs += [call("undo", notes, "last")]
     for done in outputs:
         assert done.exit_code == 0, done.output
         assert_masked(done.output)
-    assert_masked((place / "page.md").read_text())
     assert (place / notes).read_bytes() == before
-
-
-def test_a_page_is_masked_and_whole_on_request(notes: str, place: Path) -> None:
-    done = call("export", notes, "page.md")
-    assert "masked" in done.stderr
-    assert_masked((place / "page.md").read_text())
-    call("export", notes, "whole.md", "--show-secrets")
-    assert PASSWORD in (place / "whole.md").read_text()
 
 
 def test_the_hook_tells_lines_without_secrets(notes: str) -> None:
@@ -258,12 +249,10 @@ def test_an_agent_is_told_no_secret_unless_the_server_shows_them(
         options = ("--show-secrets",) if shown else ()
         async with on_stdio(notes, *options, ECHOLESS_ENCODER="none") as client:
             answers = await _looks(Agent(client))
-            page = (await client.read_resource("echoless://audit")).contents[0].text
-            complete = (await client.read_resource("echoless://audit.json")).contents[0].text
             refused = await client.call_tool(
                 "memory_explain", {"a": f"password: {PASSWORD}", "b": "x"}
             )
-            said = "".join([*answers, page, complete, refused.content[0].text])
+            said = "".join([*answers, refused.content[0].text])
             if shown:
                 assert PASSWORD in said
                 assert "[secret" not in said

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from echoless import Memory, check, export, open_store, remember, undo
+from echoless import Memory, check, open_store, remember, undo
 from echoless.core import sqlite as database
 from echoless.core.errors import EcholessError, StoreLocked
 from echoless.core.settings import Choices, resolve
@@ -139,27 +139,6 @@ def test_an_import_does_not_overwrite_what_another_one_brings_meanwhile(
 def _remembered(path: Path) -> None:
     with open_store(path) as opened:
         remember(opened, "Olga keeps the spare key under the blue pot.", id="key", wait=0.01)
-
-
-def test_a_page_says_how_many_memories_it_holds_not_how_many_came_since(
-    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Race export+remember: `Exported: 229 memories`, and the page held 228."""
-    outcomes: list[object] = []
-    original = transport.markdown
-
-    def rendered(source: Any) -> str:
-        text = original(source)
-        outcomes.append(_remembered(store))
-        return text
-
-    monkeypatch.setattr(transport, "markdown", rendered)
-    with open_store(store) as opened:
-        done = export(opened, tmp_path / "page.md")
-    assert outcomes == [None]
-    page = (tmp_path / "page.md").read_text("utf-8")
-    assert page.count("\n### ") == done.memories == 2
-    assert page.partition("## Lineage")[2].count("\n- ") > 0
 
 
 def test_a_backup_of_a_store_in_use_holds_one_state_of_it(

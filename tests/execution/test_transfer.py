@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import stat
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,18 +50,6 @@ def test_lineage_comes_along_and_can_be_undone_in_the_copy(
         assert copy.ledger.marks()["m-2"].survivor == "m-1"
         undo(copy, run.id)
         assert {m.id: m for m in copy.scan()} == {m.id: m for m in told}
-
-
-def test_markdown_shows_every_memory_and_what_it_stands_behind(tmp_path: Path) -> None:
-    with world("sqlite", [simple(1), simple(2), replace(FULL, content="a --> b\nsecond")]) as store:
-        apply(store, plan_by_hand(store, [("m-1", "m-2")], "mark"))
-        export(store, tmp_path / "out.md")
-    page = (tmp_path / "out.md").read_text("utf-8")
-    assert "### m-2 (duplicate of m-1)" in page
-    assert "> a --\\> b\n> second" in page
-    assert page.count("<!--") == page.count("-->") == 3
-    assert "run_started" in page
-    assert stat.S_IMODE((tmp_path / "out.md").stat().st_mode) & 0o400
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -37,7 +37,6 @@ READERS: dict[str, Callable[[Store, Path], object]] = {
     "search": lambda s, _: search(s, "deploy script 通知", include_duplicates=True),
     "look up": lambda s, _: [list(s.scan(Scope(limit=2))), s.get(["m-0"]), s.namespaces()],
     "export": lambda s, p: export(s, p / "out.jsonl"),
-    "export as Markdown": lambda s, p: export(s, p / "out.md"),
     "backup": lambda s, p: backup(s, p / "copy.db"),
     "history": lambda s, _: history(s.ledger),
     "check without mending": lambda s, _: check(s, mend=False),

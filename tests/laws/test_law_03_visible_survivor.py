@@ -20,7 +20,7 @@ from tests.laws.worlds import KINDS, quick, safe, world
 @quick
 @given(
     told=worlds(max_size=12),
-    rounds=st.lists(st.sampled_from(["star", "clique"]), min_size=1, max_size=3),
+    rounds=st.lists(st.sampled_from(["star", "closest"]), min_size=1, max_size=3),
     orders=st.lists(st.sampled_from(["safe", "newest", "composite"]), min_size=3, max_size=3),
 )
 def test_after_any_number_of_runs_each_hidden_memory_stands_behind_one_it_matches(

@@ -20,6 +20,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
+from echoless.core.answer_schemas import answer_schema
 from echoless.core.settings import Choices
 from echoless.mcp.served_store import Plans, ServedStore
 from echoless.mcp.server import make_server
@@ -74,7 +75,7 @@ class Refused(Exception):
 
 @dataclass(slots=True)
 class Agent:
-    """Calls tools, and checks every answer against the schema the server published, if any.
+    """Calls tools, and checks every answer against the schema that `echoless schema` prints.
 
     Attributes:
         client: The session.
@@ -83,11 +84,11 @@ class Agent:
 
     client: Client
     called: set[str] = field(default_factory=set)
-    schemas: dict[str, tuple[object, object]] = field(default_factory=dict)
+    schemas: dict[str, object] = field(default_factory=dict)
 
     async def learn(self) -> None:
         for tool in (await self.client.list_tools()).tools:
-            self.schemas[tool.name] = (tool.input_schema, tool.output_schema)
+            self.schemas[tool.name] = tool.input_schema
 
     async def call(self, name: str, **arguments: object) -> dict[str, object]:
         """The structured answer.
@@ -107,11 +108,9 @@ class Agent:
         if result.is_error:
             assert result.structured_content is None
             raise Refused(told.text)
-        given, answered = self.schemas[name]
         present = {key: value for key, value in arguments.items() if value is not None}
-        Draft202012Validator(given).validate(present)
-        if answered is not None:
-            Draft202012Validator(answered).validate(result.structured_content)
+        Draft202012Validator(self.schemas[name]).validate(present)
+        Draft202012Validator(answer_schema(name)).validate(result.structured_content)
         assert json.loads(told.text) == result.structured_content
         self.called.add(name)
         assert result.structured_content is not None
@@ -129,7 +128,6 @@ class Agent:
 def served_store(store: Path | str, **options: object) -> ServedStore:
     plans = options.pop("plans", Plans())
     choices = options.pop("choices", Choices(encoder="none"))
-    options.setdefault("output_schemas", True)
     return ServedStore(
         str(store),
         choices=choices,  # type: ignore[arg-type]

@@ -96,21 +96,6 @@ def test_the_list_of_a_real_server_is_short_and_answers_are_structured_all_the_s
     anyio.run(story)
 
 
-def test_a_program_that_asks_gets_the_shape_of_each_answer(notes: Path) -> None:
-    async def story() -> None:
-        async with on_stdio(notes, "--output-schemas", "--encoder", "none") as client:
-            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-            assert all(tool.output_schema for tool in tools.values())
-            shown = tools["memory_audit"].output_schema["properties"]
-            assert shown["groups"]["items"] == {"$ref": "#/$defs/group"}
-            group = tools["memory_audit"].output_schema["$defs"]["group"]["properties"]
-            assert group.keys() == {"survivor", "why", "members"}
-            assert "masked" in shown
-            await Agent(client).call("memory_audit")
-
-    anyio.run(story)
-
-
 def test_a_parameter_that_may_be_left_out_takes_null_too(notes: Path) -> None:
     async def story() -> None:
         async with on_stdio(notes, "--encoder", "none") as client:

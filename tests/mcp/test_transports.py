@@ -1,8 +1,7 @@
-"""A real client over stdio and over HTTP: every tool, errors, the resource, the prompt."""
+"""A real client over stdio and over HTTP: every tool, errors, the prompt."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import anyio
@@ -15,7 +14,6 @@ from tests.mcp.clients import (
     Agent,
     Opened,
     on_http,
-    on_stdio,
     serving,
 )
 
@@ -75,12 +73,6 @@ def test_a_client_drives_every_tool(opened: Opened, notes: Path) -> None:
             agent = Agent(client)
             await _whole_story(agent)
             assert agent.called == TOOLS == agent.schemas.keys()
-            report = (await client.read_resource("echoless://audit")).contents[0]
-            assert report.mime_type == "text/markdown"
-            assert "3 of 7 memories repeat" in report.text
-            complete = (await client.read_resource("echoless://audit.json")).contents[0]
-            assert complete.mime_type == "application/json"
-            assert json.loads(complete.text)["counts"]["redundant"] == 3
             prompt = await client.get_prompt("review_memories", {"namespace": "work", "limit": "5"})
             asked = prompt.messages[0].content
             assert asked.type == "text"
@@ -90,23 +82,6 @@ def test_a_client_drives_every_tool(opened: Opened, notes: Path) -> None:
     assert notes.read_bytes() == before
     with open_store(notes) as store:
         assert check(store).sound
-
-
-def test_the_report_names_no_option_a_client_cannot_give(tmp_path: Path) -> None:
-    store = tmp_path / "tea.jsonl"
-    texts = [f"Tea is at four.{' ' * at}" for at in range(14)]
-    texts += [f"The gate {at} code is 4{at:02}." for at in range(12)]
-    lines = [json.dumps({"id": f"m-{at:02}", "content": text}) for at, text in enumerate(texts)]
-    store.write_text("\n".join(lines), "utf-8")
-
-    async def story() -> None:
-        async with on_stdio(store, "--encoder", "none") as client:
-            report = (await client.read_resource("echoless://audit")).contents[0].text
-            assert "3 more." in report
-            assert "56 more." in report
-            assert "--" not in report.replace("---", "")
-
-    anyio.run(story)
 
 
 @pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])

@@ -30,7 +30,6 @@ from echoless.blocking.candidates import candidates
 from echoless.clustering.noise_score import cleanliness
 from echoless.core.json_codec import memory_from_json
 from echoless.core.model import Json, Pair, Vector, canonical
-from echoless.core.profiles import JunkPolicy
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Settings
 from echoless.core.versions import STAGES, StageName
@@ -131,7 +130,7 @@ def _matching() -> Json:
 def _noise() -> Json:
     """The junk that each text carries."""
     texts = dict.fromkeys(memory.content for memory in memories())
-    junk = (cleanliness(text, JunkPolicy()) for text in texts)
+    junk = (cleanliness(text) for text in texts)
     return [[int(j.grade), [str(kind) for kind in j.kinds], j.length] for j in junk]
 
 

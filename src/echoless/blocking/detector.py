@@ -22,25 +22,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
-    """A detector's description of itself, for `echoless detectors` and the docs.
-
-    Attributes:
-        finds: What it is good at.
-        misses: Duplicates that the detector does not propose.
-        cost: How the work grows with the number of memories n.
-        threshold: Its default threshold, None if it has none.
-        inclusive: Whether a similarity equal to the threshold counts.
-    """
-
-    finds: str
-    misses: str
-    cost: str
-    threshold: float | None = None
-    inclusive: bool = True
-
-
-@dataclass(frozen=True, slots=True)
 class Gate:
     """A threshold that decides which similarities are proposed.
 
@@ -182,11 +163,6 @@ class Detector(Protocol):
     @property
     def name(self) -> str:
         """Returns the word used in profiles, flags and evidence."""
-        ...
-
-    @property
-    def card(self) -> Card:
-        """Returns the card: finds, misses and costs of the detector."""
         ...
 
     def detect(self, memories: Sequence[Memory], tally: Tally) -> Iterator[Candidate]:

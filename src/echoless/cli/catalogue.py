@@ -1,4 +1,4 @@
-"""The commands about echoless: stores, detectors, encoders, profiles, schema, demo, completion."""
+"""The commands about echoless: stores, encoders, profiles, schema, demo."""
 
 from __future__ import annotations
 
@@ -7,22 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from click.shell_completion import get_completion_class
 
-from echoless.blocking.detectors import all_detectors
 from echoless.cli import render
 from echoless.cli.demo import demo
-from echoless.cli.main import main
 from echoless.cli.options import examples, json_option
 from echoless.core import plugins
 from echoless.core.answer_schemas import answer_names, answer_schema
-from echoless.core.document import Gap, Heading, Table, say
+from echoless.core.document import Table
 from echoless.core.errors import MissingExtra, UsageError
 from echoless.core.profiles import PROFILES
 from echoless.models.encoders.registry import open_encoder
 from echoless.stores.registry import kinds
-
-SHELLS = ("bash", "zsh", "fish")
 
 
 @click.command("stores")
@@ -34,24 +29,6 @@ def stores_command(*, as_json: bool) -> None:
     """
     rows = [(name, f"{name}:///PATH", kind.summary) for name, kind in kinds().items()]
     _list("stores", ("name", "url", "summary"), rows, as_json=as_json)
-
-
-@click.command("detectors")
-@json_option
-def detectors_command(*, as_json: bool) -> None:
-    """List the detectors: what each finds, misses and costs, and its threshold.
-
-    A detector proposes pairs; whether they are the same is decided by the judge.
-    """
-    names = ("finds", "misses", "cost", "threshold", "inclusive")
-    facts = {n: {key: getattr(card, key) for key in names} for n, card in all_detectors()}
-    if as_json:
-        render.show_json({"detectors": [{"name": n, **card} for n, card in facts.items()]})
-        return
-    for name, card in facts.items():
-        sign, threshold = "at least" if card.pop("inclusive") else "above", card["threshold"]
-        card["threshold"] = "none of its own" if threshold is None else f"{sign} {threshold:g}"
-        render.show([Heading(name), *(say(f"{k}: {v}", level=1) for k, v in card.items()), Gap()])
 
 
 @click.command("encoders")
@@ -172,24 +149,3 @@ def demo_command(*, keep: Path | None, semantic: bool | None, as_json: bool) -> 
     if as_json:
         render.show_json(result.to_json())
     return 0 if result.sound else 1
-
-
-@click.command(
-    "completion",
-    epilog=examples(
-        "echoless completion bash >> ~/.bashrc",
-        "echoless completion zsh >> ~/.zshrc",
-        "echoless completion fish > ~/.config/fish/completions/echoless.fish",
-    ),
-)
-@click.argument("shell", type=click.Choice(SHELLS))
-@json_option
-def completion_command(*, shell: str, as_json: bool) -> None:
-    """Print the script that completes commands and options in a SHELL."""
-    kind = get_completion_class(shell)
-    assert kind is not None, "click knows the three shells"
-    script = kind(main, {}, "echoless", "_ECHOLESS_COMPLETE").source()
-    if as_json:
-        render.show_json({"shell": shell, "script": script})
-    else:
-        click.echo(script)

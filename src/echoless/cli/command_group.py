@@ -28,9 +28,7 @@ from echoless.core.visible import on_one_line, visible
 Families = Mapping[str, Mapping[str, tuple[str, str]]]
 """Module and short help of each command, by the title of its family."""
 
-SAYS_NO_TEXT: Final = frozenset(
-    {"stores", "detectors", "encoders", "profiles", "schema", "completion", "demo"}
-)
+SAYS_NO_TEXT: Final = frozenset({"stores", "encoders", "profiles", "schema", "demo"})
 """Commands that print nothing of a memory."""
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -47,11 +46,9 @@ from echoless.core.model import Json
 from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, Settings
 from echoless.execution.executor import Run, apply
-from echoless.execution.patch import Patch, check_text_files, make_patch
 from echoless.execution.plan import Plan, write_plan
 from echoless.execution.plan_blocks import plan_blocks
 from echoless.stores import Store, open_store
-from echoless.stores.files import write_new
 from echoless.stores.hidden_records import seen_elsewhere
 from echoless.workflows.audit.report import findings_json, share_limit
 from echoless.workflows.dedupe.findings import Findings
@@ -73,7 +70,6 @@ class _Request:
         action: What happens to duplicates; the profile's action if None.
         engine: What makes the plan partition by partition; None for this process.
         plan_file: File to write the plan to, or None.
-        patch_file: File to write a patch to, or None.
         now: Whether to carry the plan out at once.
         with_updates: Whether out-of-date memories go behind the newer ones.
         most_hidden: Largest share that a plan may hide, as it was typed; None for any.
@@ -88,7 +84,6 @@ class _Request:
     action: str | None
     engine: str | None
     plan_file: Path | None
-    patch_file: Path | None
     now: bool
     with_updates: bool
     most_hidden: str | None
@@ -111,26 +106,8 @@ class _Request:
             raise UsageError(f"--engine makes a plan in other processes; leave out {option}.")
         if self.most_hidden is not None:
             share_limit(self.most_hidden, "--most-hidden")
-        for what, path in (("plan", self.plan_file), ("patch", self.patch_file)):
-            if path and path.exists():
-                raise UsageError(
-                    f"{path} exists. Give the {what} another name, or remove it first."
-                )
-        self._check_patch()
-
-    def _check_patch(self) -> None:
-        """Checks that a patch is asked for by itself.
-
-        Raises:
-            UsageError: It is not.
-        """
-        asked = {"--apply": self.now, "--plan": self.plan_file}
-        others = [option for option, value in asked.items() if value]
-        if self.patch_file and others:
-            raise UsageError(
-                f"--patch writes what would change to a file and changes nothing; leave out "
-                f"{others[0]}."
-            )
+        if (path := self.plan_file) and path.exists():
+            raise UsageError(f"{path} exists. Give the plan another name, or remove it first.")
 
     def find(self, store: Store, settings: Settings) -> Findings | PartitionedPlan:
         """Returns what the store says twice; by an engine, the plan with the memories it shows."""
@@ -166,11 +143,11 @@ class _Request:
         limit = share_limit(self.most_hidden, "--most-hidden")
         visible = findings.counts["total"] - len(findings.marked)
         share = sum(len(action.members) for action in made.actions) / max(visible, 1)
-        if (self.now or self.plan_file or self.patch_file) and share > limit:
+        if (self.now or self.plan_file) and share > limit:
             raise PlanTooLarge(
                 f"The plan would hide {share:.2%} of the visible memories, more than "
                 f"--most-hidden {self.most_hidden} allows. Nothing was written. Look at the groups "
-                "without --apply, --plan and --patch, or raise the limit."
+                "without --apply and --plan, or raise the limit."
             )
 
 
@@ -181,7 +158,6 @@ class _Request:
         "echoless dedup agent.db",
         "echoless dedup agent.db --plan tidy.json && echoless apply agent.db tidy.json",
         "echoless dedup agent.db --with-updates",
-        "echoless dedup memories.jsonl --action delete --patch tidy.patch",
         "echoless dedup agent.db --apply --action merge --threshold semantic=0.9",
         "echoless dedup postgresql://agent@db/memory#notes --engine ray=head:6379 --plan tidy.json",
     ),
@@ -203,14 +179,6 @@ class _Request:
     metavar="FILE",
     help="Write the plan to a new FILE for `echoless apply`.",
 )
-@click.option(
-    "--patch",
-    "patch_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="For a store of text files: change nothing, and write what --apply would change in them "
-    "to a new FILE, a patch for `git apply`.",
-)
 @click.option("--apply", "now", is_flag=True, help="Make the plan and carry it out at once.")
 @click.option(
     "--with-updates",
@@ -221,7 +189,7 @@ class _Request:
 @click.option(
     "--most-hidden",
     metavar="SHARE",
-    help="Write nothing with --apply, --plan or --patch if more than SHARE of the visible memories "
+    help="Write nothing with --apply or --plan if more than SHARE of the visible memories "
     "would be hidden (10% or 0.1); the exit code is 5.",
 )
 @count_option(
@@ -243,15 +211,11 @@ def dedup_command(*, request: _Request) -> int:
     choices = replace(request.choices, action=request.action)
     with open_store(request.store) as opened:
         settings = settings_for(opened, choices)
-        if request.now or request.plan_file or request.patch_file:
+        if request.now or request.plan_file:
             check_delete(settings, request.action)
-        if request.patch_file:
-            check_text_files(opened)
         findings = request.find(opened, settings)
         made, run = request.plan(findings), None
         request.check_share(findings, made)
-        if request.patch_file:
-            return _write_patch(request, opened, findings, made)
         if request.plan_file:
             write_plan(made, request.plan_file)
         if request.now and made.actions:
@@ -315,54 +279,6 @@ def _not_done(made: Findings | PartitionedPlan) -> Iterator[Block]:
     yield Gap()
 
 
-def _write_patch(
-    request: _Request, store: Store, findings: Findings | PartitionedPlan, made: Plan
-) -> int:
-    """Writes a patch in place of a run, and prints what it holds.
-
-    Returns:
-        The exit code: 5 where a group was refused.
-    """
-    path = request.patch_file
-    assert path is not None, "asked for only with a file"
-    patch = make_patch(store, made, folder=Path.cwd())
-    if patch.data:
-        write_new(path, patch.data)
-    notes = _patch_sentences(made, patch, path)
-    if hidden := hidden_already(store, request.store, findings):
-        notes.append(hidden)
-    if request.as_json:
-        written = replace(request, patch_file=path if patch.data else None)
-        _show_json(written, findings, made, None, notes)
-    else:
-        render.show(_preview(request, findings, made))
-        render.show(command(sentence, level=0) for sentence in notes)
-    return _exit_code(patch.run, findings)
-
-
-def _patch_sentences(made: Plan, patch: Patch, path: Path) -> list[str]:
-    """Returns what was written to a patch file and how it is used, or why nothing was."""
-    refused = [f"Left out: {', '.join(r.ids)}: {r.reason}" for r in patch.run.refused]
-    if not patch.data:
-        why = (
-            "In this store a mark stands in the ledger alone. --action delete takes the duplicates "
-            "out of the text, --action merge unites their fields."
-        )
-        nothing = "The plan changes no text, so no patch was written."
-        return [nothing, *([why] if made.actions and not refused else ()), *refused]
-    elsewhere = Path.cwd().resolve() != patch.folder
-    git = ["git", "-C", str(patch.folder)] if elsewhere else ["git"]
-    named = str(path.resolve() if elsewhere else path)
-    files = count(patch.files, "file")
-    next_line = shlex.join([*git, "apply", named])
-    return [
-        f"The patch of {files} is in {path}; nothing was changed. Next: {next_line}",
-        f"To go back after that: {shlex.join([*git, 'apply', '-R', named])}",
-        "A patch holds the texts as they are, secrets too; only you can read the file.",
-        *refused,
-    ]
-
-
 def _show_json(
     request: _Request,
     findings: Findings | PartitionedPlan,
@@ -374,7 +290,6 @@ def _show_json(
     data: dict[str, Json] = {
         **(findings_json(findings) if isinstance(findings, Findings) else findings.to_json()),
         "plan": made.id if request.plan_file or run else None,
-        "patch_file": None if request.patch_file is None else str(request.patch_file),
         "applied": None if run is None else run.id,
         **written_json(run, request.plan_file, request.store),
         "notes": [*findings.tally.notes, *notes],

@@ -48,17 +48,15 @@ FAMILIES: Final[Families] = {
     },
     "Move": {
         "import": ("transfer", "Copy memories and lineage into a store."),
-        "export": ("transfer", "Write a store to a JSONL, Markdown or SQLite file."),
+        "export": ("transfer", "Write a store to a JSONL or SQLite file."),
         "backup": ("transfer", "Make a complete copy, compared record by record."),
     },
     "About": {
         "stores": ("catalogue", "Kinds of store that can be opened."),
-        "detectors": ("catalogue", "Ways of finding candidates: what each finds and misses."),
         "encoders": ("catalogue", "Sources of vectors, and which are usable here."),
         "profiles": ("catalogue", "Ways of deduplicating."),
         "schema": ("catalogue", "JSON Schemas of what commands print with --json."),
         "demo": ("catalogue", "The whole road on 1,200 sample memories, undone at the end."),
-        "completion": ("catalogue", "Shell completion for bash, zsh or fish."),
     },
 }
 

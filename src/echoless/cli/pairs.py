@@ -17,7 +17,6 @@ from echoless.cli.options import (
     SettingsCommand,
     asking_options,
     complete_path,
-    count_option,
     encoder_option,
     examples,
     gathered,
@@ -41,7 +40,6 @@ from echoless.stores.base import in_contexts
 from echoless.stores.files import open_file
 from echoless.workflows import item_lists
 from echoless.workflows.pairs import (
-    BATCH,
     Ruling,
     explain_memories,
     explanation_json,
@@ -165,9 +163,6 @@ def _compared(explanation: Explanation) -> Iterator[Block]:
     yield Gap()
 
 
-NAMED: Final = 10
-"""Bad lines named one by one with --skip-bad; all are counted."""
-
 _TEXT: Final = 200
 """Characters shown of a text."""
 
@@ -178,7 +173,6 @@ _TEXT: Final = 200
     epilog=examples(
         "echoless judge pairs.jsonl",
         "echoless judge pairs.jsonl --json > verdicts.jsonl",
-        "echoless judge - --json --batch 1",
         "echoless judge --serve",
     ),
 )
@@ -191,17 +185,6 @@ _TEXT: Final = 200
 @no_cache_option
 @setting_option("verifier")
 @asking_options
-@count_option(
-    "--batch",
-    default=BATCH,
-    least=1,
-    explained="Judge N pairs at a time. With 1 each line is answered before the next one is read.",
-)
-@click.option(
-    "--skip-bad",
-    is_flag=True,
-    help="Pass over lines that hold no pair; they are counted on standard error.",
-)
 @click.option(
     "--json",
     "as_json",
@@ -219,8 +202,6 @@ def judge_command(
     pairs: str | None,
     choices: Choices,
     asking: Choices,
-    batch: int,
-    skip_bad: bool,
     as_json: bool,
     serve: bool,
 ) -> None:
@@ -240,19 +221,18 @@ def judge_command(
         return
     if pairs is None:
         raise UsageError("Name a file of pairs, or - for standard input.")
-    tally, bad = Tally(), _BadLines()
+    tally = Tally()
     with ExitStack() as stack:
         name = "standard input" if pairs == "-" else pairs
-        asked = read_questions(_opened(pairs, stack), name, skip=bad.skip if skip_bad else None)
+        asked = read_questions(_opened(pairs, stack), name)
         settings = resolve(layered(choices.over(asking)))
-        rulings = judge_pairs(asked, settings, tally=tally, batch=batch)
+        rulings = judge_pairs(asked, settings, tally=tally)
         if as_json:
             for ruling in rulings:
                 learn((ruling.question.a, ruling.question.b))
                 click.echo(render.json_line(ruling.to_json()))
         else:
             _show(rulings)
-    bad.report()
     # what was fallen back on stands beside the output: it must not end up among the answers
     for reason, ids in tally.counts.items():
         render.note(f"{reason}: {ids:,}")
@@ -278,22 +258,6 @@ def _opened(pairs: str, stack: ExitStack) -> BinaryIO:
         return sys.stdin.buffer if pairs == "-" else stack.enter_context(open_file(Path(pairs)))
     except (StoreError, ValueError) as problem:
         raise InputError(f"{pairs!r} cannot be read: {problem} Check the path.") from problem
-
-
-class _BadLines:
-    """Number of lines passed over; the first ones are named as they come."""
-
-    def __init__(self) -> None:
-        self._number = 0
-
-    def skip(self, problem: InputError) -> None:
-        self._number += 1
-        if self._number <= NAMED:
-            render.note(f"Passed over: {problem}")
-
-    def report(self) -> None:
-        if self._number:
-            render.note(f"{count(self._number, 'bad line')} passed over.")
 
 
 def _show(rulings: Iterator[Ruling]) -> None:

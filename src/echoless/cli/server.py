@@ -110,12 +110,6 @@ def read_token(name: str | None, address: Address) -> str | None:
     help="Offer only these tools, such as remember,search: each takes room in the context of an "
     "agent. All by default.",
 )
-@click.option(
-    "--output-schemas",
-    is_flag=True,
-    help="List the schema of each tool's answer, too, for programs. They take three times the room "
-    "of the rest.",
-)
 @click.option("--read-only", is_flag=True, help="Offer only what reads, and previews.")
 @click.option("--create", is_flag=True, help="Make an empty STORE where there is none.")
 @boot_option
@@ -126,7 +120,6 @@ def mcp_command(
     address: str | None,
     token_env: str | None,
     tools: str | None,
-    output_schemas: bool,
     read_only: bool,
     create: bool,
     boot: tuple[Path, ...],
@@ -148,9 +141,7 @@ def mcp_command(
 
     from echoless.mcp import served_store
 
-    served = served_store.ServedStore(
-        store, choices=choices, boot=boot, read_only=read_only, output_schemas=output_schemas
-    )
+    served = served_store.ServedStore(store, choices=choices, boot=boot, read_only=read_only)
     from echoless.mcp import server
 
     if tools is not None:

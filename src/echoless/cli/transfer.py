@@ -54,7 +54,7 @@ def import_command(
 ) -> None:
     """Copy every memory of SOURCE into TARGET, all or nothing; SOURCE stays as it is.
 
-    SOURCE is a store, or a CSV, Parquet or DuckDB file (NAME.duckdb#TABLE) with a memory a row.
+    SOURCE is a store, or a CSV file with a memory a row.
     TARGET is made if it is not there (.db and .jsonl say by their suffix what they should be). The
     lineage comes along into a store that has none.
     """
@@ -63,7 +63,7 @@ def import_command(
     _show(_IMPORTED, done, as_json=as_json)
 
 
-@click.command("export", epilog=examples("echoless export agent.db memories.md"))
+@click.command("export", epilog=examples("echoless export agent.db memories.jsonl"))
 @store_argument
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option(
@@ -76,7 +76,7 @@ def import_command(
 def export_command(*, store: str, file: Path, form: str | None, as_json: bool) -> None:
     """Write STORE with its lineage to a new FILE; an existing one is never overwritten.
 
-    JSONL and SQLite can be imported again without loss; Markdown is for people.
+    Both formats, JSONL and SQLite, can be imported again without loss.
     """
     with open_store(store) as opened:
         done = export(opened, file, format=form)
@@ -104,8 +104,7 @@ def _show(verb: str, done: Transferred, *, as_json: bool) -> None:
     lineage = count(done.lineage, "row") + " of lineage"
     render.show([say(strong(f"{verb}: {memories} and {lineage} to {done.target}."))])
     if verb != _IMPORTED:
-        whole = "The file holds the texts as they are, secrets too."
-        render.show([say("Secrets are masked in the file." if done.masked else whole)])
+        render.show([say("The file holds the texts as they are, secrets too.")])
     if done.skipped:
         render.show([say(f"Left out: {number(len(done.skipped))}")])
         render.show(say(f"{id_} {why}", level=1) for id_, why in done.skipped.items())

@@ -151,7 +151,7 @@ def fold(
     if profile.folding == "bytes":
         return folded(memories, profile)
     by_id = {memory.id: memory for memory in memories}
-    order = survivors.rank(memories, profile.survivor, prior, profile.junk)
+    order = survivors.rank(memories, profile.survivor, prior)
     return folded_loosely((by_id[i] for i in order), profile, prior, apart, tally)
 
 
@@ -199,14 +199,14 @@ def make_groups(
     """
     profile, memories, protected = settings.profile, given.memories, given.protected
     copied = SAME_BYTES if profile.folding == "bytes" else SAME_TEXT
-    verdicts = levelled(judged, memories, profile.junk)
+    verdicts = levelled(judged, memories)
     promises = {i: m.promise for i, m in memories.items() if m.promise is not IN_FORCE}
     bonds = Bonds(verdicts, given.copies, given.apart, copied=copied, promises=promises)
     ids = bonds.ids()
     bonded = [memories[i] for i in ids]
-    standing = standing or survivors.Standing(profile.survivor, given.prior, profile.junk)
+    standing = standing or survivors.Standing(profile.survivor, given.prior)
     order = standing.rank(bonded)
-    centres = survivors.rank(bonded, profile.centre, set(), profile.junk) if profile.centre else ()
+    centres = survivors.rank(bonded, profile.centre, set()) if profile.centre else ()
     groups = tuple(gather(profile.grouping, bonds, order, protected.keys() & set(ids), centres))
     own = {PINNED, PRIOR_SURVIVOR}
     by_store = {id_: why for id_, why in protected.items() if why not in own}
@@ -266,7 +266,7 @@ def group(
         signals: What the detectors measured of the pairs judged.
         ask: Judges survivors with some ids each.
     """
-    standing = survivors.Standing(settings.profile.survivor, given.prior, settings.profile.junk)
+    standing = survivors.Standing(settings.profile.survivor, given.prior)
     verdicts, more = list[Judged](), judged
     for left in reversed(range(ROUNDS + 1)):
         verdicts = joined_by_thirds(sorted([*verdicts, *more], key=BY_IDS))

@@ -213,10 +213,10 @@ def gather(
 
     Args:
         grouping: `star`: the best-ranked memory takes everything it matches directly, then the next
-            of those left. `clique`: as star, but all members must match each other. `transitive`:
-            connected components, chains included. `closest`: classes of copies first, then pair by
-            pair, the closest first: the worse of the two stands behind the better one, unless one
-            of them is hidden already or the worse one is a survivor.
+            of those left. `transitive`: connected components, chains included. `closest`: classes
+            of copies first, then pair by pair, the closest first: the worse of the two stands
+            behind the better one, unless one of them is hidden already or the worse one is a
+            survivor.
         bonds: The merge verdicts.
         order: Ids, best survivor first; must hold every id of `bonds`.
         protected: Never hidden (pinned, survivors of earlier runs).
@@ -231,9 +231,9 @@ def gather(
     subset = {i: i not in protected and bonds.is_subset(i) for i in bonds.ids()}
     queue = sorted(subset, key=lambda i: (subset[i], i not in protected, rank[i]))
     match grouping:
-        case "star" | "clique":
+        case "star":
             begun = [id_ for id_ in centres if id_ in rank] or queue
-            groups = _stars(bonds, begun, protected, complete=grouping == "clique")
+            groups = _stars(bonds, begun, protected)
             if centres:
                 # the centre began the group; its best-ranked memory survives
                 together = [[g.survivor, *(m.id for m in g.members)] for g in groups]
@@ -243,24 +243,18 @@ def gather(
         case "closest":
             groups = _closest(bonds, rank, protected)
         case _:
-            raise UsageError(
-                f"Unknown grouping {grouping!r}. Known: star, clique, transitive, closest."
-            )
+            raise UsageError(f"Unknown grouping {grouping!r}. Known: star, transitive, closest.")
     return sorted(groups, key=lambda g: (-len(g.members), g.survivor))
 
 
-def _stars(
-    bonds: Bonds, queue: Sequence[str], protected: AbstractSet[str], *, complete: bool
-) -> list[Group]:
+def _stars(bonds: Bonds, queue: Sequence[str], protected: AbstractSet[str]) -> list[Group]:
     """Returns groups around the first free memory of the queue, then around the next.
 
     Args:
         bonds: The merge verdicts.
         queue: Ids in the order in which groups are begun.
         protected: Never a member.
-        complete: Whether all members must match each other.
     """
-    place = {id_: at for at, id_ in enumerate(queue)}
     free = set(queue)
     waiting = grouped((bonds.rep(id_), id_) for id_ in queue if id_ not in protected)
     groups: list[Group] = []
@@ -276,28 +270,12 @@ def _stars(
             for id_ in waiting[near]
             if id_ in free and not bonds.stays(id_, centre)
         ]
-        if complete:
-            members = _complete(bonds, sorted(members, key=place.__getitem__))
         free.difference_update(members)
         for near in {bonds.rep(id_) for id_ in members}:
             waiting[near] = [id_ for id_ in waiting[near] if id_ in free]
         if members:
             groups.append(_group(bonds, centre, members))
     return groups
-
-
-def _complete(bonds: Bonds, ordered: Iterable[str]) -> list[str]:
-    """Returns the memories, taken in order, that match all taken before."""
-    members: list[str] = []
-    taken: set[str] = set()
-    classes: set[str] = set()
-    for id_ in ordered:
-        rep = bonds.rep(id_)
-        if taken.isdisjoint(bonds.keeps(id_)) and classes <= set(bonds.near(rep)):
-            members.append(id_)
-            taken.add(id_)
-            classes.add(rep)
-    return members
 
 
 def _closest(bonds: Bonds, rank: Mapping[str, int], protected: AbstractSet[str]) -> list[Group]:

@@ -12,12 +12,11 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from enum import IntEnum
-from functools import lru_cache
+from enum import IntEnum, StrEnum
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from echoless.core.model import Duplicate, Judged, Memory, richer
-from echoless.core.profiles import Junk, JunkPolicy
 from echoless.core.text import normalise, undress
 
 MAX_LENGTH: Final = 20_000
@@ -31,6 +30,28 @@ _WINDOW: Final = 2_000
 
 _TAIL: Final = 400
 """Characters from the end in which other junk may begin."""
+
+
+class Junk(StrEnum):
+    """Kinds of junk, in the words of a reason.
+
+    `FRAME` is the text that a note-taking program writes around a note: labels, running numbers,
+    times, tags.
+    """
+
+    SIGNATURE = "a signature"
+    METADATA = "a metadata dump"
+    FRAME = "a frame"
+    REPETITION = "a repetition"
+    MOJIBAKE = "broken characters"
+    CUT_OFF = "a cut-off end"
+
+
+_DAMAGE: Final = {Junk.MOJIBAKE, Junk.CUT_OFF}
+"""What makes a text noisy at once."""
+
+_FLOOR: Final = 0.55
+"""A text is noisy, too, if less than this share of its words says something."""
 
 
 class Grade(IntEnum):
@@ -56,33 +77,30 @@ class Carried(NamedTuple):
 
 
 @lru_cache(maxsize=16_384)
-def cleanliness(text: str, policy: JunkPolicy) -> Carried:
+def cleanliness(text: str) -> Carried:
     """Finds the junk of a text and grades the text.
 
     Args:
         text: Any text; more than `MAX_LENGTH` characters are not looked at.
-        policy: Kinds of junk, and the limits of the grades.
     """
     whole = text[:MAX_LENGTH]
-    body, junk = peeled(whole, policy)
+    body, junk = peeled(whole)
     if _is_cut(body):
         junk.add(Junk.CUT_OFF)
     if not (whole.isascii() and whole.isprintable()) and _BROKEN.search(whole):  # few texts are so
         junk.add(Junk.MOJIBAKE)
-    kinds = tuple(kind for kind in policy.kinds if kind in junk)
+    kinds = tuple(kind for kind in Junk if kind in junk)
     if not kinds:
         return Carried(Grade.CLEAN, (), 0)
-    says_little = count(body) < policy.floor * count(whole)
-    grade = Grade.NOISY if says_little or junk & set(policy.damage) else Grade.DRESSED
+    says_little = count(body) < _FLOOR * count(whole)
+    grade = Grade.NOISY if says_little or junk & _DAMAGE else Grade.DRESSED
     return Carried(grade, kinds, len(text))
 
 
 # ------------------------------------------------------------------ additions that say nothing
 
 
-def levelled(
-    judged: Iterable[Judged], memories: Mapping[str, Memory], policy: JunkPolicy
-) -> list[Judged]:
+def levelled(judged: Iterable[Judged], memories: Mapping[str, Memory]) -> list[Judged]:
     """Returns verdicts in which a text that adds only junk does not count as saying more.
 
     The judge calls `The port is 5432. -- sent by agent 7` a superset of `The port is 5432.`, and a
@@ -91,7 +109,6 @@ def levelled(
     Args:
         judged: Verdicts of a judge.
         memories: Their memories.
-        policy: Kinds of junk, and the limits of the grades.
     """
     verdicts: list[Judged] = []
     for each in judged:
@@ -100,7 +117,7 @@ def levelled(
         if side is not None:
             a, b = memories[each.a].content, memories[each.b].content
             more, less = (a, b) if side == "a" else (b, a)
-            added = adds_only(more, less, policy)
+            added = adds_only(more, less)
         if added:
             note = f"adds only {', '.join(added)}"
             evidence = replace(verdict.evidence, rule="adds-junk", note=note)
@@ -110,7 +127,7 @@ def levelled(
     return verdicts
 
 
-def adds_only(more: str, less: str, policy: JunkPolicy) -> tuple[Junk, ...]:
+def adds_only(more: str, less: str) -> tuple[Junk, ...]:
     """Returns the kinds of junk by which one text exceeds another; none if it adds anything else.
 
     Junk is taken off, and the facts left have to be the same, in one order, with the times the
@@ -119,11 +136,10 @@ def adds_only(more: str, less: str, policy: JunkPolicy) -> tuple[Junk, ...]:
     Args:
         more: The text that seems to say more.
         less: The other.
-        policy: Kinds of junk, and the limits of the grades.
     """
     if len(more) > MAX_LENGTH or len(less) > MAX_LENGTH:
         return ()
-    (long, kinds), (short, _) = peeled(more, policy), peeled(less, policy)
+    (long, kinds), (short, _) = peeled(more), peeled(less)
     from echoless.matching import facts
 
     one, other = facts.facts_of(long), facts.facts_of(short)
@@ -211,6 +227,16 @@ _PATTERNS: Final[Mapping[Junk, tuple[str, ...]]] = {
 _BLANKS: Final = re.compile(r"\s{4,}")
 """Long runs of white space make patterns that may begin with some quadratic: 4.5 s for 18,000."""
 
+_FIELDS: Final = frozenset(
+    (
+        *("id", "uuid", "ts", "timestamp", "created", "created_at", "updated", "updated_at"),
+        *("session", "session_id", "agent", "agent_id", "source", "confidence", "score"),
+        *("importance", "tags", "turn", "hash", "embedding_model", "tokens", "memory_id"),
+        *("last_seen",),
+    )
+)
+"""Keys of metadata. A dump with any other key is content."""
+
 _ALONE: Final = frozenset(
     ("ts", "timestamp", "session_id", "memory_id", "confidence", "created_at", "updated_at")
 )
@@ -246,16 +272,11 @@ def _is_cut(body: str) -> bool:
     return is_open or _CUT.search(body, max(0, len(body) - _CUT_LENGTH)) is not None
 
 
-def peeled(text: str, policy: JunkPolicy) -> tuple[str, set[Junk]]:
-    """Returns what is left of a text without junk at its ends, and the kinds of that junk.
-
-    Args:
-        text: Any text.
-        policy: Kinds of junk, and the limits of the grades.
-    """
+def peeled(text: str) -> tuple[str, set[Junk]]:
+    """Returns what is left of a text without junk at its ends, and the kinds of that junk."""
     junk: set[Junk] = set()
     text = _BLANKS.sub(lambda run: "\n\n" if "\n" in run.group() else "  ", text.strip())
-    steps = _steps(policy)
+    steps = _steps()
     for _ in range(_MAX_PEELS):
         for kind, take in steps:
             rest = take(text)
@@ -268,22 +289,15 @@ def peeled(text: str, policy: JunkPolicy) -> tuple[str, set[Junk]]:
     return text, junk
 
 
-@lru_cache(maxsize=64)
-def _steps(policy: JunkPolicy) -> tuple[tuple[Junk, Callable[[str], str]], ...]:
+@cache
+def _steps() -> tuple[tuple[Junk, Callable[[str], str]], ...]:
     """Returns functions that remove junk from one end of a text, in the order of use."""
-    fields = frozenset(field.casefold() for field in policy.fields)
-    own: list[str] = []
-    for phrase in policy.phrases:
-        words = re.escape(phrase.strip()).replace(r"\#", r"\d+").replace(r"\ ", r"\s+")
-        own += rf"^{words}\s*[.:,;–—-]?\s+", rf"(?:(?<=[.!?。,;–—-])|\s)\s*{words}\s*[.]?$"
-    patterns = {Junk.BOILERPLATE: own, **_PATTERNS}
-    steps = (
+    return (
         (Junk.REPETITION, _unrepeated),  # first: what comes off one of two equal ends hides it
-        (Junk.METADATA, lambda text: _undumped(text, fields)),
-        *((kind, _taking(each)) for kind, some in patterns.items() for each in some),
+        (Junk.METADATA, _undumped),
+        *((kind, _taking(each)) for kind, some in _PATTERNS.items() for each in some),
         (Junk.FRAME, _unframed),
     )
-    return tuple(step for step in steps if step[0] in policy.kinds)
 
 
 def _taking(expression: str) -> Callable[[str], str]:
@@ -328,10 +342,10 @@ def count(text: str) -> int:
 # ------------------------------------------------------------------ dumps and repetitions
 
 
-def _undumped(text: str, fields: frozenset[str]) -> str:
+def _undumped(text: str) -> str:
     """Returns the text without a dump of metadata at an end, if all of its keys are known."""
     for rest, keys in _dumps(text):
-        if keys and keys <= fields and (len(keys) > 1 or keys <= _ALONE):
+        if keys and keys <= _FIELDS and (len(keys) > 1 or keys <= _ALONE):
             return rest
     return text
 

@@ -10,11 +10,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from echoless.clustering.noise_score import Carried, cleanliness
+from echoless.clustering.noise_score import Carried, Junk, cleanliness
 from echoless.core.errors import UsageError
 from echoless.core.groups import Group
 from echoless.core.model import Memory, Provenance, Subsumes, adds_fact
-from echoless.core.profiles import Junk, JunkPolicy
 from echoless.core.text import count, lazy_pattern, loose, number, numbered, utf16_length
 from echoless.core.timestamps import day, instant, spelled
 
@@ -166,8 +165,6 @@ _LOWER = Criterion(
 _OUTRANKING: Final = frozenset({"recall"})
 """Orders in which a survivor of an earlier run keeps its place without coming first."""
 
-_JUNK: Final = JunkPolicy()
-
 
 def _outlasting(best: Memory, following: Memory) -> str:
     """Returns what makes the promise of the best memory the better one."""
@@ -239,20 +236,12 @@ def _criteria(order: str, read: Read) -> tuple[Criterion, ...]:
 class Standing:
     """An order of survivors that reads each memory once."""
 
-    def __init__(
-        self,
-        order: str,
-        prior: AbstractSet[str],
-        junk: JunkPolicy = _JUNK,
-        *,
-        reads: bool = True,
-    ) -> None:
+    def __init__(self, order: str, prior: AbstractSet[str], *, reads: bool = True) -> None:
         """Chooses the order.
 
         Args:
             order: Name of an order.
             prior: Survivors of earlier runs; sticky, in most orders before all but pinned memories.
-            junk: What the order `safe` counts as junk.
             reads: False leaves out the criteria that read the text, which is slow.
 
         Raises:
@@ -260,7 +249,7 @@ class Standing:
         """
 
         def read(memory: Memory) -> Carried:  # a method would hold on to the order
-            return cleanliness(memory.content, junk)
+            return cleanliness(memory.content)
 
         self.criteria = [c for c in _criteria(order, read) if reads or not c.reads]
         self.sticky = order not in _OUTRANKING
@@ -290,15 +279,13 @@ _SETTLED: Final = 6
 """Places of a key before those of the criteria."""
 
 
-def rank(
-    memories: Iterable[Memory], order: str, prior: AbstractSet[str], junk: JunkPolicy = _JUNK
-) -> list[str]:
+def rank(memories: Iterable[Memory], order: str, prior: AbstractSet[str]) -> list[str]:
     """Returns ids, best survivor first; see `Standing`.
 
     Raises:
         UsageError: Unknown order.
     """
-    return Standing(order, prior, junk).rank(memories)
+    return Standing(order, prior).rank(memories)
 
 
 def why(group: Group, memories: Callable[[str], Memory], standing: Standing) -> str:

@@ -210,7 +210,7 @@ class Choices:
         semantic: False leaves the semantic detector out.
         encoder: `auto`, `stored`, `none`, or `name:argument`.
         survivor: Order of survivors.
-        grouping: `star`, `clique`, `transitive` or `closest`.
+        grouping: `star`, `transitive` or `closest`.
         action: `mark`, `merge` or `delete`.
         namespace: Only this one.
         since: Only memories created from this time on.
@@ -238,7 +238,7 @@ class Choices:
     )
     detector: tuple[str, ...] | None = declare(
         help="Look with this detector too, a plug-in or one the profile leaves out. May be "
-        "given several times; `echoless detectors` lists them.",
+        "given several times; an unknown NAME is answered with those there are.",
         metavar="NAME",
         built_in=frozenset({"exact", "normalised", "sequence", "lexical", "semantic"}),
         loads="code",

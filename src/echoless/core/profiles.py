@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from functools import cache
 from operator import attrgetter
 from typing import Final, Literal
@@ -13,50 +12,12 @@ from echoless.core.errors import UsageError
 from echoless.core.model import Json, JsonObject, Memory, canonical
 
 ActionKind = Literal["mark", "merge", "delete"]
-Grouping = Literal["star", "clique", "transitive", "closest"]
+Grouping = Literal["star", "transitive", "closest"]
 Folding = Literal["bytes", "loose"]
 MergeUse = Literal["unattended", "default", "thorough"]
 
 ACTIONS: Final[tuple[ActionKind, ...]] = ("mark", "merge", "delete")
-GROUPINGS: Final[tuple[Grouping, ...]] = ("star", "clique", "transitive", "closest")
-
-
-class Junk(StrEnum):
-    """Kinds of junk, in the words of a reason."""
-
-    SIGNATURE = "a signature"
-    METADATA = "a metadata dump"
-    BOILERPLATE = "boilerplate"
-    FRAME = "a frame"
-    REPETITION = "a repetition"
-    MOJIBAKE = "broken characters"
-    CUT_OFF = "a cut-off end"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JunkPolicy:
-    """Settings of the junk in texts: kinds and limits.
-
-    Attributes:
-        kinds: Kinds of junk to look for; all other kinds count as content. `FRAME` is the text that
-            a note-taking program writes around a note: labels, running numbers, times, tags.
-        damage: Of these, what makes a text noisy at once.
-        floor: A text is noisy, too, if less than this share of its words says something.
-        fields: Keys of metadata. A dump with any other key is content.
-        phrases: Boilerplate of one's own system, at the beginning or end of a text. `#` stands
-            for any number: `build # of the nightly run`.
-    """
-
-    kinds: tuple[Junk, ...] = tuple(Junk)
-    damage: tuple[Junk, ...] = (Junk.MOJIBAKE, Junk.CUT_OFF)
-    floor: float = 0.55
-    fields: tuple[str, ...] = (
-        *("id", "uuid", "ts", "timestamp", "created", "created_at", "updated", "updated_at"),
-        *("session", "session_id", "agent", "agent_id", "source", "confidence", "score"),
-        *("importance", "tags", "turn", "hash", "embedding_model", "tokens", "memory_id"),
-        *("last_seen",),
-    )
-    phrases: tuple[str, ...] = ()
+GROUPINGS: Final[tuple[Grouping, ...]] = ("star", "transitive", "closest")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +55,6 @@ class Profile:
         action: What a plan does with the others.
         partition: Fields of a memory that must agree (also `extra.KEY`, `metadata.KEY`); scopes
             never mix.
-        junk: What the order `safe` counts as junk.
         encoder: Where vectors come from unless a setting says otherwise, as for `--encoder`.
         expiry: Field (`extra.KEY`, `metadata.KEY`) with the time from which a memory no longer
             counts; empty if there is none.
@@ -118,7 +78,6 @@ class Profile:
     survivor: str = "safe"
     action: ActionKind = "mark"
     partition: tuple[str, ...] = ("namespace",)
-    junk: JunkPolicy = field(default_factory=JunkPolicy)
     encoder: str = "auto"
     expiry: str = ""
     pairs: int | None = None

@@ -17,41 +17,24 @@ from typing import Final
 from echoless.core import drafts, plugins
 from echoless.core import json_codec as codec
 from echoless.core.errors import BadRecord, DuplicateId, StoreError, UsageError
-from echoless.core.failures import kind_of, misplaced
-from echoless.core.groups import grouped
-from echoless.core.masking import OUTPUT
 from echoless.core.model import Json, JsonObject, Memory, fingerprint, unstorable
-from echoless.core.optional import library_settings, require_module
-from echoless.core.secret_masking import learn
 from echoless.core.sqlite import BUSY_TIMEOUT_SECONDS
 from echoless.core.text import is_blank
-from echoless.core.timestamps import now
-from echoless.core.visible import escaped_markdown, on_one_line, visible
 from echoless.execution.journal import shares_transaction
 from echoless.stores.base import Store, together_with_ledger
 from echoless.stores.field_map import TABLE_FILES, FieldMap, read_path
-from echoless.stores.files import read_bytes, speaking_of, write_new
+from echoless.stores.files import read_bytes, speaking_of
 from echoless.stores.files import text_of as decoded
 from echoless.stores.jsonl_record import KEYS, derived_id, from_object, text_of
 from echoless.stores.registry import SUFFIXES, is_one_file, locate, mapped, open_store
 
-FORMATS: Final = ("jsonl", "markdown", "sqlite")
+FORMATS: Final = ("jsonl", "sqlite")
 
 _SPELLED: Final = ("importance", "access_count", "pinned", "tags", "links", "vectors", "metadata")
 """Fields that are no text: a cell of a CSV file spells them as JSON."""
 
-MOST_ROWS: Final = 2_000_000
-MOST_BYTES: Final = 2**29
-"""Most rows of a Parquet or DuckDB file that are imported, and bytes of them as JSON: a small file
-may unfold to any number."""
-
 _AT_ONCE: Final = 256
-"""Rows of a Parquet file that are in memory at the same time."""
-
-_TABLES: Final = (
-    "SELECT table_name FROM system.main.duckdb_tables()"  # a macro of the file may have this name
-    " WHERE schema_name = 'main' AND NOT internal AND NOT temporary ORDER BY table_name"
-)
+"""Rows of a table that are written at the same time."""
 
 _PAUSE: Final = 0.02
 """Seconds before a store that was written to meanwhile is copied again."""
@@ -66,14 +49,12 @@ class Transferred:
         lineage: Number of ledger rows written.
         skipped: Reason by id, for memories left out on request.
         target: URL or path of the result.
-        masked: Whether secrets are masked in it, as in a page for people.
     """
 
     memories: int
     lineage: int
     skipped: Mapping[str, str]
     target: str
-    masked: bool = False
 
 
 def transfer(source: Store, target: Store, *, skip_invalid: bool = False) -> Transferred:
@@ -192,31 +173,23 @@ def invalid(memory: Memory) -> str | None:
 
 @contextmanager
 def open_source(url: str, field_map: FieldMap) -> Iterator[Store]:
-    """Opens what is to be imported: a store, or the rows of a CSV, Parquet or DuckDB file.
+    """Opens what is to be imported: a store, or the rows of a CSV file.
 
     Args:
-        url: See `open_store`; of a table in a DuckDB file, `PATH#TABLE`.
+        url: See `open_store`.
         field_map: Column by field of a memory; a column of the field's own name needs none.
 
     Raises:
         UsageError: No column holds the texts, or the map names one that is not there.
         InputError: The file cannot be read as a table.
-        MissingExtra: The library that reads it is not installed.
     """
-    name, _, table = url.partition("#")
-    path = Path(name)
+    path = Path(url)
     if path.suffix.lower() not in TABLE_FILES or not path.is_file():
         with open_store(mapped(url, field_map) if field_map else url) as store:
             yield store
         return
-    match path.suffix.lower():
-        case ".parquet":
-            rows = _parquet(path)
-        case ".duckdb":
-            rows = _duckdb(path, table)
-        case _:
-            rows = _delimited(path)
-    columns = [*map(str, next(rows))]
+    rows = _delimited(path)
+    columns = next(rows)
     named = f"{path} has the columns {', '.join(columns) or '(none)'}"
     if len({*columns}) < len(columns):
         raise BadRecord(f"{named}, two of one name. Give each a name of its own.")
@@ -238,7 +211,7 @@ def open_source(url: str, field_map: FieldMap) -> Iterator[Store]:
         yield store
 
 
-def _memories(path: Path, names: Sequence[str], rows: Iterable[Sequence[Json]]) -> Iterator[Memory]:
+def _memories(path: Path, names: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[Memory]:
     """Yields the rows of a table as memories; a row without an id gets one from its text."""
     ids: Counter[str] = Counter()
     for number, row in enumerate(rows, 1):
@@ -247,8 +220,8 @@ def _memories(path: Path, names: Sequence[str], rows: Iterable[Sequence[Json]]) 
                 f"Row {number} of {path} has more cells than there are columns. Quote cells that "
                 "hold the mark between cells, or name all columns in the first row."
             )
-        cells = {name: cell for name, cell in zip(names, row, strict=False) if cell != ""}
-        data = {name: _spelled(name, cell) for name, cell in cells.items() if cell is not None}
+        cells = zip(names, row, strict=False)
+        data = {name: _spelled(name, cell) for name, cell in cells if cell}
         text = text_of(data) or ""
         id_ = str(data.get("id", derived_id(text)))
         ids[id_] += 1
@@ -263,9 +236,9 @@ def _memories(path: Path, names: Sequence[str], rows: Iterable[Sequence[Json]]) 
             raise BadRecord(f"Row {number} of {path}: {problem}. Mend or remove it.") from problem
 
 
-def _spelled(name: str, cell: Json) -> Json:
+def _spelled(name: str, cell: str) -> Json:
     """Returns a cell as the value that its text spells, where the field is no text."""
-    if name not in _SPELLED or not isinstance(cell, str):
+    if name not in _SPELLED:
         return cell
     try:
         value: Json = json.loads(cell)
@@ -274,7 +247,7 @@ def _spelled(name: str, cell: Json) -> Json:
     return value
 
 
-def _delimited(path: Path) -> Iterator[Sequence[Json]]:
+def _delimited(path: Path) -> Iterator[Sequence[str]]:
     """Yields the names of the columns of a CSV file, and its rows."""
     text = decoded(read_bytes(path), path).removeprefix("\ufeff")
     first = text.partition("\n")[0]
@@ -290,117 +263,32 @@ def _delimited(path: Path) -> Iterator[Sequence[Json]]:
         raise BadRecord(f"Line {rows.line_num} of {path} is no CSV ({problem}).") from problem
 
 
-def _parquet(path: Path) -> Iterator[Sequence[Json]]:
-    """Yields the names of the columns of a Parquet file, and its rows."""
-    require_module("pyarrow", "A Parquet file", "scale")
-    try:
-        from pyarrow import parquet
-
-        with parquet.ParquetFile(path) as file:
-            said, groups = file.metadata, range(file.metadata.num_row_groups)
-            values = sum(
-                said.row_group(group).column(column).num_values
-                for group in groups
-                for column in range(said.num_columns)
-            )
-            _refuse_large(path, said.num_rows, 3 * values)  # as JSON each has three bytes at least
-            yield file.schema_arrow.names
-            leaves = [file.schema.column(column).path for column in range(said.num_columns)]
-        # a text that is said many times stays one text until its rows are read
-        with parquet.ParquetFile(path, read_dictionary=leaves) as file:
-            batches = file.iter_batches(batch_size=_AT_ONCE)
-            cells = (zip(*batch.columns, strict=True) for batch in batches)
-            rows = ([cell.as_py() for cell in row] for batch in cells for row in batch)
-            yield from _as_json(path, rows)
-    except (OSError, ValueError) as problem:
-        raise BadRecord(f"{path} cannot be read as Parquet ({problem}).") from problem
-
-
-def _duckdb(path: Path, table: str) -> Iterator[Sequence[Json]]:
-    """Yields the names of the columns of a table in a DuckDB file, and its rows.
-
-    Views are left out: they are carried out by whoever reads them, and may read other files.
-    """
-    require_module("duckdb", "A DuckDB file", "scale")
-    log = path.with_name(f"{path.name}.wal")
-    if kind_of(log) not in {"file", ""}:
-        raise misplaced(log, "file")
-    settings = library_settings("duckdb")
-    import duckdb
-
-    try:
-        with duckdb.connect(str(path.absolute()), read_only=True, config=settings) as database:
-            names = [name for (name,) in database.execute(_TABLES).fetchall()]
-            if (table or len(names) != 1) and table not in names:
-                has = ", ".join(names) or "(none)"
-                raise UsageError(f"{path} has the tables {has}. Write {path}#TABLE.")
-            name = (table or names[0]).replace('"', '""')
-            answer = database.execute(f'SELECT * FROM main."{name}"')
-            yield [column[0] for column in answer.description or ()]
-            yield from _as_json(path, iter(answer.fetchone, None))
-    except duckdb.Error as problem:
-        raise BadRecord(f"{path} cannot be read as DuckDB ({problem}).") from problem
-
-
-def _as_json(path: Path, rows: Iterable[Sequence[object]]) -> Iterator[Sequence[Json]]:
-    """Yields rows as JSON, within bounds; times and other values become their text."""
-    size = 0
-    for number, row in enumerate(rows, 1):
-        text = json.dumps(row, default=str)
-        size += len(text)
-        _refuse_large(path, number, size)
-        yield json.loads(text)
-
-
-def _refuse_large(path: Path, rows: int, size: int) -> None:
-    """Refuses a table with more rows or bytes than are imported.
-
-    Raises:
-        BadRecord: The message names the bound.
-    """
-    for number, most, what in (
-        (rows, MOST_ROWS, "rows"),
-        (size, MOST_BYTES, "bytes in its cells"),
-    ):
-        if number > most:
-            raise BadRecord(
-                f"{path} holds more than {most:,} {what}, the most that is imported from one "
-                "table. Divide it into several; nothing was imported."
-            )
-
-
 # ------------------------------------------------------------------ export
 
 
 def export(store: Store, path: Path, *, format: str | None = None) -> Transferred:  # noqa: A002
     """Writes a store to a new file: memories and lineage.
 
-    JSONL and SQLite can be imported again without loss; Markdown is for people, with the complete
-    record of each memory in a comment under it.
+    Both formats can be imported again without loss.
 
     Args:
         store: Read only.
         path: The file; it must not exist.
-        format: `jsonl`, `markdown` or `sqlite`; by the suffix if None.
+        format: `jsonl` or `sqlite`; by the suffix if None.
 
     Raises:
         UsageError: The file exists, or the format is unknown.
     """
     chosen = format or SUFFIXES.get(path.suffix.lower())
-    if chosen is None:
+    if chosen not in FORMATS:
+        suffixes = [suffix for suffix, kind in SUFFIXES.items() if kind in FORMATS]
         raise UsageError(
             f"What format should {path} have? Give --format {'|'.join(FORMATS)}, or a suffix: "
-            f"{', '.join(SUFFIXES)}."
+            f"{', '.join(suffixes)}."
         )
     if path.exists():
         raise UsageError(f"{path} exists. Export to a new file, or remove that one first.")
-    match chosen:
-        case "jsonl" | "sqlite":
-            return _undisturbed(store, lambda source: _export_store(source, path, chosen))
-        case "markdown":
-            return _undisturbed(store, lambda source: _export_page(source, path))
-        case _:
-            raise UsageError(f"Unknown format {chosen!r}. Known: {', '.join(FORMATS)}.")
+    return _undisturbed(store, lambda source: _export_store(source, path, chosen))
 
 
 class _WrittenMeanwhile(StoreError):
@@ -422,16 +310,6 @@ def _undisturbed(store: Store, copy: Callable[[Store], Transferred]) -> Transfer
             except _WrittenMeanwhile as problem:
                 disturbed = problem
     raise disturbed
-
-
-def _export_page(store: Store, path: Path) -> Transferred:
-    with _one_state(store):
-        memories, lineage = list(store.scan()), list(store.ledger.dump())
-        text = markdown(store)
-        _compare(store, memories, lineage)
-    # a lone surrogate has no UTF-8 form; JSON writes it in the same way
-    write_new(path, text.encode("utf-8", "backslashreplace"), like=_file_of(store))
-    return Transferred(len(memories), len(lineage), {}, str(path), masked=not OUTPUT.shown)
 
 
 def _export_store(store: Store, path: Path, scheme: str) -> Transferred:
@@ -546,53 +424,6 @@ def _refuse_a_run_under_way(store: Store, lineage: Sequence[tuple[str, JsonObjec
             f"{store.url} is being written to by another process. Wait for it to end and try "
             "again; nothing was written."
         )
-
-
-def markdown(store: Store) -> str:
-    """Returns all memories as one Markdown page, by namespace; hidden ones name their survivor.
-
-    A page is read, not imported: secrets are masked in it, unless they are shown everywhere.
-    """
-    marks = store.ledger.marks()
-    by_namespace = grouped((memory.namespace, memory) for memory in store.scan())
-    events = list(store.ledger.events())
-    for run in {event.run for event in events} if not OUTPUT.shown else ():
-        learn(image.memory for image in store.ledger.images(run))
-    learn(memory for each in by_namespace.values() for memory in each)
-    lines = ["# Memories", "", f"Exported {now()} from {store.url}.", ""]
-    for namespace in sorted(by_namespace):
-        lines += [f"## {_plain(namespace) or '(no namespace)'}", ""]
-        for memory in by_namespace[namespace]:
-            mark = marks.get(memory.id)
-            lines += _markdown_entry(memory, mark.survivor if mark else None)
-    lineage = [
-        f"- {e.at} {e.kind} {_plain(e.run)} {_plain(codec.json_text(OUTPUT.json(e.data)))}"
-        for e in events
-    ]
-    if lineage:
-        lines += ["## Lineage", "", *lineage, ""]
-    return "\n".join(lines)
-
-
-def _plain(text: str) -> str:
-    """Returns an id, a name or a fact on one line, as text that is no markup."""
-    return escaped_markdown(on_one_line(OUTPUT.text(text)))
-
-
-def _markdown_entry(memory: Memory, survivor: str | None) -> list[str]:
-    facts = [memory.type, memory.provenance.value, memory.created_at or "", *memory.tags]
-    record = json.dumps(OUTPUT.json(codec.memory_to_json(memory))).replace("--", "-\\u002d")
-    text = escaped_markdown(visible(OUTPUT.text(memory.content)))  # in its own lines
-    return [
-        f"### {_plain(memory.id)}" + (f" (duplicate of {_plain(survivor)})" if survivor else ""),
-        "",
-        *(f"> {line}" for line in text.split("\n")),
-        "",
-        " · ".join(_plain(fact) for fact in facts if fact),
-        "",
-        f"<!-- {record} -->",
-        "",
-    ]
 
 
 # ------------------------------------------------------------------ backup

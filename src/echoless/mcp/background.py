@@ -125,7 +125,7 @@ class ProgressReporter:
     like any failure, so that transactions roll back and what was begun is brought to an end.
     """
 
-    def __init__(self, reports: ProgressSink | None) -> None:
+    def __init__(self, reports: ProgressSink) -> None:
         self._reports = reports
         self._stage = ""
         self._earlier = 0
@@ -135,8 +135,6 @@ class ProgressReporter:
     def __call__(self, stage: str, done: int, whole: int) -> None:
         """Reports progress in the form of `find`; `whole` is 0 where it is not known."""
         from_thread.check_cancelled()
-        if self._reports is None:
-            return
         fresh = stage != self._stage
         if fresh:
             self._earlier += bool(self._stage)
@@ -154,9 +152,7 @@ class ProgressReporter:
         self("writing", done, whole)
 
 
-async def in_thread(
-    work: Callable[[ProgressReporter], T], reports: ProgressSink | None = None
-) -> T:
+async def in_thread(work: Callable[[ProgressReporter], T], reports: ProgressSink) -> T:
     """Runs some work in a thread without holding up other calls.
 
     A cancelled call waits until the work has come to its next sign of progress, so that nothing

@@ -1,29 +1,14 @@
-"""Instructions, review prompt and audit report of the server."""
+"""Instructions and review prompt of the server."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from typing import Annotated, Final
 
-from mcp.server.mcpserver.exceptions import ResourceError
 from mcp.server.mcpserver.prompts import Prompt
-from mcp.server.mcpserver.resources import FunctionResource, Resource
 from pydantic import Field
 
-from echoless.core.document import Extent, Heading
-from echoless.core.errors import EcholessError
 from echoless.core.masking import OUTPUT
-from echoless.core.rendering import markdown
-from echoless.mcp.background import ProgressReporter, in_thread
 from echoless.mcp.served_store import ServedStore
-from echoless.stores import Store
-from echoless.workflows.audit.report import Report, audit_store, report_json
-from echoless.workflows.audit.report_blocks import audit_blocks
-from echoless.workflows.dedupe.secret_masking import learn_answer
-
-_SHOWN: Final = Extent(top=20, members=10, pairs=10)
-"""How much of an audit an agent reads."""
 
 _TITLE: Final = "The long-term memory of an agent, kept free of repetition."
 
@@ -133,56 +118,3 @@ def prompts(served: ServedStore) -> list[Prompt]:
     if not served.offers(*_REVIEWING):
         return []
     return [Prompt.from_function(review_memories, title="Review the memory")]
-
-
-def resources(served: ServedStore) -> list[Resource]:
-    """Returns the audit report of the whole store, which is made when it is read."""
-
-    def complete(store: Store, report: Report) -> str:
-        whole = report_json(report)
-        learn_answer(store, whole)
-        return json.dumps(OUTPUT.json(whole), indent=2, ensure_ascii=False)
-
-    async def as_markdown() -> str:
-        return await _audit(served, _as_markdown)
-
-    async def as_json() -> str:
-        return await _audit(served, complete)
-
-    return [
-        FunctionResource.from_function(
-            as_markdown,
-            uri="echoless://audit",
-            name="audit",
-            title="Audit report",
-            description="How much of the memory is repetition, where, since when; largest groups.",
-            mime_type="text/markdown",
-        ),
-        FunctionResource.from_function(
-            as_json,
-            uri="echoless://audit.json",
-            name="audit.json",
-            title="Audit report, complete",
-            description="The same as JSON, with every group and every held pair.",
-            mime_type="application/json",
-        ),
-    ]
-
-
-def _as_markdown(store: Store, report: Report) -> str:
-    """Returns an audit of the store as Markdown."""
-    blocks = audit_blocks(store, report, _SHOWN)
-    return "\n".join(markdown((Heading(f"Audit of {report.url}"), *blocks)))
-
-
-async def _audit(served: ServedStore, write: Callable[[Store, Report], str]) -> str:
-    """Returns an audit of the store as text."""
-
-    def work(progress: ProgressReporter) -> str:
-        with served.opened() as store:
-            return write(store, audit_store(store, served.settings(store), progress=progress))
-
-    try:
-        return await in_thread(work)
-    except EcholessError as problem:
-        raise ResourceError(OUTPUT.reason(str(problem))) from problem

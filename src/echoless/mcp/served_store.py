@@ -143,7 +143,6 @@ class ServedStore:
         boot: Files that an agent reads at its start; their texts count as known.
         read_only: Whether nothing may be written.
         tools: Names of the tools that are offered; all by default.
-        output_schemas: Whether the list of tools has the schemas of the answers.
         plans: Previews that wait for their second call.
         writer: Held by the one call that writes; others wait their turn.
     """
@@ -153,7 +152,6 @@ class ServedStore:
     boot: tuple[Path, ...] = ()
     read_only: bool = False
     tools: frozenset[str] | None = None
-    output_schemas: bool = False
     plans: Plans = field(default_factory=Plans)
     writer: Lock = field(default_factory=Lock)
     _opening: threading.Lock = field(default_factory=threading.Lock)

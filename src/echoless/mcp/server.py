@@ -25,12 +25,11 @@ from pydantic import AnyHttpUrl
 from starlette.types import ASGIApp
 
 from echoless.core.address import Address, bind
-from echoless.core.answer_schemas import answer_schema
 from echoless.core.errors import UsageError
 from echoless.core.http_connection import timed_protocol
 from echoless.mcp.access import Clients, OnlyLocal, SingleTokenVerifier, security
 from echoless.mcp.ingest_tools import IngestTools
-from echoless.mcp.instructions import instructions, prompts, resources
+from echoless.mcp.instructions import instructions, prompts
 from echoless.mcp.read_tools import ReadTools
 from echoless.mcp.served_store import ServedStore
 from echoless.mcp.tool import MemoryTool
@@ -116,7 +115,7 @@ class SessionLimits:
 def make_server(
     served: ServedStore, *, token: str | None = None, issuer: str = "http://localhost"
 ) -> MCPServer:
-    """Makes the server with tools, resources and the prompt, over one store.
+    """Makes the server with tools and the prompt, over one store.
 
     Args:
         served: The store and settings to serve.
@@ -124,8 +123,6 @@ def make_server(
         issuer: Its own address, told to clients that ask who gives out tokens.
     """
     tools: list[Tool] = [tool for tool in _tools(served) if served.offers(tool.name)]
-    for tool in tools if served.output_schemas else ():
-        tool.output_schema = answer_schema(tool.name)
     server: MCPServer = MCPServer(
         name="echoless",
         title="echoless memory",
@@ -133,7 +130,6 @@ def make_server(
         instructions=instructions(served),
         version=version("echoless"),
         tools=tools,
-        resources=resources(served),
         log_level="WARNING",
         token_verifier=None if token is None else SingleTokenVerifier(token),
         auth=None

@@ -437,7 +437,7 @@ class TextSearch(Protocol):
 
 @runtime_checkable
 class TextFiles(Protocol):
-    """Store in one text file or a folder of text files, so that a change is a patch."""
+    """Store in one text file or a folder of text files, which its own program reads."""
 
     @property
     def root(self) -> Path:
@@ -451,14 +451,6 @@ class TextFiles(Protocol):
 
     def text_files(self) -> Sequence[Path]:
         """Returns every file that a write may change, sorted; the ledger is none of them."""
-        ...
-
-    def url_at(self, root: Path) -> str:
-        """Returns the URL of a copy of this store, with the options of its own URL.
-
-        Args:
-            root: Where the copy of `root` lies.
-        """
         ...
 
 

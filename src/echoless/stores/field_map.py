@@ -21,7 +21,7 @@ from echoless.core.json_codec import FIELDS
 from echoless.core.text import unreadable
 from echoless.stores.files import read_bytes
 
-TABLE_FILES: Final = (".csv", ".tsv", ".parquet", ".duckdb")
+TABLE_FILES: Final = (".csv", ".tsv")
 """Suffixes of tables that are imported by a map."""
 
 MAPPABLE: Final = FIELDS

@@ -332,10 +332,6 @@ class JsonlStore(StoreKind, HidesOnRequest):
         """Returns the file."""
         return (self.root,)
 
-    def url_at(self, root: Path) -> str:
-        """Returns the URL of a copy of the file."""
-        return f"jsonl:///{replace(self._location, path=root)}"
-
     def place(self, id_: str) -> tuple[Path, int] | None:
         """Returns the file, as it was named, and the line of a memory."""
         number = self._numbers.get(id_)

@@ -37,12 +37,11 @@ from echoless.core.profiles import ActionKind
 from echoless.core.settings import Choices, resolve
 from echoless.execution.actions import Rewrite
 from echoless.execution.executor import apply
-from echoless.execution.patch import make_patch
 from echoless.execution.plan import Plan, PlanBasis, make_plan
 from echoless.execution.rollback import undo
 from echoless.ingest import Admitted, AlreadyKnown, remember
 from echoless.ingest.request import Details
-from echoless.stores.base import Scope, Store, TextFiles
+from echoless.stores.base import Scope, Store
 from echoless.stores.registry import open_store
 
 FULL = Memory(
@@ -312,31 +311,6 @@ class StoreConformance(StoreSuite):
             undo(store, run.id)
             assert state(store) == before
             assert store.ledger.marks() == {}
-
-    @pytest.mark.parametrize("action", ["mark", "merge", "delete"])
-    def test_a_patch_of_text_files_names_what_a_plan_changes_and_changes_nothing(
-        self, tmp_path: Path, action: ActionKind
-    ) -> None:
-        self.fill(tmp_path, self.as_stored(simple(1), simple(2), simple(3, tags=("b",))))
-        with self.open(tmp_path) as store:
-            if not isinstance(store, TextFiles):
-                assert not hasattr(store, "text_files")  # it says so by not having it
-                return
-            before, root = contents(tmp_path), store.root
-            held = {str(path.relative_to(root.parent)) for path in store.text_files()}
-            plan = plan_by_hand(store, [tuple(self.ids("m-1", "m-2", "m-3"))], action)
-            patch = make_patch(store, plan, folder=root.parent)
-            assert contents(tmp_path) == before
-            assert not patch.run.refused
-            texts = contents(root.parent)
-            apply(store, plan)  # the plan is still unused
-            now = contents(root.parent)
-        changed = {name for name in {*texts, *now} if texts.get(name) != now.get(name)}
-        own = {n for n in changed if ".echoless" in n.replace(".echoless-archive", "")}
-        names = {n for n in changed - own if not n.endswith(".lock")}
-        assert patch.files == len(names)
-        assert {name for name in names if name in texts} <= held
-        assert all(f"b/{name}".encode() in patch.data for name in names)
 
     @pytest.mark.parametrize("action", ["merge", "delete"])
     def test_a_rewritten_survivor_says_the_new_text_until_undone(

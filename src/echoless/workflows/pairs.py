@@ -7,7 +7,7 @@ pairs around it, the size of a batch or the order (a verifier's questions are co
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -302,18 +302,15 @@ def _closest(
 # ------------------------------------------------------------------ pairs of a file
 
 
-def read_questions(
-    lines: Iterable[bytes], source: str, *, skip: Callable[[InputError], None] | None = None
-) -> Iterator[Question]:
+def read_questions(lines: Iterable[bytes], source: str) -> Iterator[Question]:
     """Yields questions from JSON Lines; each line is read and checked when it is asked for.
 
     Args:
         lines: Raw lines, UTF-8. Empty ones are passed over.
         source: Name of the file in messages.
-        skip: Told about each bad line, which is then passed over.
 
     Raises:
-        BadRecord: A line holds no pair, and there is no `skip`; the message names the line.
+        BadRecord: A line holds no pair; the message names the line.
     """
     for number, line in enumerate(lines, 1):
         raw = line.removeprefix(_BOM) if number == 1 else line
@@ -322,13 +319,10 @@ def read_questions(
         try:
             yield _question(raw, number)
         except BadRecord as problem:
-            error = BadRecord(
+            raise BadRecord(
                 f"Line {number} of {source} is no pair: {problem}. Expected {EXPECTED}. "
-                "Mend or remove the line; --skip-bad passes over such lines."
-            )
-            if skip is None:
-                raise error from problem
-            skip(error)
+                "Mend or remove the line."
+            ) from problem
 
 
 def json_object(line: bytes) -> JsonObject:

@@ -158,7 +158,7 @@ def test_texts_of_which_nothing_is_left_are_counted() -> None:
 
 
 def test_the_default_threshold_serves_recall() -> None:
-    assert LexicalDetector.card.threshold == DEFAULT_THRESHOLD == 0.25
+    assert DEFAULT_THRESHOLD == 0.25
     reworded = "At 02:00 UTC the backup of the tracker database runs every night."
     memories = memories_of([PLAIN_TEXTS[0], reworded, *PLAIN_TEXTS[5:]])
     assert ("m00000", "m00001") in pairs(memories, DetectorOptions())

@@ -4,7 +4,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from echoless.blocking.detectors import Card, DetectorOptions, all_detectors, open_detector
+from echoless.blocking.detectors import DetectorOptions, open_detector
 from echoless.core import plugins
 from echoless.core.errors import UsageError
 
@@ -15,7 +15,6 @@ LEXICAL_FAMILY = ("exact", "lexical", "normalised", "sequence")
 def test_a_detector_opens_by_name(name: str) -> None:
     detector = open_detector(name, DetectorOptions())
     assert detector.name == name
-    assert isinstance(detector.card, Card)
 
 
 def test_an_unknown_name_is_refused_with_those_there_are() -> None:
@@ -44,14 +43,6 @@ def test_a_strict_threshold_that_nothing_can_exceed_is_refused(value: float) -> 
 def test_an_unknown_setting_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="no setting 'treshold'"):
         open_detector(name, DetectorOptions(settings={"treshold": 0.5}))
-
-
-def test_every_detector_is_listed_with_its_card() -> None:
-    listed = dict(all_detectors())
-    assert list(listed) == sorted(listed)
-    assert set(LEXICAL_FAMILY) < set(listed)
-    assert listed["exact"].threshold is None
-    assert all(card.finds and card.misses and card.cost for card in listed.values())
 
 
 def test_an_entry_point_that_is_no_callable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

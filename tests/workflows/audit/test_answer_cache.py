@@ -98,7 +98,7 @@ def _decided(_: Path, __: pytest.MonkeyPatch) -> None:
 
 
 def _configured(_: Path, __: pytest.MonkeyPatch) -> None:
-    Path("echoless.toml").write_text('grouping = "clique"\n')
+    Path("echoless.toml").write_text('grouping = "closest"\n')
 
 
 def _released(_: Path, patch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ def result(found: Findings) -> object:
 CHOICES = [
     safe(),
     safe(threshold=("lexical=0.3",)),
-    safe(grouping="clique"),
+    safe(grouping="closest"),
     safe(survivor="newest"),
 ]
 

@@ -326,12 +326,3 @@ def test_bytes_that_are_no_text_are_named() -> None:
         BadRecord, match=r"Line 1 of f is no pair: it is not valid UTF-8 \(byte 8\)"
     ):
         list(read_questions([b'{"a": "\xff"}'], "f"))
-
-
-def test_bad_lines_can_be_passed_over_and_are_told() -> None:
-    told: list[InputError] = []
-    found = read_questions(
-        lines("{", '{"id": "p", "a": "x", "b": "y"}', "]"), "f", skip=told.append
-    )
-    assert [question.id for question in found] == ["p"]
-    assert [str(problem)[:6] for problem in told] == ["Line 1", "Line 3"]

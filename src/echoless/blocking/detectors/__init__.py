@@ -7,7 +7,6 @@ needs.
 from __future__ import annotations
 
 from echoless.blocking.detector import BulkDetector as BulkDetector
-from echoless.blocking.detector import Card as Card
 from echoless.blocking.detector import Detector as Detector
 from echoless.blocking.detector import DetectorOptions as DetectorOptions
 from echoless.blocking.detector import Proposed as Proposed
@@ -37,13 +36,3 @@ def open_detector(name: str, options: DetectorOptions) -> Detector:
     check_threshold(name, options)
     detector: Detector = loaded(options)
     return detector
-
-
-def all_detectors() -> tuple[tuple[str, Card], ...]:
-    """Returns name and card of every installed detector, sorted by name.
-
-    Each is made with default options, so a detector must not need an encoder before `detect`.
-    """
-    return tuple(
-        (name, open_detector(name, DetectorOptions()).card) for name in plugins.names("detectors")
-    )

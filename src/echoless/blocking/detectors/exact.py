@@ -9,7 +9,6 @@ import numpy as np
 
 from echoless.blocking.detector import (
     Bulk,
-    Card,
     DetectorOptions,
     Proposed,
     gate_for,
@@ -32,11 +31,6 @@ class ExactDetector(Bulk):
     """
 
     name = NAME
-    card = Card(
-        finds="copies of the same text",
-        misses="anything that differs in one character, a trailing space included",
-        cost="n, and one step for each pair of copies",
-    )
 
     def __init__(self, options: DetectorOptions) -> None:
         refuse_unknown(NAME, options)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from echoless.blocking.detector import (
     Bulk,
-    Card,
     DetectorOptions,
     Proposed,
     count_setting,
@@ -63,12 +62,6 @@ class LexicalDetector(Bulk):
     """
 
     name = NAME
-    card = Card(
-        finds="shared wording in any order, rewordings that keep the rare words, typos, inflection",
-        misses="the same said in other words, or in another language",
-        cost="n^2 / 2 short products up to 20,000 memories, then n times 4,096 postings",
-        threshold=DEFAULT_THRESHOLD,
-    )
 
     def __init__(self, options: DetectorOptions) -> None:
         refuse_unknown(NAME, options, "n")

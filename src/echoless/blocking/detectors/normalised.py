@@ -9,7 +9,6 @@ import numpy as np
 
 from echoless.blocking.detector import (
     Bulk,
-    Card,
     DetectorOptions,
     Proposed,
     gate_for,
@@ -37,12 +36,6 @@ class NormalisedDetector(Bulk):
     """
 
     name = NAME
-    card = Card(
-        finds="the same text with other case, spaces, quotes, Markdown, HTML or character width",
-        misses="another word, a typo, another order",
-        cost="n, and one step for each pair found",
-        threshold=CASE_FOLDED,
-    )
 
     def __init__(self, options: DetectorOptions) -> None:
         refuse_unknown(NAME, options)

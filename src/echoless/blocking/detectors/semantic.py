@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Final
 
 from echoless.blocking.detector import (
     Bulk,
-    Card,
     DetectorOptions,
     Proposed,
     count_setting,
@@ -59,12 +58,6 @@ class SemanticDetector(Bulk):
     """
 
     name = NAME
-    card = Card(
-        finds="the same fact in other words, in another order or in another language",
-        misses="paraphrases a model does not see; it cannot tell 8080 from 8081 and leaves that to "
-        "the judge",
-        cost="one encoding a memory, kept in a cache; then n²/2 products",
-    )
 
     def __init__(self, options: DetectorOptions) -> None:
         """Checks and keeps the options.

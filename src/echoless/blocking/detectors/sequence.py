@@ -14,7 +14,6 @@ from rapidfuzz.process import cdist
 
 from echoless.blocking.detector import (
     Bulk,
-    Card,
     DetectorOptions,
     Gate,
     Proposed,
@@ -90,12 +89,6 @@ class SequenceDetector(Bulk):
     """
 
     name = NAME
-    card = Card(
-        finds="small edits: typos, punctuation, an added or a changed word",
-        misses="other word order, paraphrases, short texts inside long ones",
-        cost="n^2 / 2 bit-parallel comparisons of texts of similar length, in blocks of 8 MiB",
-        threshold=DEFAULT_THRESHOLD,
-    )
 
     def __init__(self, options: DetectorOptions) -> None:
         refuse_unknown(NAME, options)

@@ -322,10 +322,6 @@ class MarkdownStore(StoreKind, BesideSidecar):
             files += [path for path in folder.rglob("*") if kind_of(path) == "file"]
         return tuple(sorted({*files}))
 
-    def url_at(self, root: Path) -> str:
-        """Returns the URL of a copy, with the options of this one and its preset."""
-        return replace(self._location, preset=self.preset.name).url(root)
-
     def place(self, id_: str) -> tuple[Path, int] | None:
         """Returns the file and the line of a visible memory, as the store was named."""
         self._fresh()

@@ -188,10 +188,6 @@ class McpMemoryStore(StoreKind, BesideSidecar):
         hidden = self._hidden_file.path.resolve()
         return (self.root, hidden) if hidden.exists() else (self.root,)
 
-    def url_at(self, root: Path) -> str:
-        """Returns the URL of a copy."""
-        return f"mcp-memory:///{root}"
-
     def _memory(self, id_: str) -> Memory:
         try:
             return self._graph.memory(id_)

@@ -257,7 +257,7 @@ def _survivor(findings: Findings, pair: Judged) -> tuple[str, str]:
     """Returns which of two a merge had better keep, and why; none, and why, if it may not be."""
     profile = findings.settings.profile
     memories, protected = findings.memories, findings.protected
-    (judged,) = levelled([pair], memories, profile.junk)
+    (judged,) = levelled([pair], memories)
     verdict = judged.verdict
     side = verdict.newer if isinstance(verdict, Update) else richer(verdict)
     if side is not None:
@@ -277,7 +277,7 @@ def _survivor(findings: Findings, pair: Judged) -> tuple[str, str]:
     if keep in protected:
         return keep, protected[keep]
     group = Group(keep, (Membership(other, judged),))
-    order = survivors.Standing(profile.survivor, frozenset(), profile.junk)
+    order = survivors.Standing(profile.survivor, frozenset())
     return keep, survivors.why(group, memories.__getitem__, order)
 
 
@@ -288,7 +288,7 @@ def _ranked(findings: Findings, memories: Sequence[Memory]) -> list[str]:
     """Sorts ids by survivor rank; protected memories come first."""
     profile = findings.settings.profile
     prior = {id_ for id_, why in findings.protected.items() if why == PRIOR_SURVIVOR}
-    order = survivors.rank(memories, profile.survivor, prior, profile.junk)
+    order = survivors.rank(memories, profile.survivor, prior)
     return sorted(order, key=lambda id_: id_ not in findings.protected)
 
 
