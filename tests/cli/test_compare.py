@@ -39,7 +39,8 @@ def revised(place: Path) -> Path:
 def fates(answer: Result) -> list[tuple[str, str]]:
     """Returns each told fate with the text of the claim."""
     claims = json.loads(answer.stdout)["claims"]
-    return [(each["fate"], (each["before"] or each["after"])["text"]) for each in claims]
+    texts = ((each["fate"], (each["before"] or each["after"])["text"]) for each in claims)
+    return [(fate, text) for fate, text in texts if fate != "reworded"]
 
 
 TOLD = [

@@ -22,7 +22,7 @@ from echoless.workflows.comparison import (
     restore,
 )
 
-HEAD = "---\nname: {0}\ndescription: About {0}\ntype: project\n---\n\n"
+HEAD = "---\nname: {0}\ndescription: A note\ntype: project\n---\n\n"
 NOTES = {
     "deploys.md": HEAD.format("deploys") + "Deploys to production run on Tuesdays.\n\n"
     "- The staging database listens on port 5432.\n"

@@ -33,10 +33,11 @@ from numpy.typing import NDArray
 from rapidfuzz import fuzz, process
 
 from echoless.blocking.candidates import open_vectors
-from echoless.core.claims import split_claims
+from echoless.core.claims import ClaimKind, split_claims, weight
 from echoless.core.groups import grouped
 from echoless.core.model import (
     FILE,
+    FIRST_LINE,
     Contradiction,
     DifferenceKind,
     Duplicate,
@@ -53,9 +54,10 @@ from echoless.core.settings import Settings
 from echoless.core.text import words
 from echoless.execution.insertions import add
 from echoless.matching.claims import loosely, note_of
+from echoless.matching.rule_judge import VALUES_OF_ONE
 from echoless.models.encoders.base import Encoder
 from echoless.models.encoders.vectorizer import encoded
-from echoless.stores.base import Store
+from echoless.stores.base import Store, in_contexts
 from echoless.stores.reading import visible_memories
 from echoless.workflows.pairs import Question, Ruling, judge_pairs
 
@@ -66,7 +68,11 @@ LEAST_ALIKE: Final = 0.4
 """Share of words in common (`rapidfuzz.fuzz.token_set_ratio`), and cosine, 0 to 1, from which two
 claims are judged, inclusive."""
 
-LIKELY: Final = 0.5
+_SAID: Final = frozenset({ClaimKind.SENTENCE, ClaimKind.ITEM, ClaimKind.ROW})
+_LEAST_WORDS: Final = 4
+"""Words of a lead, `Before writing, check for:`, that says something by itself."""
+
+LIKELY: Final = 0.6
 """Probability of the same, inclusive, from which an unsure pair without other values counts as said
 in other words: a loss is told only where it is likely."""
 
@@ -178,7 +184,7 @@ class MemoryComparison:
             "before": self.before,
             "after": self.after,
             "counts": {fate.value: number for fate, number in self.counts.items()},
-            "claims": [each.to_json() for fate in TOLD for each in self.of(fate)],
+            "claims": [e.to_json() for fate in (*TOLD, Fate.REWORDED) for e in self.of(fate)],
             "notes": list(self.tally.notes),
         }
 
@@ -213,7 +219,7 @@ def compare(
     """
     tally, tell = Tally(), progress or (lambda _stage, _done, _all: None)
     states = [list(visible_memories(store, Tally())) for store in (before, after)]
-    old, new = (list(_claims(memories)) for memories in states)
+    old, new = (list(_claims(*each)) for each in zip((before, after), states, strict=True))
     equal = _equal(old, new)
     gone = [at for at in range(len(old)) if at not in equal]
     fresh = sorted({*range(len(new))}.difference(equal.values()))
@@ -238,14 +244,23 @@ def _stayed(before: Said, after: Said) -> ClaimOutcome:
     return ClaimOutcome(Fate.KEPT if before.home == after.home else Fate.MOVED, before, after)
 
 
-def _claims(memories: Iterable[Memory]) -> Iterator[_Claim]:
-    """Yields the claims of memories that say something by themselves."""
+def _claims(store: Store, memories: Sequence[Memory]) -> Iterator[_Claim]:
+    """Yields the claims of memories: all but titles, names of lists, paths, code and comments.
+
+    The line by which an index or a front matter tells what a memory is about is one of them.
+    """
+    read = in_contexts(store, {memory.id: memory for memory in memories})
     for memory in memories:
-        note, home = note_of(memory.content), str(memory.native.get(FILE, memory.id))
+        native, about = read[memory.id].native, memory.metadata.get("description")
+        home, note = str(native.get(FILE, memory.id)), note_of(memory.content)
+        place = store.place(memory.id) if FIRST_LINE not in native else None
+        placed = replace(memory, native={**native, FIRST_LINE: place[1]} if place else native)
+        if isinstance(about, str) and (form := loosely(about)):
+            yield _Claim(Said(memory.id, home, 1, about, (0, 0)), form, ())
         for claim, text, bare in zip(note.claims, note.texts, note.bare, strict=True):
-            if not bare and (form := loosely(text)):
-                line = line_of(memory, claim.start)
-                said = Said(memory.id, home, line, text, claim.span)
+            says = not bare or (claim.kind in _SAID and weight(text) >= _LEAST_WORDS)
+            if says and (form := loosely(text)):
+                said = Said(memory.id, home, line_of(placed, claim.start), text, claim.span)
                 yield _Claim(said, form, claim.context)
 
 
@@ -366,23 +381,42 @@ def _fate(
         verdicts: On those it was judged with, by place.
         open_: Places of claims that the earlier state did not have.
     """
-    held = [at for at, verdict in verdicts.items() if _holds(verdict, "b")]
+    own = {*words(claim.form)}
+    conflicts = [at for at, each in verdicts.items() if _conflicts(each)]
+    held = [
+        at
+        for at, verdict in verdicts.items()
+        if _holds(verdict, "b") or (at not in conflicts and own <= {*words(new[at].form)})
+    ]
     if held:
         return Fate.REWORDED, held[0]
-    conflicts = [at for at, each in verdicts.items() if isinstance(each, Update | Contradiction)]
     changed = [at for at in conflicts if at in open_]
     if changed:
         return Fate.CHANGED, changed[0]
     parts = [at for at, verdict in verdicts.items() if at in open_ and _holds(verdict, "a")]
     if parts:
-        left = set(words(claim.form)).difference(*(words(new[at].form) for at in parts))
+        left = own.difference(*(words(new[at].form) for at in parts))
         return (Fate.SHORTENED if left else Fate.REWORDED), parts[0]
     here = [at for at in verdicts if at in open_ and new[at].said.home == claim.said.home]
     likest = max(here, key=lambda at: fuzz.ratio(claim.form, new[at].form), default=None)
     if likest is not None and fuzz.ratio(claim.form, new[likest].form) >= REWRITTEN:
-        valued = not _is_plain(verdicts[likest])
-        return (Fate.CHANGED if valued else Fate.UNCLEAR), likest
+        return (Fate.CHANGED if _has_other_values(verdicts[likest]) else Fate.UNCLEAR), likest
     return (Fate.CHANGED, conflicts[0]) if conflicts else (Fate.LOST, None)
+
+
+_VALUES: Final = VALUES_OF_ONE | {DifferenceKind.NEGATION, DifferenceKind.POLARITY}
+
+
+def _has_other_values(verdict: Verdict) -> bool:
+    """Checks whether two claims give other values, rather than other words."""
+    return any(each.kind in _VALUES for each in verdict.evidence.differences)
+
+
+def _conflicts(verdict: Verdict) -> bool:
+    """Checks whether two claims cannot both be true: by their values, or as the model says."""
+    if not isinstance(verdict, Update | Contradiction):
+        return False
+    return _has_other_values(verdict) or not verdict.evidence.differences or _is_plain(verdict)
 
 
 def _is_plain(verdict: Verdict) -> bool:
@@ -428,7 +462,8 @@ def restoration(before: Store, after: Store, made: MemoryComparison) -> Restorat
         after: The later one.
         made: What became of the claims.
     """
-    lost = [each.before for each in made.of(Fate.LOST) if each.before is not None]
+    gone = (each.before for each in made.of(Fate.LOST) if each.before is not None)
+    lost = [said for said in gone if said.span[1]]  # not what an index or front matter says
     by_memory = grouped((said.memory, said) for said in lost)
     old, now = before.get(by_memory), after.get(by_memory)
     return Restoration(
