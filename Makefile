@@ -111,7 +111,9 @@ dist: $(PRODUCT) ## The wheel, the source, the MCP bundle and the bill of materi
 train: $(TRAINING)/.ready ## The pair model from data to weights, a day on two cores (DATA=folder with sets that are not here).
 	PYTHONPATH=.:src $(TRAINING)/bin/python -m training.train --base e5 --layers 0 1 2 3 4 5 6 7 --data $(DATA) \
 		--rate 8e-5 --steps 20000 --workers 2 --out build/pair_model
-	PYTHONPATH=.:src $(TRAINING)/bin/python -m training.export build/pair_model/checkpoint.pt --out $(WEIGHTS)
+	PYTHONPATH=.:src $(TRAINING)/bin/python -m training.exits build/pair_model/checkpoint.pt \
+		--pairs $(DATA)/close_pairs.jsonl.xz --out build/pair_model/exits.pt
+	PYTHONPATH=.:src $(TRAINING)/bin/python -m training.export build/pair_model/exits.pt --out $(WEIGHTS)
 	$(BIN)/python -m training.fit --data $(DATA) --notes $(DATA)/notes_fit.jsonl \
 		--close $(DATA)/close_pairs.jsonl.xz --weights $(WEIGHTS) \
 		--out src/echoless/matching/decision.json

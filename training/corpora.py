@@ -29,19 +29,19 @@ CLOSE_LABELS: Final = HERE / "data" / "notes" / "close_labels.jsonl"
 PROJECT: Final = HERE.parent / "benchmarks"
 
 SHARES: Final = {
-    "contrast": 0.13,
-    "people": 0.17,
-    "news": 0.06,
+    "contrast": 0.11,
+    "people": 0.15,
+    "news": 0.05,
     "bindings": 0.06,
     "across": 0.03,
     "project": 0.05,
     "mutants": 0.03,
-    "notes": 0.18,
-    "close": 0.12,
+    "notes": 0.20,
+    "close": 0.16,
     "history": 0.07,
     "names": 0.04,
     "generated": 0.03,
-    "public": 0.03,
+    "public": 0.02,
 }
 """Of what is drawn. Pairs of the field teach most; public ones keep the language wide."""
 PEOPLE: Final = (

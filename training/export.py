@@ -5,6 +5,9 @@ rounded to 7 bits a column, activations to 8 bits a pair, in the feed-forward la
 pair's scores hang neither on the pairs beside it nor on the processor: with 7 bits no sum of two
 products leaves 16 bits, which processors without VNNI would cut off. Of several checkpoints the
 mean is written.
+
+Where an exit says of a pair less than its bound, the layers behind it are not run: they stand in
+the branch of an `If`. The bounds come with the checkpoint (`training.exits`).
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import argparse
 import hashlib
 import json
 import shutil
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -35,12 +39,18 @@ BY_TOKEN: Final = frozenset({"inner", "outer"})
 
 
 class Graph:
-    """Collects nodes and constants of an ONNX graph."""
+    """Collects nodes and constants of an ONNX graph, or of a branch within one."""
 
-    def __init__(self) -> None:
+    def __init__(self, count: int = 0) -> None:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
-        self.count = 0
+        self.count = count
+        """Of the names that were given; a branch goes on from those of its graph."""
+
+    def branch(self, out: str) -> onnx.GraphProto:
+        """Returns what was collected as the branch of an `If`."""
+        logits = helper.make_tensor_value_info(out, TensorProto.FLOAT, [1, 3])
+        return helper.make_graph(self.nodes, f"branch_{out}", [], [logits], self.constants)
 
     def constant(self, array: np.ndarray, name: str = "") -> str:
         """Adds a constant and returns its name."""
@@ -167,35 +177,59 @@ def pooled(graph: Graph, states: str, weights: str) -> str:
     return graph.add("Squeeze", graph.add("MatMul", weights, states), axes)
 
 
-def network(state: dict[str, np.ndarray], base: Base) -> onnx.ModelProto:
-    """Returns the network as ONNX: embedded pairs to three logits.
-
-    Inputs are `states` (batch, length, hidden): the sum of all embeddings before their norm; `mask`
-    (batch, 1, 1, length): 0 or -10,000; `of_a` and `of_b` (batch, 1, length): weights that sum up
-    to 1 over the tokens of a side.
-    """
-    graph = Graph()
-    states = norm(graph, "states", state, "embedding_norm", base)
-    count = 1 + max(int(name.split(".")[1]) for name in state if name.startswith("layers."))
-    for at in range(count):
-        states = layer(graph, states, state, base, at)
+def answer(graph: Graph, states: str, state: dict[str, np.ndarray], name: str) -> str:
+    """Adds three logits from the states of a layer, by the head of this name."""
     start = graph.add("Gather", states, graph.constant(np.int64(0)), axis=1)
     of_a, of_b = pooled(graph, states, "of_a"), pooled(graph, states, "of_b")
     apart = graph.add("Abs", graph.add("Sub", of_a, of_b))
     both = graph.add("Concat", start, of_a, of_b, apart, graph.add("Mul", of_a, of_b), axis=-1)
     first, second = (
-        (state[f"{at}.weight"], state[f"{at}.bias"], at) for at in ("head.0", "head.2")
+        (state[f"{name}.{at}.weight"], state[f"{name}.{at}.bias"], f"{name}.{at}") for at in (0, 2)
     )
     inner = linear(graph, quantised(graph, both), *first)
-    last = linear(graph, quantised(graph, graph.add("Gelu", inner)), *second)
-    graph.add("Identity", last, out="logits")
+    return linear(graph, quantised(graph, graph.add("Gelu", inner)), *second)
+
+
+Bounds = Mapping[int, float]
+"""For each exit, the number of layers before it, the largest logit below which it is taken."""
+
+
+def answers(
+    graph: Graph, states: str, state: dict[str, np.ndarray], base: Base, bounds: Bounds, at: int = 0
+) -> str:
+    """Adds the layers from `at` on, with the exits between them, and returns the logits."""
+    count = 1 + max(int(name.split(".")[1]) for name in state if name.startswith("layers."))
+    for place in range(at, count):
+        states = layer(graph, states, state, base, place)
+        if (bound := bounds.get(place + 1)) is not None:
+            early = answer(graph, states, state, f"exits.{place + 1}")
+            most = graph.add("ReduceMax", early, keepdims=0)
+            left = graph.add("Less", most, graph.constant(np.float32(bound)))
+            leave, stay = Graph(graph.count), Graph(graph.count + 1)
+            out = leave.add("Identity", early)
+            last = answers(stay, states, state, base, bounds, place + 1)
+            graph.count = stay.count
+            branches = {"then_branch": leave.branch(out), "else_branch": stay.branch(last)}
+            return graph.add("If", left, **branches)
+    return answer(graph, states, state, "head")
+
+
+def network(state: dict[str, np.ndarray], base: Base, bounds: Bounds) -> onnx.ModelProto:
+    """Returns the network as ONNX: one embedded pair to three logits.
+
+    Inputs are `states` (1, length, hidden): the sum of all embeddings before their norm; `of_a` and
+    `of_b` (1, 1, length): weights that sum up to 1 over the tokens of a side.
+    """
+    graph = Graph()
+    states = norm(graph, "states", state, "embedding_norm", base)
+    graph.add("Identity", answers(graph, states, state, base, bounds), out="logits")
     float32 = TensorProto.FLOAT
     inputs = [
-        helper.make_tensor_value_info("states", float32, ["batch", "length", base.hidden]),
-        helper.make_tensor_value_info("of_a", float32, ["batch", 1, "length"]),
-        helper.make_tensor_value_info("of_b", float32, ["batch", 1, "length"]),
+        helper.make_tensor_value_info("states", float32, [1, "length", base.hidden]),
+        helper.make_tensor_value_info("of_a", float32, [1, 1, "length"]),
+        helper.make_tensor_value_info("of_b", float32, [1, 1, "length"]),
     ]
-    outputs = [helper.make_tensor_value_info("logits", float32, ["batch", 3])]
+    outputs = [helper.make_tensor_value_info("logits", float32, [1, 3])]
     made = helper.make_graph(graph.nodes, "pair_model", inputs, outputs, graph.constants)
     model = helper.make_model(made, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9)
     onnx.checker.check_model(model)
@@ -209,10 +243,19 @@ def embeddings(state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {"words": words, "scales": scales, **small}
 
 
+def constants(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
+    """Yields the constants of a graph and of the branches within it."""
+    yield from graph.initializer
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                yield from constants(attribute.g)
+
+
 def read_back(folder: Path) -> dict[str, np.ndarray]:
     """Returns the state of a network from its exported files, as far as rounding kept it."""
     model = onnx.load(str(folder / "layers.onnx"))
-    stored = {c.name: numpy_helper.to_array(c) for c in model.graph.initializer}
+    stored = {c.name: numpy_helper.to_array(c) for c in constants(model.graph)}
     state = {
         name: array for name, array in stored.items() if name.endswith(("norm.weight", "bias"))
     }
@@ -239,10 +282,11 @@ def mean(states: list[dict[str, torch.Tensor]]) -> dict[str, np.ndarray]:
     It does better than each of them (Wortsman and others, Model soups, 2022): with the data of the
     last part alone the network gains on notes and loses a little on sentences.
     """
-    return {
-        name: (sum(state[name].double() for state in states) / len(states)).float().numpy()
-        for name in states[0]
-    }
+    means = {}
+    for name in states[-1]:
+        some = [state[name].double() for state in states if name in state]  # one may lack exits
+        means[name] = (sum(some) / len(some)).float().numpy()
+    return means
 
 
 def digest(path: Path) -> str:
@@ -264,7 +308,8 @@ def main() -> None:
     arrays = embeddings(state)
     np.save(chosen.out / "words.npy", arrays.pop("words"))
     np.savez(chosen.out / "embeddings.npz", **arrays)
-    onnx.save(network(state, base), str(chosen.out / "layers.onnx"))
+    bounds = checkpoints[-1].get("bounds", {})
+    onnx.save(network(state, base, bounds), str(chosen.out / "layers.onnx"))
     shutil.copy(PIECES, chosen.out / "pieces.json")
     names = ("pieces.json", "words.npy", "embeddings.npz", "layers.onnx")
     digests = {name: digest(chosen.out / name) for name in names}
@@ -274,6 +319,7 @@ def main() -> None:
         "start": base.start,
         "end": base.end,
         "padding": base.padding,
+        "exits": bounds,
         "files": digests,
     }
     (chosen.out / "manifest.json").write_text(json.dumps(manifest, indent=1) + "\n", "utf-8")

@@ -1,8 +1,11 @@
-"""The pair model as a PyTorch network: a small BERT encoder over both texts, and three outputs."""
+"""The pair model as a PyTorch network: a small BERT encoder over both texts, and three outputs.
+
+After some layers it can answer already; `training.exits` says from where on that answer is left at.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import torch
@@ -12,6 +15,12 @@ from torch.nn import functional
 from training.bases import Base
 
 OUTPUTS: Final = ("a_entails_b", "b_entails_a", "conflict")
+EXITS: Final = (2, 4)
+"""Layers after which the network can answer already."""
+
+
+NEW: Final = ("side", "shared", "head", "exits")
+"""Parts that no base has."""
 
 
 class Layer(nn.Module):
@@ -37,7 +46,9 @@ class Layer(nn.Module):
             return linear(states).view(batch, length, self.heads, -1).transpose(1, 2)
 
         query, key, value = split(self.query), split(self.key), split(self.value)
-        seen = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        # PyTorch's own attention takes twice the time on a processor, where its way back is slow.
+        scores = query @ key.transpose(2, 3) * (hidden // self.heads) ** -0.5 + mask
+        seen = scores.softmax(-1, dtype=torch.float32).to(value.dtype) @ value
         seen = seen.transpose(1, 2).reshape(batch, length, hidden)
         states = self.attention_norm(states + self.attention(seen))
         return self.outer_norm(states + self.outer(functional.gelu(self.inner(states))))
@@ -63,7 +74,9 @@ class PairNetwork(nn.Module):
         self.embedding_norm = nn.LayerNorm(hidden, eps=base.epsilon)
         sizes = (hidden, base.heads, base.inner, base.epsilon)
         self.layers = nn.ModuleList(Layer(*sizes) for _ in chosen)
-        self.head = nn.Sequential(nn.Linear(5 * hidden, 256), nn.GELU(), nn.Linear(256, 3))
+        self.head = head(hidden)
+        early = [at for at in EXITS if at < len(chosen)]
+        self.exits = nn.ModuleDict({str(at): head(hidden) for at in early})
         self.load(base, chosen)
 
     def load(self, base: Base, chosen: Sequence[int]) -> None:
@@ -78,23 +91,45 @@ class PairNetwork(nn.Module):
             key = ".".join(parts) + ("" if "." in name else ".weight")
             state[key] = torch.from_numpy(array.copy())
         missing, unexpected = self.load_state_dict(state, strict=False)
-        if unexpected or any(not name.startswith(("side", "shared", "head")) for name in missing):
+        if unexpected or any(not name.startswith(NEW) for name in missing):
             raise ValueError(f"The base does not fit: {missing} missing, {unexpected} unexpected.")
         nn.init.normal_(self.side.weight, std=0.01)
         nn.init.normal_(self.shared.weight, std=0.01)
 
+    def take(self, state: Mapping[str, Tensor]) -> None:
+        """Takes the weights of a trained network, which may have been without exits."""
+        missing, unexpected = self.load_state_dict(state, strict=False)
+        if unexpected or any(not name.startswith("exits") for name in missing):
+            raise ValueError(f"The state does not fit: {missing} missing, {unexpected} unexpected.")
+
     def forward(self, tokens: Tensor, sides: Tensor, shared: Tensor) -> Tensor:
         """Returns logits, (batch, 3), for integer inputs of shape (batch, length)."""
+        return self.answers(tokens, sides, shared)[-1]
+
+    def answers(self, tokens: Tensor, sides: Tensor, shared: Tensor) -> list[Tensor]:
+        """Returns the logits of each exit and, last, of the whole network."""
         places = torch.arange(tokens.shape[1], device=tokens.device)
         states = self.word(tokens) + self.position(places) + self.side(sides) + self.shared(shared)
         states = self.embedding_norm(states)
         real = tokens != self.padding
         mask = torch.zeros_like(real, dtype=states.dtype).masked_fill(~real, -1e4)[:, None, None]
-        for layer in self.layers:
+        said = []
+        for at, layer in enumerate(self.layers, 1):
             states = layer(states, mask)
-        first, of_a, of_b = states[:, 0], mean(states, sides == 1), mean(states, sides == 2)
-        both = torch.cat([first, of_a, of_b, (of_a - of_b).abs(), of_a * of_b], dim=-1)
-        return self.head(both)
+            if str(at) in self.exits:
+                said.append(self.exits[str(at)](pooled(states, sides)))
+        return [*said, self.head(pooled(states, sides))]
+
+
+def head(hidden: int) -> nn.Sequential:
+    """Returns what answers from pooled states."""
+    return nn.Sequential(nn.Linear(5 * hidden, 256), nn.GELU(), nn.Linear(256, 3))
+
+
+def pooled(states: Tensor, sides: Tensor) -> Tensor:
+    """Returns the first state, the mean of each side, their distance and product, (batch, 5 h)."""
+    first, of_a, of_b = states[:, 0], mean(states, sides == 1), mean(states, sides == 2)
+    return torch.cat([first, of_a, of_b, (of_a - of_b).abs(), of_a * of_b], dim=-1)
 
 
 def mean(states: Tensor, chosen: Tensor) -> Tensor:

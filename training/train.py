@@ -25,7 +25,7 @@ from training.batches import draw_batches, encode, packed
 from training.corpora import corpora, development, named_base
 from training.examples import Example, read_unlabelled
 from training.export import read_back
-from training.network import PairNetwork
+from training.network import NEW, PairNetwork
 from training.scores import average_precision
 
 WARMING: Final = 200
@@ -35,6 +35,8 @@ COOLING: Final = 0.2
 OUTPUT_WEIGHTS: Final = (1.0, 1.0, 0.7)
 
 
+EARLY: Final = 0.25
+"""What the loss of an exit counts beside that of the whole network."""
 LABELS: Final = 0.4
 """Share of the labels in a student's loss; the rest is what its teachers say."""
 UNLABELLED: Final = 0.3
@@ -62,6 +64,16 @@ def loss_of(logits: Tensor, targets: Tensor, taught: Tensor | None = None) -> Te
     return (each * weight).sum() / weight.sum().clamp(min=1.0)
 
 
+def said_early(answers: Sequence[Tensor]) -> Tensor:
+    """Returns how far the exits are from what the whole network, which comes last, says of pairs.
+
+    They are to say the same before it, so they learn from that, with or without a label.
+    """
+    said = torch.sigmoid(answers[-1].detach())
+    early = [functional.binary_cross_entropy_with_logits(each, said) for each in answers[:-1]]
+    return torch.stack(early).sum() if early else answers[-1].new_zeros(())
+
+
 def rate_at(step: int, steps: int) -> float:
     """Returns the share of the full learning rate at a step."""
     falling = (steps - step) / max(1.0, COOLING * steps)
@@ -85,7 +97,7 @@ def groups(network: PairNetwork, rate: float, frozen: int = 0) -> list[dict]:
     for name, parameter in network.named_parameters():
         if not parameter.requires_grad:
             continue
-        if name.startswith(("head", "side", "shared")):
+        if name.startswith(NEW):
             new.append(parameter)
         else:
             (matrices if parameter.ndim == 2 else rest).append(parameter)
@@ -149,8 +161,8 @@ def step_once(
             with torch.no_grad():
                 taught = sum(torch.sigmoid(each(*inputs).float()) for each in teachers)
                 taught = taught / len(teachers)
-        logits = network(*inputs)
-    loss = loss_of(logits.float(), targets, taught)
+        answers = [each.float() for each in network.answers(*inputs)]
+    loss = loss_of(answers[-1], targets, taught) + EARLY * said_early(answers)
     optimiser.zero_grad(set_to_none=True)
     loss.backward()
     if distributed.is_initialized():
@@ -250,7 +262,7 @@ def taught(place: Path, base: Base) -> PairNetwork:
     """Returns a trained network to learn from."""
     state = state_of(place)
     network = PairNetwork(base, range(layers_of(state)))
-    network.load_state_dict(state)
+    network.take(state)
     return network
 
 
@@ -265,9 +277,10 @@ def work(rank: int, chosen: argparse.Namespace, place: str = "") -> None:
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     base = named_base(chosen.base)
     network = PairNetwork(base, chosen.layers).to(device)
-    optimiser = torch.optim.AdamW(groups(network, chosen.rate, chosen.frozen), betas=(0.9, 0.98))
+    parts = groups(network, chosen.rate, chosen.frozen)
+    optimiser = torch.optim.AdamW(parts, betas=(0.9, 0.98), fused=True)
     if chosen.start:
-        network.load_state_dict(begun(state_of(chosen.start), chosen.layers, network))
+        network.take(begun(state_of(chosen.start), chosen.layers, network))
     teachers = [taught(path, base).to(device).eval() for path in chosen.teacher]
     checkpoint, done = chosen.out / "checkpoint.pt", 0
     if checkpoint.exists():
@@ -276,7 +289,7 @@ def work(rank: int, chosen: argparse.Namespace, place: str = "") -> None:
         optimiser.load_state_dict(saved["optimiser"])
         done = saved["step"]
     sources = corpora(chosen.data)
-    if teachers and chosen.unlabelled:
+    if chosen.unlabelled:
         sources.append((list(read_unlabelled(chosen.unlabelled)), UNLABELLED / (1 - UNLABELLED)))
     sets = development(chosen.data) if rank == 0 else {}
     share = rank, chosen.workers
