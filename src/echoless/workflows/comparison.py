@@ -382,7 +382,7 @@ def _fate(
         open_: Places of claims that the earlier state did not have.
     """
     own = {*words(claim.form)}
-    conflicts = [at for at, each in verdicts.items() if _conflicts(each)]
+    conflicts = {at for at, each in verdicts.items() if _conflicts(each)}
     held = [
         at
         for at, verdict in verdicts.items()
@@ -390,8 +390,7 @@ def _fate(
     ]
     if held:
         return Fate.REWORDED, held[0]
-    changed = [at for at in conflicts if at in open_]
-    if changed:
+    if changed := sorted(conflicts & open_):
         return Fate.CHANGED, changed[0]
     parts = [at for at, verdict in verdicts.items() if at in open_ and _holds(verdict, "a")]
     if parts:
@@ -401,7 +400,7 @@ def _fate(
     likest = max(here, key=lambda at: fuzz.ratio(claim.form, new[at].form), default=None)
     if likest is not None and fuzz.ratio(claim.form, new[likest].form) >= REWRITTEN:
         return (Fate.CHANGED if _has_other_values(verdicts[likest]) else Fate.UNCLEAR), likest
-    return (Fate.CHANGED, conflicts[0]) if conflicts else (Fate.LOST, None)
+    return Fate.LOST, None
 
 
 _VALUES: Final = VALUES_OF_ONE | {DifferenceKind.NEGATION, DifferenceKind.POLARITY}
