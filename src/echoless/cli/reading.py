@@ -1,4 +1,4 @@
-"""Commands that only look: similar, search, show."""
+"""Commands that only look: list, similar, search, show."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from echoless.core.document import (
     Table,
     command,
     count,
+    cut,
     dim,
     flat,
     names,
@@ -42,12 +43,86 @@ from echoless.core.document import (
 from echoless.core.errors import InputError
 from echoless.core.json_codec import memory_to_json
 from echoless.core.model import Json, JsonObject, Memory
+from echoless.core.run_notes import Tally
+from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices
-from echoless.core.timestamps import day, spelled
+from echoless.core.text import token_estimate
+from echoless.core.timestamps import day, instant, spelled
 from echoless.execution.plan_blocks import plain_verdict, skipped_blocks
 from echoless.stores import Store, open_store
+from echoless.stores.base import check_namespace
 from echoless.stores.ledger import Event, Mark
+from echoless.stores.reading import standing_marks
 from echoless.workflows.retrieval.search import MODES, Answer, Mode, search, similar
+
+# ------------------------------------------------------------------ list
+
+_ORDERS: Final[Mapping[str, Callable[[Memory], tuple[object, ...]]]] = {
+    "name": lambda memory: (memory.namespace, memory.id),
+    "size": lambda memory: (-token_estimate(memory.content), memory.id),
+    "newest": lambda memory: (-(instant(memory.created_at) or 0.0), memory.id),
+    "oldest": lambda memory: (instant(memory.created_at) or 0.0, memory.id),
+}
+
+
+@click.command(
+    "list",
+    epilog=examples("echoless list CLAUDE.md", "echoless list agent.db --sort size --limit 20"),
+)
+@store_argument
+@click.option(
+    "--sort",
+    type=click.Choice(tuple(_ORDERS)),
+    default="name",
+    show_default=True,
+    help="By name, estimated tokens, or time of creation.",
+)
+@click.option("--words", metavar="TEXT", default="", help="Only memories that hold this text.")
+@click.option("--limit", type=click.IntRange(1), metavar="N", help="Only the first N.")
+@chosen("namespace")
+@json_option
+def list_command(
+    *, store: str, sort: str, words: str, limit: int | None, choices: Choices, as_json: bool
+) -> None:
+    """List the memories of STORE: name, day, estimated tokens, how each begins. Reads only.
+
+    Hidden duplicates are marked. `show` has all of one memory, `search` finds by meaning.
+    """
+    with open_store(store) as opened:
+        namespace = settings_for(opened, choices).namespace
+        check_namespace(opened, namespace)
+        memories = {memory.id: memory for memory in opened.scan()}
+        marks = standing_marks(opened, memories, Tally())
+    some = [
+        memory
+        for memory in memories.values()
+        if namespace in {None, memory.namespace} and words.casefold() in memory.content.casefold()
+    ]
+    some.sort(key=_ORDERS[sort])
+    listed = some[:limit]
+    learn(listed)
+    rows: list[dict[str, Json]] = [
+        {
+            "id": memory.id,
+            "namespace": memory.namespace,
+            "created_at": memory.created_at,
+            "tokens": token_estimate(memory.content),
+            "hidden": marks[memory.id].survivor if memory.id in marks else None,
+            "begins": flat(memory.content),
+        }
+        for memory in listed
+    ]
+    if as_json:
+        render.show_json({"memories": rows, "count": len(some)})
+        return
+    for row, memory in zip(rows, listed, strict=True):
+        made = f"{day(memory.created_at)}, " if memory.created_at else ""
+        behind = f", hidden behind {row['hidden']}" if row["hidden"] else ""
+        about = f" ({made}{row['tokens']} tokens{behind}): {row['begins']}"
+        render.show([cut(strong(memory.id), about)])
+    tokens = sum(token_estimate(memory.content) for memory in some)
+    render.show([say(strong(f"{count(len(some), 'memory', 'memories')}, {tokens:,} tokens."))])
+
 
 # ------------------------------------------------------------------ similar and search
 
