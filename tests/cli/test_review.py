@@ -10,8 +10,8 @@ from click.testing import CliRunner, Result
 
 from echoless import Memory, open_store
 from echoless.cli.main import main
-from echoless.testing.stores import contents, fill
 from tests.cli.lineage import hidden, kept_apart
+from tests.conformance.stores import contents, fill
 from tests.model_server import Act, ModelServer, fails, merged, prompt_of, running
 
 Call = Callable[..., Result]
