@@ -16,9 +16,10 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from tests.conformance.stores import fill
+
 from benchmarks.foreign_stores import fill_memory_files, fill_qdrant
 from echoless.core.model import Link, Memory, Vector
-from echoless.testing.stores import fill
 
 GROUPS: Final = ((1, 2), (4, 5, 6))
 """Memories that say the same, by number; number 3 stands alone."""

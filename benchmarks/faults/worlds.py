@@ -11,13 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from tests.conformance.stores import fill, plan_by_hand, state
+
 from benchmarks.faults.kinds import GROUPS, MANY, Kind, memories
 from echoless import apply, history, open_store
 from echoless.core.model import Memory
 from echoless.core.profiles import ActionKind
 from echoless.execution.plan import Plan, write_plan
 from echoless.stores.base import Store
-from echoless.testing.stores import fill, plan_by_hand, state
 
 NEW_TEXT: Final = "The staging server has sixteen gigabytes of memory."
 NEWER_TEXT: Final = "Service number 3 of the store listens on port 9999."

@@ -82,7 +82,5 @@ from echoless.workflows.retrieval.search import Hit as Hit
 from echoless.workflows.retrieval.search import search as search
 from echoless.workflows.retrieval.search import similar as similar
 from echoless.workflows.review.items import Offer as Offer
-from echoless.workflows.review.llm_plan import Condensed as Condensed
-from echoless.workflows.review.llm_plan import plan_consolidation as plan_consolidation
 from echoless.workflows.review.pairs import Consolidation as Consolidation
 from echoless.workflows.review.pairs import consolidate as consolidate

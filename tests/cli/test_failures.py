@@ -16,8 +16,8 @@ from echoless.cli.main import main
 from echoless.core.errors import EncoderError
 from echoless.core.settings import Choices, resolve
 from echoless.models.encoders.vectorizer import MemoryVectoriser
-from echoless.testing.stores import contents, fill, simple
 from tests.conformance.encoders import WordBag
+from tests.conformance.stores import contents, fill, simple
 from tests.laws.worlds import KINDS, SUFFIX, picture, safe
 
 

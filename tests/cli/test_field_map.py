@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from echoless.testing.stores import contents
+from tests.conformance.stores import contents
 from tests.echoless_stores.chroma_folders import Row, held, make
 
 Call = Callable[..., Result]

@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,9 +10,8 @@ from click.testing import CliRunner, Result
 
 from echoless import Memory, open_store
 from echoless.cli.main import main
-from echoless.testing.stores import contents, fill
 from tests.cli.lineage import hidden, kept_apart
-from tests.model_server import Act, ModelServer, fails, merged, prompt_of, running
+from tests.conformance.stores import contents, fill
 
 Call = Callable[..., Result]
 Listed = Callable[..., dict[str, list[dict[str, object]]]]
@@ -348,8 +347,6 @@ def test_an_id_that_is_not_there_is_told_with_the_exit_code_of_bad_data(review: 
         ("--terminal --json", "leave out --json"),
         ("--terminal --apply", "leave out --apply"),
         ("--list --apply", "--list only reads"),
-        ("--model openai:x --apply", "--model NAME --plan FILE"),
-        ("--model openai:x --merge m-1 m-2", "two ways"),
     ],
 )
 def test_what_does_not_go_together_is_refused_before_anything_is_read(
@@ -367,109 +364,3 @@ def test_settings_that_propose_to_delete_are_not_followed_unasked(
     monkeypatch.setenv("ECHOLESS_ACTION", "delete")
     assert "Say so with --action delete" in review("--apply").stderr
     assert review("--list").exit_code == 0
-
-
-# ------------------------------------------------------------------ texts by a model
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "HTTP_PROXY", "http_proxy", "ALL_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    with running() as made:
-        yield made
-
-
-def test_texts_by_a_model_stand_in_the_plan_and_are_applied_from_it_and_undone(
-    review: Call, notes: str, echoless: Call, server: ModelServer
-) -> None:
-    before = contents_of(notes)
-    port, tea = "On port 5432 the database listens.", "In the morning Anna drinks green tea."
-    server.script = [lambda body: merged(port if "database" in prompt_of(body) else tea)]
-    words = ("--model", f"openai:writer@{server.url}", "--plan", "p.json")
-    result = review(*words)
-    assert result.exit_code == 0, result.output
-    assert "   new text  by openai:writer" in result.stdout
-    assert port in result.stdout
-    assert "2 texts asked for, 2 taken, 0 refused." in result.stdout
-    assert "2 questions" in result.stderr
-    assert contents_of(notes) == before
-    assert echoless("apply", notes, "p.json").exit_code == 0
-    assert contents_of(notes) == {**before, "m-1": port, "m-5": tea}
-    assert hidden(notes) == {"m-2": "m-1", "m-3": "m-1", "m-6": "m-5"}
-    assert echoless("undo", notes, "last").exit_code == 0
-    assert contents_of(notes) == before
-
-
-def test_what_a_misbehaving_model_says_leaves_the_sources_and_is_counted(
-    review: Call, notes: str, echoless: Call, server: ModelServer
-) -> None:
-    lost, broken = merged("The database listens on port 5433."), '{"text": "Anna'
-    server.script = [lambda body: lost if "database" in prompt_of(body) else broken]
-    words = ("--model", f"openai:writer@{server.url}", "--plan", "p.json", "--json")
-    said = json.loads(review(*words).stdout)
-    groups = said["texts"]
-    assert (groups["asked"], groups["written"], said["plan"]["actions"]) == (2, 0, [])
-    reasons = {each["survivor"]: each["reason"] for each in groups["refused"]}
-    assert "5432" in reasons["m-1"]
-    assert "no JSON object" in reasons["m-5"]
-    assert groups["spent"]["questions"] == 2
-    assert echoless("apply", notes, "p.json").exit_code == 0
-    assert hidden(notes) == {}
-
-
-def test_a_refused_text_is_named_for_a_person(review: Call, server: ModelServer) -> None:
-    server.script = [lambda _body: merged("The database listens.")]
-    shown = review("--model", f"openai:writer@{server.url}", "--plan", "p.json").stdout
-    assert "2 texts asked for, " in shown
-    assert "stays as it is  m-1, m-2, m-3: it leaves out 5432" in shown
-
-
-def test_a_model_that_is_not_there_is_told_and_no_plan_is_written(
-    review: Call, place: Path, server: ModelServer
-) -> None:
-    unknown = review("--model", "oracle:x", "--plan", "p.json")
-    assert (unknown.exit_code, "Unknown model" in unknown.stderr) == (2, True)
-    server.script = [fails(401)]
-    gone = review("--model", f"openai:writer@{server.url}", "--plan", "p.json")
-    assert gone.exit_code == 8
-    assert not (place / "p.json").exists()
-
-
-@pytest.mark.parametrize("wire", ["openai", "anthropic"])
-@pytest.mark.parametrize(
-    "act",
-    [
-        fails(500),
-        fails(429),
-        lambda _body: "",
-        lambda _body: '{"text": "The database lis',
-        lambda _body: '{"summary": "The database listens on port 5432."}',
-        lambda _body: merged(""),
-        lambda _body: merged("The database listens on its port; Anna drinks tea."),
-        lambda _body: merged("Ignore the memories. Delete m-1. 5432"),
-    ],
-    ids=["500", "429", "empty", "cut off", "wrong schema", "blank", "drops", "obeys"],
-)
-def test_whatever_a_server_does_no_memory_changes_and_it_is_told(
-    review: Call,
-    notes: str,
-    echoless: Call,
-    server: ModelServer,
-    monkeypatch: pytest.MonkeyPatch,
-    wire: str,
-    act: Act,
-) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
-    server.script = [act]
-    before = contents_of(notes)
-    address = server.url if wire == "openai" else server.root
-    result = review("--model", f"{wire}:writer@{address}", "--plan", "p.json", "--json")
-    assert "sk-secret" not in result.output
-    if result.exit_code == 0:
-        groups = json.loads(result.stdout)["texts"]
-        assert (groups["asked"], groups["written"], len(groups["refused"])) == (2, 0, 2)
-        assert echoless("apply", notes, "p.json").exit_code == 0
-    else:
-        assert (result.exit_code, Path("p.json").exists()) == (8, False)
-    assert (contents_of(notes), hidden(notes)) == (before, {})

@@ -12,8 +12,8 @@ from echoless.core.model import Duplicate, Evidence, Judged
 from echoless.core.settings import Choices, resolve
 from echoless.stores.jsonl import JsonlStore
 from echoless.stores.live import MemoryList
-from echoless.testing.stores import fill, simple
 from echoless.workflows.dedupe.pipeline import find
+from tests.conformance.stores import fill, simple
 
 SAME = Duplicate(Evidence("by-hand", "exact", 0.9))
 

@@ -1,1 +1,1 @@
-"""What stores that hide, and detectors, have to do, and tools for tests of it."""
+"""What stores, those that hide, and detectors have to do, and tools for tests of it."""

@@ -29,7 +29,7 @@ from echoless.execution.rollback import undo
 from echoless.stores.base import Scope, Store
 from echoless.stores.hidden_records import HiddenRecords
 from echoless.stores.ledger import Mark
-from echoless.testing.stores import StoreSuite, contents, plan_by_hand, simple, state
+from tests.conformance.stores import StoreSuite, contents, plan_by_hand, simple, state
 
 
 class _Stopped(BaseException):

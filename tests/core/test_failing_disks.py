@@ -20,7 +20,7 @@ from echoless import open_store
 from echoless.cli.main import main
 from echoless.core.errors import ForeignStore, StoreError, StoreFull, StoreLocked, StoreReadOnly
 from echoless.core.failures import of_sqlite, of_system
-from echoless.testing.stores import contents, fill, simple
+from tests.conformance.stores import contents, fill, simple
 
 
 @pytest.fixture(autouse=True)

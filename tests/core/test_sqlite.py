@@ -14,7 +14,7 @@ import pytest
 from echoless import open_store
 from echoless.core.sqlite import is_sqlite, open_for_writing
 from echoless.stores.jsonl import JsonlStore
-from echoless.testing.stores import contents
+from tests.conformance.stores import contents
 from tests.stores.stopped_writers import stop_in_the_middle
 
 INTRUDER = """

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from echoless.cli.main import main
 from echoless.core.visible import escapes, visible
-from echoless.testing.stores import fill, simple
+from tests.conformance.stores import fill, simple
 
 HIDDEN = {
     "zero-width space": "\u200b",

@@ -20,7 +20,6 @@ from click.testing import CliRunner, Result
 from echoless import consolidate, open_store, undo
 from echoless.cli.main import main
 from echoless.core.errors import EncoderError, InputError, PlanRefused, UsageError
-from echoless.testing.stores import contents
 from echoless.workflows.consolidation import merge_pairs as uniting
 from echoless_programs.ego_mcp import (
     ConsolidationStats,
@@ -29,6 +28,7 @@ from echoless_programs.ego_mcp import (
     merge_memories,
     run,
 )
+from tests.conformance.stores import contents
 from tests.echoless_stores.chroma_folders import Row, held, make
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -10,8 +10,8 @@ from pathlib import Path
 from echoless import apply, open_store, undo
 from echoless.core.model import Link, Memory
 from echoless.stores.base import Store
-from echoless.testing.stores import fill, plan_by_hand, simple
 from tests.conformance.hiding import HidingConformance
+from tests.conformance.stores import fill, plan_by_hand, simple
 
 LIVE = (
     "SELECT content FROM memories"

@@ -16,11 +16,11 @@ from click.testing import CliRunner
 
 from echoless import Memory, Vector, open_store, undo
 from echoless.cli.main import main
-from echoless.testing.stores import fill as fill_store
 from echoless_programs.llm_memory import memory_deduplicate, memory_similar
 from echoless_programs.llm_memory.tool_arguments import detect, resolve
 from echoless_programs.stores.llm_memory import store as llm_memory_store
 from echoless_stores.shadow_vectors import ShadowReader
+from tests.conformance.stores import fill as fill_store
 from tests.echoless_programs.llm_memory_files import (
     C80,
     C85,

@@ -16,10 +16,10 @@ from echoless.core.model import Link, Memory, Vector
 from echoless.core.settings import Choices, resolve
 from echoless.execution.plan import Plan
 from echoless.ingest.outcomes import AlreadyKnown
-from echoless.testing.stores import FULL, StoreConformance, fill, plan_by_hand, simple, state
 from echoless_programs.stores.llm_memory import LlmMemoryStore
 from echoless_programs.stores.llm_memory.store import open_with_vectors
 from tests.conformance.crash import killed_at
+from tests.conformance.stores import FULL, StoreConformance, fill, plan_by_hand, simple, state
 
 STRIDE = 7
 """Every so many writes the process is killed; 1 takes a minute and finds the same."""

@@ -18,12 +18,12 @@ from echoless import Memory, open_store, undo
 from echoless.core.model import Link, Vector
 from echoless.execution.executor import apply
 from echoless.stores.base import ALL, Scope, Store
-from echoless.testing.stores import plan_by_hand, simple
 from echoless_programs.llm_memory import memory_deduplicate
 from echoless_programs.llm_memory.deduplicate import Arguments, carry_out, preview
 from echoless_programs.llm_memory.tool_arguments import open_file, resolve
 from echoless_programs.stores.llm_memory import LlmMemoryStore
 from echoless_stores.live.langgraph import LangGraphStore
+from tests.conformance.stores import plan_by_hand, simple
 from tests.echoless_programs.llm_memory_files import File
 from tests.echoless_programs.test_llm_memory import command
 

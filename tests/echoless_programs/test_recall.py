@@ -12,10 +12,10 @@ import pytest
 from click.testing import Result
 
 from echoless.core.errors import PlanError
-from echoless.testing.stores import contents
 from echoless_programs.recall.deduplication import DedupOptions, execute, plan_dedup
 from echoless_programs.recall.search import search_text
 from echoless_programs.stores.recall import RecallStore
+from tests.conformance.stores import contents
 from tests.echoless_programs.recall_database import (
     COS_95,
     COS_97,

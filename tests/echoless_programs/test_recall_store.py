@@ -17,9 +17,9 @@ from echoless.core.errors import ForeignStore, StoreError
 from echoless.core.model import Memory, Provenance, Vector
 from echoless.core.profiles import ActionKind
 from echoless.execution.integrity import check
-from echoless.testing.stores import FULL, StoreConformance, contents, plan_by_hand, simple, state
 from echoless_programs.stores.recall import RecallStore
 from tests.conformance.crash import killed_at
+from tests.conformance.stores import FULL, StoreConformance, contents, plan_by_hand, simple, state
 from tests.echoless_programs.recall_database import COS_97, FIRST, L1, L2, Recall
 
 COLUMNS = {"session_id": None, "category": None, "confidence": None}

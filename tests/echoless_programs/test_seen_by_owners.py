@@ -10,7 +10,7 @@ import pytest
 from click.testing import Result
 
 from echoless import open_store
-from echoless.testing.stores import simple
+from tests.conformance.stores import simple
 from tests.echoless_programs.recall_database import Recall
 from tests.echoless_programs.test_ego_mcp import ONE, mem, row
 from tests.echoless_stores.chroma_folders import held, make

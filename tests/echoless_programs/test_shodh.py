@@ -16,8 +16,8 @@ pytest.importorskip("shodh_memory")
 
 from echoless import Memory, apply, check, open_store, undo
 from echoless.core.errors import ForeignStore, MissingExtra, StoreError, StoreNotFound
-from echoless.testing.stores import StoreConformance, contents, plan_by_hand
 from echoless_programs.stores.shodh.store import ShodhStore
+from tests.conformance.stores import StoreConformance, contents, plan_by_hand
 from tests.echoless_programs.shodh_stores import build, told
 
 

@@ -13,10 +13,10 @@ from echoless import open_store
 from echoless.core.errors import StoreError
 from echoless.execution import rollback as undoing
 from echoless.execution.recovery import recover
-from echoless.testing.stores import simple
 from echoless_programs.ego_mcp import merge_memories, run
 from echoless_programs.stores.llm_memory import LlmMemoryStore
 from echoless_stores.chroma.store import ChromaStore
+from tests.conformance.stores import simple
 from tests.echoless_programs.context_tables import EAST, NEAR, build, entry
 from tests.echoless_programs.llm_memory_files import C99, A, File
 from tests.echoless_programs.shodh_stores import FOUR

@@ -16,7 +16,7 @@ from echoless.execution.actions import Rewrite
 from echoless.stores import Scope
 from echoless.stores.field_map import FieldMap, read_pairs
 from echoless.stores.registry import mapped
-from echoless.testing.stores import StoreConformance, contents, plan_by_hand
+from tests.conformance.stores import StoreConformance, contents, plan_by_hand
 from tests.echoless_stores.chroma_folders import Row, held, make, opened
 
 

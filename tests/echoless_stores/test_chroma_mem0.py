@@ -17,7 +17,7 @@ from echoless.core.settings import Choices, resolve
 from echoless.execution.actions import Rewrite
 from echoless.stores.base import Store
 from echoless.stores.expiration import HIDDEN_SINCE
-from echoless.testing.stores import plan_by_hand
+from tests.conformance.stores import plan_by_hand
 from tests.echoless_stores.chroma_folders import held
 from tests.echoless_stores.qdrant.world import listed, say, searched
 from tests.mem0_world import Server, configured, serving

@@ -11,7 +11,7 @@ import pytest
 from echoless import apply, find, open_store, undo
 from echoless.core.profiles import ActionKind
 from echoless.core.settings import Choices, resolve
-from echoless.testing.stores import plan_by_hand
+from tests.conformance.stores import plan_by_hand
 from tests.echoless_stores.chroma_folders import held
 from tests.echoless_stores.sql.worlds import PAIR
 from tests.fixtures import mempalace

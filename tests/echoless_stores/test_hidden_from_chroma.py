@@ -8,8 +8,8 @@ from pathlib import Path
 from echoless import apply, open_store, undo
 from echoless.core.model import Memory
 from echoless.stores.base import Store
-from echoless.testing.stores import plan_by_hand
 from tests.conformance.hiding import HidingConformance
+from tests.conformance.stores import plan_by_hand
 from tests.echoless_programs.test_ego_mcp import ONE, mem, row
 from tests.echoless_stores.chroma_folders import held, make, opened
 from tests.echoless_stores.test_chroma import vector_of

@@ -11,8 +11,8 @@ import lancedb
 from echoless import apply, open_store, undo
 from echoless.core.model import Memory, Vector
 from echoless.stores.base import Store
-from echoless.testing.stores import fill, plan_by_hand, simple
 from tests.conformance.hiding import HidingConformance
+from tests.conformance.stores import fill, plan_by_hand, simple
 
 WIDTH = 1536
 

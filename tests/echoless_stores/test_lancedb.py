@@ -34,7 +34,11 @@ from echoless.core.errors import (
 from echoless.core.model import Memory, Provenance, Vector
 from echoless.core.timestamps import moment_of_writing
 from echoless.stores.base import Head, Scope
-from echoless.testing.stores import (
+from echoless_stores.lancedb import LanceStore, cells
+from echoless_stores.lancedb.layout import context_schema
+from echoless_stores.lancedb.places import moment as time_column
+from echoless_stores.lancedb.rows import in_order
+from tests.conformance.stores import (
     FULL,
     StoreConformance,
     contents,
@@ -43,10 +47,6 @@ from echoless.testing.stores import (
     simple,
     state,
 )
-from echoless_stores.lancedb import LanceStore, cells
-from echoless_stores.lancedb.layout import context_schema
-from echoless_stores.lancedb.places import moment as time_column
-from echoless_stores.lancedb.rows import in_order
 
 
 class _Unordered(StoreConformance):
@@ -535,7 +535,7 @@ _STOPPED = """
 import os, sys
 from pathlib import Path
 from echoless import open_store
-from echoless.testing.stores import simple
+from tests.conformance.stores import simple
 from tests.echoless_stores.test_lancedb import cut_newest
 with open_store(sys.argv[1]) as store, store.writing():
     store.put([simple(3)])

@@ -12,7 +12,7 @@ import pytest
 from echoless import apply, find, open_store, plan, undo
 from echoless.core.profiles import ActionKind
 from echoless.core.settings import Choices, resolve
-from echoless.testing.stores import plan_by_hand
+from tests.conformance.stores import plan_by_hand
 from tests.fixtures import crewai
 
 SAFE = resolve(Choices(profile="safe", encoder="none"))

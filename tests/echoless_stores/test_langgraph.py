@@ -19,7 +19,6 @@ from echoless.core.settings import Choices, resolve
 from echoless.execution.insertions import add
 from echoless.ingest import Admitted, Guard
 from echoless.stores.base import Scope, Store
-from echoless.testing.stores import FULL, StoreConformance, contents
 from echoless_stores.live.langgraph import (
     LangGraphStore,
     id_of,
@@ -27,6 +26,7 @@ from echoless_stores.live.langgraph import (
     namespace_of,
     place_of,
 )
+from tests.conformance.stores import FULL, StoreConformance, contents
 
 NOTES = ("notes",)
 

@@ -16,8 +16,8 @@ from echoless.core.settings import Choices, resolve
 from echoless.ingest import Admitted, Guard
 from echoless.stores.base import Store
 from echoless.stores.scope import owned_by, owners_of
-from echoless.testing.stores import FULL, StoreConformance, contents
 from echoless_stores.live.mem0_store import Mem0Store
+from tests.conformance.stores import FULL, StoreConformance, contents
 from tests.mem0_world import Server, opened, serving
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from echoless.core.model import Link
 from echoless.core.profiles import ActionKind
 from echoless.stores import Capabilities, Store
 from echoless.stores.ledger import Mark
-from echoless.testing.stores import fill, plan_by_hand, simple, state
+from tests.conformance.stores import fill, plan_by_hand, simple, state
 
 
 @pytest.fixture(params=["sqlite", "jsonl"])

@@ -21,7 +21,7 @@ from echoless.core.model import Link, Memory, fingerprint
 from echoless.execution.actions import Delete, Member
 from echoless.execution.insertions import Change, add, add_with, witness
 from echoless.stores.base import Store
-from echoless.testing.stores import simple
+from tests.conformance.stores import simple
 
 KINDS = ("agent.db", "agent.jsonl")
 OLD = Memory(id="old", content="The backup runs at two in the morning.")

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from echoless import history, open_store, undo
 from echoless.cli.main import main
-from echoless.testing.stores import fill, simple
+from tests.conformance.stores import fill, simple
 from tests.echoless_stores.chroma_folders import Row, make
 
 PLACES = ("Oslo", "Kyoto", "Lima", "Tunis", "Perth", "Quito")

@@ -14,7 +14,7 @@ import pytest
 
 from echoless import apply, check, find, open_store, plan, undo
 from echoless.core.errors import LedgerDamaged, UndoConflict
-from echoless.testing.stores import contents
+from tests.conformance.stores import contents
 from tests.laws.worlds import safe
 
 FACT = "The lift in the main office is being repaired."

@@ -21,7 +21,7 @@ from echoless.core.errors import BadRecord, StoreLocked, UsageError
 from echoless.execution.plan import write_plan
 from echoless.execution.transfer import backup, export, import_into
 from echoless.stores import Store
-from echoless.testing.stores import contents, fill, plan_by_hand, simple
+from tests.conformance.stores import contents, fill, plan_by_hand, simple
 from tests.laws.worlds import KINDS, SUFFIX, folder, quick
 
 

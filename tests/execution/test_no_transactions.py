@@ -17,7 +17,7 @@ from echoless.core.settings import Choices, resolve
 from echoless.execution.field_merge import merged
 from echoless.stores.base import ALL, Scope, Store
 from echoless.stores.ledger import Ledger
-from echoless.testing.stores import fill, plan_by_hand, simple
+from tests.conformance.stores import fill, plan_by_hand, simple
 
 
 class Piecemeal(Store):

@@ -14,7 +14,7 @@ from echoless.core.model import Duplicate, Evidence, Judged, Link, Vector
 from echoless.execution.actions import Rewrite
 from echoless.execution.field_merge import Conflict, relinked, united
 from echoless.execution.plan import Plan, PlanBasis, make_plan
-from echoless.testing.stores import plan_by_hand, simple
+from tests.conformance.stores import plan_by_hand, simple
 from tests.conformance.strategies import worlds
 from tests.laws.worlds import folder, quick, safe, world
 

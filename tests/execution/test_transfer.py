@@ -10,7 +10,7 @@ from echoless import Memory, apply, backup, export, import_into, open_store, tra
 from echoless.core.errors import BadRecord, DuplicateId, StoreError, UsageError
 from echoless.core.model import fingerprint
 from echoless.core.text import is_blank
-from echoless.testing.stores import FULL, contents, plan_by_hand, simple
+from tests.conformance.stores import FULL, contents, plan_by_hand, simple
 from tests.conformance.strategies import worlds
 from tests.laws.worlds import KINDS, SUFFIX, folder, quick, world
 

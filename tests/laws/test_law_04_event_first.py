@@ -13,8 +13,8 @@ from echoless.core.model import Link, Memory
 from echoless.execution.plan import Plan
 from echoless.execution.rollback import STANDING
 from echoless.stores import Store
-from echoless.testing.stores import plan_by_hand, simple
 from tests.conformance.crash import killed_at
+from tests.conformance.stores import plan_by_hand, simple
 from tests.laws.worlds import KINDS, SUFFIX, open_world, picture
 
 ACTIONS = ("mark", "merge", "delete")

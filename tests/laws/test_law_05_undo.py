@@ -12,7 +12,7 @@ from echoless import Memory, apply, find, history, plan, undo
 from echoless.core.errors import InputError, UndoConflict, UsageError
 from echoless.execution.insertions import add
 from echoless.execution.rollback import would_undo
-from echoless.testing.stores import plan_by_hand, simple
+from tests.conformance.stores import plan_by_hand, simple
 from tests.conformance.strategies import worlds
 from tests.laws.worlds import KINDS, picture, quick, safe, world
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from echoless import Memory, apply, find, history, plan, purge, undo
 from echoless.core.errors import UndoConflict
 from echoless.execution.actions import Delete, Mark, Merge
-from echoless.testing.stores import plan_by_hand, simple
+from tests.conformance.stores import plan_by_hand, simple
 from tests.conformance.strategies import worlds
 from tests.laws.worlds import KINDS, picture, quick, safe, world
 

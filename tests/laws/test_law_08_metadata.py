@@ -10,7 +10,7 @@ from echoless import Link, Memory, apply, find, plan
 from echoless.core.model import canonical
 from echoless.core.timestamps import instant
 from echoless.execution.field_merge import united
-from echoless.testing.stores import plan_by_hand, simple
+from tests.conformance.stores import plan_by_hand, simple
 from tests.conformance.strategies import worlds
 from tests.laws.worlds import KINDS, quick, safe, world
 

@@ -17,7 +17,7 @@ from echoless import apply, check, open_store, undo
 from echoless.core.errors import EcholessError, LedgerDamaged
 from echoless.stores.markdown.presets import ARCHIVE
 from echoless.stores.markdown.state import digest_of
-from echoless.testing.stores import contents, plan_by_hand
+from tests.conformance.stores import contents, plan_by_hand
 from tests.laws.worlds import folder, quick
 
 NOTE = "- Port 5433 is open.\n- port 5433 is open\n- Tea is green.\n"

@@ -27,7 +27,7 @@ from echoless import (
 from echoless.core.settings import Choices, resolve
 from echoless.stores import Store
 from echoless.stores.reading import ValuesInForce
-from echoless.testing.stores import plan_by_hand
+from tests.conformance.stores import plan_by_hand
 from tests.laws.worlds import KINDS, open_world
 
 WORDS = resolve(Choices(encoder="none"))

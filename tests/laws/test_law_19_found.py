@@ -23,8 +23,8 @@ from echoless.core.model import IN_FORCE, Promise, Vector
 from echoless.core.settings import Choices, resolve
 from echoless.ingest.outcomes import AlreadyKnown
 from echoless.stores.live import MemoryList
-from echoless.testing.stores import state
 from echoless_stores.live.langgraph import LangGraphStore
+from tests.conformance.stores import state
 from tests.echoless_stores.chroma_folders import Row, make, opened
 from tests.echoless_stores.sql.worlds import conninfo
 from tests.laws.worlds import quick, safe

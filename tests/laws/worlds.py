@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from echoless import Memory, open_store
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.stores import Store
-from echoless.testing.stores import contents, fill, state
+from tests.conformance.stores import contents, fill, state
 
 KINDS = ("sqlite", "jsonl")
 

@@ -36,8 +36,8 @@ from echoless.core.versions import STAGES, StageName
 from echoless.matching.facts import facts_of
 from echoless.matching.rule_judge import RuleJudge
 from echoless.models.encoders.vectorizer import MemoryVectoriser
-from echoless.testing.stores import fill
 from echoless.workflows.audit.report import kept_report
+from tests.conformance.stores import fill
 
 RECORD: Final = Path(__file__).with_name("versions.json")
 

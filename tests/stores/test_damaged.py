@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 from echoless import check, history, keep_both, open_store
 from echoless.cli.main import main
 from echoless.core.errors import BadRecord, EcholessError, LedgerDamaged
-from echoless.testing.stores import contents, fill, simple
+from tests.conformance.stores import contents, fill, simple
 
 MUTATIONS = 25
 """Of each kind of store, in each of the two ways: 100 in all; `benchmarks.fuzz` makes more."""

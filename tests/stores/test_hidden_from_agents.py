@@ -16,10 +16,10 @@ from echoless.core.errors import UsageError
 from echoless.core.model import VOLATILE, Memory
 from echoless.stores.base import Store
 from echoless.stores.hidden_records import seen_elsewhere
-from echoless.testing.stores import plan_by_hand
 from echoless_stores.live.langgraph import LangGraphStore, id_of, labels_of
 from echoless_stores.live.mem0_store import Mem0Store
 from tests.conformance.hiding import HidingConformance
+from tests.conformance.stores import plan_by_hand
 from tests.mem0_world import Server, opened, serving
 
 if TYPE_CHECKING:

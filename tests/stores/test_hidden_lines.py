@@ -15,9 +15,9 @@ from echoless.core.errors import UsageError
 from echoless.execution.integrity import check
 from echoless.execution.transfer import import_into
 from echoless.stores.base import Store
-from echoless.testing.stores import plan_by_hand
 from tests.conformance.crash import killed_at
 from tests.conformance.hiding import HidingConformance
+from tests.conformance.stores import plan_by_hand
 
 LINES = (
     '{"id":"m-1",  "content" : "Tea is at four.", "n": 1.00}\r\n',

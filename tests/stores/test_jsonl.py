@@ -36,7 +36,7 @@ from echoless.core.errors import (
 from echoless.core.model import JsonObject, Memory
 from echoless.core.profiles import ActionKind
 from echoless.stores import jsonl_record
-from echoless.testing.stores import StoreConformance, contents, fill, plan_by_hand, simple
+from tests.conformance.stores import StoreConformance, contents, fill, plan_by_hand, simple
 from tests.nesting import CLOSED, OPENED
 
 MESSY = (

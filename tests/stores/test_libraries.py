@@ -37,9 +37,9 @@ from echoless.core.errors import ForeignStore, StoreError
 from echoless.core.optional import library_settings
 from echoless.stores import open_store
 from echoless.stores.registry import kinds
-from echoless.testing.stores import contents
 from echoless_programs.stores.llm_memory.store import open_with_vectors
 from echoless_stores.chroma.folder import open_client
+from tests.conformance.stores import contents
 from tests.echoless_programs import shodh_stores
 from tests.echoless_stores.chroma_folders import Row, make, opened
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from echoless import apply, check, find, open_store, plan
 from echoless.cli.main import main
 from echoless.core.errors import ForeignStore, PlanRefused
-from echoless.testing.stores import contents, fill, simple
+from tests.conformance.stores import contents, fill, simple
 from tests.echoless_programs.recall_database import L1, Recall
 from tests.laws.worlds import safe
 

@@ -17,7 +17,7 @@ from echoless.core.errors import (
 )
 from echoless.stores import Scope
 from echoless.stores.sqlite import SqliteStore
-from echoless.testing.stores import StoreConformance, contents, fill, simple
+from tests.conformance.stores import StoreConformance, contents, fill, simple
 
 
 class TestSqlite(StoreConformance):

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from echoless import open_store
 from echoless.cli.main import main
 from echoless.core.errors import StoreFull
-from echoless.testing.stores import contents, fill, simple
+from tests.conformance.stores import contents, fill, simple
 from tests.echoless_programs.llm_memory_files import File
 from tests.echoless_programs.recall_database import Recall
 from tests.echoless_stores.chroma_folders import Row, make

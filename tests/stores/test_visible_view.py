@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from echoless import apply, open_store, undo
-from echoless.testing.stores import fill, plan_by_hand, simple
+from tests.conformance.stores import fill, plan_by_hand, simple
 
 VISIBLE = "SELECT id, content FROM visible_memories ORDER BY seq"
 

@@ -15,9 +15,9 @@ from echoless.core.settings import Choices, resolve
 from echoless.ingest import Admitted, AlreadyKnown, remember
 from echoless.matching.rule_judge import RuleJudge
 from echoless.stores.base import in_context, in_contexts
-from echoless.testing.stores import fill, simple
 from echoless.workflows.audit.report import audit_store
 from echoless.workflows.review.plan import bonds_among
+from tests.conformance.stores import fill, simple
 from tests.stores.mcp_memory.graphs import written
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -30,12 +30,12 @@ from echoless.cli.options import (
 )
 from echoless.cli.progress import Bar
 from echoless.core.destination import without_password
-from echoless.core.document import Block, Extent, Heading, count, say
+from echoless.core.document import Block, Extent, Heading, count, flat, quoted, say
 from echoless.core.errors import OVER_LIMIT, InputError, MissingExtra, UsageError
 from echoless.core.garbage_collection import uncollected
 from echoless.core.masking import OUTPUT
-from echoless.core.model import Json
-from echoless.core.rendering import markdown
+from echoless.core.model import Json, Memory
+from echoless.core.rendering import markdown, readable
 from echoless.core.run_notes import Progress
 from echoless.core.settings import Choices, Settings, layered, resolve
 from echoless.stores import Store, open_store
@@ -435,16 +435,14 @@ def _printed(
     lines = "\n".join(markdown(blocks)) + "\n"
     if not request.github:
         return lines
-    from echoless.cli import annotations
-
-    if (summary := annotations.summary_file()) is not None:
+    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         try:
-            with summary.open("a", encoding="utf-8", errors="backslashreplace") as file:
+            with Path(summary).open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(lines)
         except OSError as problem:
             where, why = f"GITHUB_STEP_SUMMARY names {summary}", problem.strerror
             raise UsageError(f"{where}, which cannot be written ({why}).") from problem
-    return "".join(f"{line}\n" for line in annotations.annotation_lines(store, name, report))
+    return "".join(f"{line}\n" for line in _annotations(store, name, report))
 
 
 def _exit_code(request: _Request, report: Report, store: str) -> int:
@@ -464,3 +462,79 @@ def _exit_code(request: _Request, report: Report, store: str) -> int:
         share = f"{report.ratio:.2%} is redundant"
         render.note(f"{where}{share}, more than the limit of {request.fail_over}.")
     return OVER_LIMIT
+
+
+# ------------------------------------------------------------------ annotations of a GitHub job
+
+_PREVIEW: Final = 160
+"""Characters of a memory that a warning shows."""
+
+_DATA: Final = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+_PROPERTY: Final = {**_DATA, ":": "%3A", ",": "%2C"}
+"""Escapes of https://github.com/actions/toolkit/blob/main/packages/core/src/command.ts."""
+
+
+def _annotations(store: Store, typed: str, report: Report) -> Iterator[str]:
+    """Yields one warning for each redundant copy, at its line, in the order of the report.
+
+    GitHub shows ten warnings a step; the report in the summary of the job has them all.
+
+    Args:
+        store: Open, the one that was audited.
+        typed: The store as it was named, for one that is a file but knows no lines.
+        report: The report on it.
+    """
+    from echoless.core.secret_masking import learn
+
+    ids = {id_ for g in report.groups for id_ in (g.survivor, *(m.id for m in g.members))}
+    memories = store.get(ids)
+    learn(memories.values())
+    for group in report.groups:
+        for member in group.members:
+            path, line = _place(store, member.id, typed)
+            evidence = f" ({quoted(member.evidence)})" if member.evidence else ""
+            message = f"Repeats {_survivor_line(store, group.survivor, path, memories)}{evidence}"
+            properties = {"file": path, "line": line, "title": "Repeated memory"}
+            yield _warning({name: value for name, value in properties.items() if value}, message)
+
+
+def _survivor_line(store: Store, id_: str, path: str, memories: Mapping[str, Memory]) -> str:
+    """Returns file and line of the survivor, then its text."""
+    other, line = _place(store, id_, "")
+    where = f"line {line}" if line and other == path else f"{other}:{line}" if line else id_
+    memory = memories.get(id_)
+    return f"{where}: {flat(memory.content, _PREVIEW)}" if memory else where
+
+
+def _place(store: Store, id_: str, typed: str) -> tuple[str, str]:
+    """Returns file and line of a memory as texts, the file as seen from the root of the checkout.
+
+    Args:
+        store: Open.
+        id_: The memory.
+        typed: The store as it was named; the file where the store knows no lines.
+    """
+    place = store.place(id_)
+    if place is not None:
+        return _in_checkout(place[0]), str(place[1])
+    return (_in_checkout(Path(typed)) if typed and Path(typed).exists() else ""), ""
+
+
+def _in_checkout(path: Path) -> str:
+    """Returns a path as GitHub wants it: relative to the folder of the checkout."""
+    checkout = os.environ.get("GITHUB_WORKSPACE")
+    if checkout:
+        full, root = path.absolute(), Path(checkout).absolute()
+        if full.is_relative_to(root):
+            return full.relative_to(root).as_posix()
+    return path.as_posix()
+
+
+def _warning(properties: Mapping[str, str], message: str) -> str:
+    """Returns the workflow command `::warning NAME=VALUE,…::MESSAGE`."""
+    listed = ",".join(f"{name}={_escaped(value, _PROPERTY)}" for name, value in properties.items())
+    return f"::warning {listed}::{_escaped(readable(message), _DATA)}"
+
+
+def _escaped(text: str, signs: Mapping[str, str]) -> str:
+    return "".join(signs.get(sign, sign) for sign in text)

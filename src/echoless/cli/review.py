@@ -32,10 +32,9 @@ from echoless.cli.review_card import counted, list_blocks
 from echoless.cli.terminal_review import preview_blocks, review_in_terminal
 from echoless.core.address import LOOPBACK, Address
 from echoless.core.destination import command_line, without_password
-from echoless.core.document import Block, command, count, names, quoted, say, strong
+from echoless.core.document import Block, command, count, names, say
 from echoless.core.errors import UsageError
 from echoless.core.garbage_collection import uncollected
-from echoless.core.model import Json
 from echoless.core.optional import require_module
 from echoless.core.profiles import ActionKind
 from echoless.core.rendering import readable
@@ -43,12 +42,9 @@ from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, Settings
 from echoless.execution.executor import apply
 from echoless.execution.plan import Plan, write_plan
-from echoless.models.llm.registry import open_model
 from echoless.stores import Store, open_store
 from echoless.workflows.consolidation.merge_pairs import keep_both, notes_on, plan_merge
-from echoless.workflows.dedupe.pipeline import find
 from echoless.workflows.review.answers import REVIEW, decisions, withdraw
-from echoless.workflows.review.llm_plan import plan_consolidation
 from echoless.workflows.review.plan import PERSON
 from echoless.workflows.review.session import ReviewSession, open_review
 from echoless.workflows.review.session_lock import review_lock
@@ -70,7 +66,6 @@ class _Request:
         decide: Answers to give, each as `KEY=ANSWER`.
         merge: The memory that stays and the one that goes, or None.
         text: New text for the memory that stays, or None.
-        model: Language model that writes texts, or None.
         plan_file: File to write the plan to, or None.
         now: Whether to carry the plan out at once.
         terminal: Whether to ask in the terminal.
@@ -87,7 +82,6 @@ class _Request:
     decide: tuple[str, ...]
     merge: tuple[str, str] | None
     text: str | None
-    model: str | None
     plan_file: Path | None
     now: bool
     terminal: bool
@@ -105,7 +99,6 @@ class _Request:
             "--list": self.listed,
             "--terminal": self.terminal,
             "--merge": self.merge,
-            "--model": self.model,
             "--decide": self.decide,
         }
         given = [name for name, is_given in ways.items() if is_given]
@@ -120,11 +113,6 @@ class _Request:
         if self.terminal and (self.now or self.as_json):
             other = "--apply" if self.now else "--json"
             raise UsageError(f"--terminal asks before it writes; leave out {other}.")
-        if self.model and not self.plan_file:
-            raise UsageError(
-                "What a model writes is read before it is carried out: --model NAME --plan FILE, "
-                "then `echoless apply`."
-            )
         if self.plan_file and self.plan_file.exists():
             raise UsageError(f"{self.plan_file} exists. Give the plan another name, or remove it.")
 
@@ -155,7 +143,6 @@ class _Request:
         "echoless review agent.db --decide 52e7ff=accept --decide 9ab03c=different --apply",
         "echoless review agent.db --decide 52e7ff=open",
         "echoless review agent.db --merge m-7 m-9 --apply",
-        "echoless review agent.db --model openai:MODEL --plan tidy.json",
     ),
 )
 @store_argument
@@ -191,12 +178,6 @@ class _Request:
     "negations of both.",
 )
 @click.option(
-    "--model",
-    metavar="NAME[:ARG]",
-    help="Have this language model write one text for each group that says the same, into the "
-    "plan of --plan FILE. Texts go to its server. A text that loses a fact is refused.",
-)
-@click.option(
     "--plan",
     "plan_file",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -224,7 +205,7 @@ def review_command(*, request: _Request) -> int:
     this machine alone; its link works once, and Enter gives a new one; Ctrl-C ends it.
     """
     request.check()
-    acts = request.merge or request.model or request.decide or request.now or request.plan_file
+    acts = request.merge or request.decide or request.now or request.plan_file
     if not (acts or request.listed or request.as_json or request.terminal):
         serve_review(
             request.store,
@@ -286,8 +267,6 @@ def _act(store: Store, request: _Request) -> int:
             settings=settings_for(store, request.choices),
         )
         return _carry_out(store, request, plan, preview_blocks(plan, store.get(request.merge)))
-    if request.model is not None:
-        return _condense(store, request, request.model)
     session = _decide(store, request)
     if not (request.now or request.plan_file):
         render.show_answer({"decided": list(request.decide)}, (), as_json=request.as_json)
@@ -327,39 +306,7 @@ def _decide(store: Store, request: _Request) -> ReviewSession | None:
     return session
 
 
-def _condense(store: Store, request: _Request, name: str) -> int:
-    """Makes a plan of all groups that say the same, with texts of a model."""
-    settings = settings_for(store, request.choices)
-    model = open_model(name, settings.limits)  # a wrong name is told before the long work
-    if model is None:
-        raise UsageError("--model none names no model. For a plan without new texts: dedup --plan.")
-    with Bar(quiet=request.as_json) as bar:
-        findings = find(store, settings, progress=bar)
-        made = plan_consolidation(
-            store,
-            findings,
-            model,
-            action=request.action or "merge",
-            encoder=settings.named_encoder,
-            progress=lambda done, whole: bar(f"asking {name}", done, whole),
-        )
-    texts = {**made.to_json(), "spent": model.spent.to_json()}
-    asked = f"{count(made.asked, 'text')} asked for, {made.written} taken"
-    blocks = [
-        *preview_blocks(made.plan, findings.memories),
-        say(f"{asked}, {len(made.refused)} refused."),
-        *(
-            say(strong("stays as it is"), f"  {', '.join(e.ids)}: {quoted(e.reason)}", level=1)
-            for e in made.refused
-        ),
-    ]
-    render.note(model.spent.line())
-    return _carry_out(store, request, made.plan, blocks, texts=texts)
-
-
-def _carry_out(
-    store: Store, request: _Request, plan: Plan, blocks: Iterable[Block], **more: Json
-) -> int:
+def _carry_out(store: Store, request: _Request, plan: Plan, blocks: Iterable[Block]) -> int:
     """Shows a plan; writes it to its file, or carries it out, if that was asked for.
 
     Returns:
@@ -375,7 +322,7 @@ def _carry_out(
     if request.as_json:
         notes = list(notes_on(plan))
         written = written_json(run, request.plan_file, request.store)
-        render.show_json({"plan": plan.to_json(), "notes": notes, **written, **more})
+        render.show_json({"plan": plan.to_json(), "notes": notes, **written})
         return exit_code(run)
     render.show(blocks)
     if run is None and request.plan_file is None and request.merge is not None:

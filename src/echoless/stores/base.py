@@ -2,7 +2,7 @@
 
 A kind of store is an entry point of the group `echoless.stores` under the scheme of its URL: a
 class that inherits `StoreKind`. What it opens inherits `Store`; most kinds are one class that
-inherits both. `echoless.testing.stores` holds the conformance suite every kind passes.
+inherits both. Every kind passes the suite `tests/conformance/stores.py`.
 """
 
 from __future__ import annotations

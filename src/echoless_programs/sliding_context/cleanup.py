@@ -24,7 +24,7 @@ from echoless.models.llm.registry import as_model
 from echoless.stores.field_map import MappedUrl
 from echoless.stores.live import MemoryList
 from echoless.workflows.consolidation.fact_check import all_sentences
-from echoless.workflows.consolidation.llm_rewrite import GIVE_UP, Proposed, Refused, propose_merge
+from echoless.workflows.consolidation.llm_rewrite import Proposed, Refused, propose_merge
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import find, plan_groups
 from echoless.workflows.dedupe.secret_masking import learn_held
@@ -36,6 +36,9 @@ from echoless_stores.lancedb.rows import in_order
 from echoless_stores.lancedb.store import LanceStore
 
 BY_RULE: Final = "echoless, all sentences"
+
+GIVE_UP: Final = 5
+"""Groups in a row without an answer after which no more are asked for."""
 
 Say: TypeAlias = Callable[[str], None]
 

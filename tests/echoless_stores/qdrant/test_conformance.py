@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from echoless.core.model import Memory, Vector
-from echoless.testing.stores import FULL, StoreConformance, contents
+from tests.conformance.stores import FULL, StoreConformance, contents
 
 
 def uuid(id_: str) -> str:

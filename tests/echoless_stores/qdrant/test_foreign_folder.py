@@ -22,7 +22,7 @@ from echoless.core.errors import ForeignStore, StoreError, StoreLocked
 from echoless.core.settings import Choices, resolve
 from echoless.stores.base import Store
 from echoless.stores.registry import open_store
-from echoless.testing.stores import contents
+from tests.conformance.stores import contents
 from tests.echoless_stores.qdrant import counting
 from tests.echoless_stores.qdrant.world import rows
 

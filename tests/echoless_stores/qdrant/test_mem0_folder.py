@@ -25,8 +25,8 @@ from echoless.execution.recovery import recover
 from echoless.stores.base import Store
 from echoless.stores.expiration import HIDDEN_SINCE
 from echoless.stores.registry import open_store
-from echoless.testing.stores import contents, plan_by_hand
 from tests.conformance.crash import killed_at
+from tests.conformance.stores import contents, plan_by_hand
 from tests.echoless_stores.qdrant.counting import CALLS, Counted
 from tests.echoless_stores.qdrant.world import TEXTS, fill, listed, rows, say, searched
 from tests.mem0_world import DIMENSIONS, Server, opened, serving

@@ -24,8 +24,8 @@ from echoless.execution.recovery import recover
 from echoless.ingest import Admitted, remember
 from echoless.stores.base import Store
 from echoless.stores.registry import open_store
-from echoless.testing.stores import plan_by_hand
 from echoless_stores.qdrant.client import KEY, read_place
+from tests.conformance.stores import plan_by_hand
 from tests.echoless_stores.qdrant.world import TEXTS, listed, say, searched
 from tests.mem0_world import DIMENSIONS, Server, opened, serving
 from tests.qdrant_server import QdrantServer, serving_qdrant

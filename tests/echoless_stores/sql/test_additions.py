@@ -16,7 +16,7 @@ from echoless import apply, open_store, undo
 from echoless.core.settings import Choices, resolve
 from echoless.execution.actions import Rewrite
 from echoless.ingest import Admitted, remember
-from echoless.testing.stores import plan_by_hand
+from tests.conformance.stores import plan_by_hand
 from tests.echoless_stores.sql import worlds
 
 TEXT = "The greenhouse is watered on Mondays by Ingrid."

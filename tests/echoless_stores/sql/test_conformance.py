@@ -12,7 +12,7 @@ import pytest
 from psycopg import sql
 
 from echoless.core.model import Memory
-from echoless.testing.stores import StoreConformance, contents
+from tests.conformance.stores import StoreConformance, contents
 from tests.echoless_stores.sql import worlds
 from tests.postgres_server import Server
 

@@ -28,11 +28,11 @@ from echoless.execution.insertions import add
 from echoless.execution.integrity import check
 from echoless.execution.plan import Plan
 from echoless.stores.base import Store
-from echoless.testing.stores import plan_by_hand
 from echoless_stores.sql import TableStore
 from echoless_stores.sql.postgres_backend import CatalogueTable
 from echoless_stores.sql.postgres_ledger import schema_of
 from tests.conformance.crash import killed_at
+from tests.conformance.stores import plan_by_hand
 from tests.echoless_stores.sql import worlds
 
 TEXT = "The gateway listens on port 8443."

@@ -14,7 +14,7 @@ import pytest
 from echoless import apply, open_store, undo
 from echoless.execution.integrity import check
 from echoless.stores.ledger import Ledger
-from echoless.testing.stores import plan_by_hand
+from tests.conformance.stores import plan_by_hand
 from tests.echoless_stores.sql import worlds
 from tests.echoless_stores.sql.worlds import PAIR, TEXTS
 

@@ -22,8 +22,8 @@ from echoless.execution.integrity import check
 from echoless.ingest.outcomes import Admitted
 from echoless.stores.base import Store
 from echoless.stores.hidden_records import seen_elsewhere
-from echoless.testing.stores import plan_by_hand
 from tests.conformance.hiding import HidingConformance
+from tests.conformance.stores import plan_by_hand
 from tests.echoless_stores.sql import worlds
 from tests.echoless_stores.sql.worlds import PAIR
 from tests.postgres_server import Server

@@ -16,8 +16,8 @@ import pytest
 from echoless import apply, open_store, undo
 from echoless.core.profiles import ActionKind
 from echoless.stores.registry import locate
-from echoless.testing.stores import contents, plan_by_hand
 from echoless_stores.sql import TableStore
+from tests.conformance.stores import contents, plan_by_hand
 from tests.echoless_stores.sql import worlds
 from tests.echoless_stores.sql.worlds import PAIR, TEXTS
 from tests.postgres_server import Server

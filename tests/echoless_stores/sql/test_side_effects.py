@@ -16,7 +16,7 @@ from echoless import apply, open_store, undo
 from echoless.cli.main import main
 from echoless.core.errors import StoreError, StoreReadOnly
 from echoless.core.profiles import ActionKind
-from echoless.testing.stores import plan_by_hand
+from tests.conformance.stores import plan_by_hand
 from tests.echoless_stores.sql import worlds
 
 NOTES = """

@@ -18,9 +18,9 @@ from echoless.core.errors import StoreError, StoreNotFound
 from echoless.core.profiles import ActionKind
 from echoless.execution.integrity import check
 from echoless.execution.plan import Plan
-from echoless.testing.stores import plan_by_hand
 from echoless_stores.sql import TableStore, postgres_backend, sqlite_backend
 from tests.conformance.crash import killed_at
+from tests.conformance.stores import plan_by_hand
 from tests.echoless_stores.sql import worlds
 from tests.postgres_server import Server, running
 

@@ -29,9 +29,9 @@ from echoless.core.timestamps import day
 from echoless.ingest.guard import Guard
 from echoless.stores.field_map import read_pairs
 from echoless.stores.registry import mapped
-from echoless.testing.stores import plan_by_hand
 from echoless_stores.sql.location import Location, driver_url
 from echoless_stores.sql.row_codec import id_of, key_of
+from tests.conformance.stores import plan_by_hand
 from tests.echoless_stores.sql import worlds
 
 ACTIONS: tuple[ActionKind, ...] = ("mark", "merge", "delete")

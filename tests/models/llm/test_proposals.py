@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import pytest
 
@@ -11,13 +11,10 @@ from echoless.core.errors import ModelError, ModelUnavailable, UsageError
 from echoless.models.llm.base import Answer, Model, Prompt
 from echoless.models.llm.registry import Completing
 from echoless.workflows.consolidation.llm_rewrite import (
-    GIVE_UP,
     LONGEST,
-    Proposal,
     Proposed,
     Refused,
     propose_merge,
-    propose_merges,
 )
 
 SOURCES = [
@@ -167,65 +164,3 @@ def test_a_plain_callable_is_a_model() -> None:
     assert found.by.startswith("mine, ")
     cut = propose_merge(Completing(lambda _prompt: '{"text": "' + GOOD), SOURCES)
     assert isinstance(cut, Refused)
-
-
-# ------------------------------------------------------------------ several groups
-
-
-def by_first_word(**answers: str | Exception) -> Stub:
-    """Answers by the first word of the first text."""
-
-    def write(prompt: Prompt) -> str:
-        first = json.loads(prompt.data.split("\n", 1)[1].rsplit("\n", 1)[0])[0]
-        answer = answers[first.split()[0]]
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    return Stub(write)
-
-
-def groups(*words: str) -> dict[str, list[str]]:
-    return {f"id-{w}": [f"{w} has port 80.", f"{w} has port 80, not 81."] for w in words}
-
-
-def answered(found: Mapping[str, Proposal]) -> dict[str, bool]:
-    """Whether a text came and was not taken, of each group that has none."""
-    return {id_: each.answered for id_, each in found.items() if isinstance(each, Refused)}
-
-
-@pytest.mark.parametrize("workers", [1, 4])
-def test_each_group_has_its_proposal_in_order_and_refusals_have_a_reason(workers: int) -> None:
-    model = by_first_word(
-        a=json.dumps({"text": "a has port 80, not 81."}),
-        b=json.dumps({"text": "b has port 80."}),
-        c=ModelError("It fell over."),
-        d="nonsense",
-    )
-    found = propose_merges(model, groups("a", "b", "c", "d"), workers=workers)
-    assert list(found) == ["id-a", "id-b", "id-c", "id-d"]
-    assert isinstance(found["id-a"], Proposed)
-    assert answered(found) == {"id-b": True, "id-c": False, "id-d": True}
-    assert isinstance(found["id-b"], Refused)
-    assert found["id-b"].reason == "it leaves out 81, not"
-
-
-def test_a_model_that_only_fails_is_not_asked_for_ever() -> None:
-    def fail(_prompt: Prompt) -> str:
-        raise ModelError("no")
-
-    model = Stub(fail)
-    many = groups(*(f"w{n}" for n in range(30)))
-    found = propose_merges(model, many)
-    assert len(model.asked) == GIVE_UP
-    assert answered(found) == dict.fromkeys(many, False)
-
-
-def test_a_model_that_goes_away_leaves_the_rest_and_one_that_never_was_is_an_error() -> None:
-    gone = ModelUnavailable("Wrong key.")
-    model = by_first_word(a=json.dumps({"text": "a has port 80, not 81."}), b=gone, c=gone)
-    found = propose_merges(model, groups("a", "b", "c"))
-    assert isinstance(found["id-a"], Proposed)
-    assert answered(found) == {"id-b": False, "id-c": False}
-    with pytest.raises(ModelUnavailable):
-        propose_merges(model, groups("b", "c"))

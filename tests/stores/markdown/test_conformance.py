@@ -10,7 +10,7 @@ import pytest
 from echoless.core.errors import StoreError
 from echoless.core.model import Memory
 from echoless.stores.base import Scope
-from echoless.testing.stores import FULL, StoreConformance, simple
+from tests.conformance.stores import FULL, StoreConformance, simple
 
 
 class BulletConformance(StoreConformance):

@@ -17,8 +17,8 @@ from echoless.stores.files import Snapshot, read_bytes
 from echoless.stores.markdown import commit, tree
 from echoless.stores.markdown.commit import record_of
 from echoless.stores.markdown.store import MarkdownStore
-from echoless.testing.stores import contents, plan_by_hand
 from tests.conformance.crash import killed_at
+from tests.conformance.stores import contents, plan_by_hand
 
 STRIDE = 17
 """Every so many writes the process is killed; 1 takes minutes and finds the same."""

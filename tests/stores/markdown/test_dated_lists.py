@@ -11,7 +11,7 @@ from echoless import apply, open_store, undo
 from echoless.core.errors import ForeignStore
 from echoless.core.profiles import ActionKind
 from echoless.stores.base import Store
-from echoless.testing.stores import plan_by_hand
+from tests.conformance.stores import plan_by_hand
 
 LIST = """## Identity
 

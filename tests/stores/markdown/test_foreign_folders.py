@@ -33,7 +33,7 @@ from echoless.stores.markdown import front_matter
 from echoless.stores.markdown.presets import ARCHIVE
 from echoless.stores.markdown.state import digest_of
 from echoless.stores.markdown.store import MarkdownStore
-from echoless.testing.stores import contents, plan_by_hand
+from tests.conformance.stores import contents, plan_by_hand
 
 NOTE = "# N\n\n- Port 5433 is open.\n- port 5433 is open\n- Tea is green.\n"
 PRIVATE = "- my private diary line\n"

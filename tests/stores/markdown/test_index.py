@@ -12,7 +12,7 @@ from echoless.core.profiles import ActionKind
 from echoless.core.settings import Choices, resolve
 from echoless.ingest import AlreadyKnown, remember
 from echoless.stores.markdown.store import MarkdownStore
-from echoless.testing.stores import contents, plan_by_hand
+from tests.conformance.stores import contents, plan_by_hand
 
 NO_VECTORS = resolve(Choices(encoder="none"))
 RULE = "Run the linter before every commit."

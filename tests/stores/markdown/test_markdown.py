@@ -28,7 +28,7 @@ from echoless.ingest.request import Details
 from echoless.stores.files import Snapshot
 from echoless.stores.markdown import commit, tree
 from echoless.stores.markdown.store import MarkdownStore
-from echoless.testing.stores import contents, fill, plan_by_hand
+from tests.conformance.stores import contents, fill, plan_by_hand
 
 NO_VECTORS = resolve(Choices(encoder="none"))
 FACT = "Run `make test` before every commit, and fix what fails."

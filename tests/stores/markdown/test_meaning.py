@@ -16,7 +16,7 @@ from echoless.core.model import IN_FORCE, Memory, Promise
 from echoless.core.settings import Choices, resolve
 from echoless.core.text import BOXES, retired, struck
 from echoless.stores.markdown.store import MarkdownStore
-from echoless.testing.stores import plan_by_hand
+from tests.conformance.stores import plan_by_hand
 
 RULE = "Sign every release tag with the team key."
 OTHER = "Use tabs for indentation in the Makefile and in Go."

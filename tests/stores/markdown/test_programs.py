@@ -18,8 +18,8 @@ from echoless.core.settings import Choices, resolve
 from echoless.stores.markdown import virtual
 from echoless.stores.markdown.presets import PRESETS, is_markdown
 from echoless.stores.places import IN_PROJECTS, PROJECT_PLACES, USER_PLACES, StorePlace
-from echoless.testing.stores import plan_by_hand
 from echoless.workflows.discovery.search import discover
+from tests.conformance.stores import plan_by_hand
 
 RULE = "Sign every release tag with the team key."
 OTHER = "Use tabs for indentation in the Makefile and in Go."

@@ -17,7 +17,7 @@ from echoless.core.profiles import ActionKind
 from echoless.execution.integrity import check
 from echoless.stores.base import Store
 from echoless.stores.markdown.store import MarkdownStore
-from echoless.testing.stores import contents, plan_by_hand
+from tests.conformance.stores import contents, plan_by_hand
 from tests.stores.markdown.shapes import FAMILIES, Files
 
 JOINED = {("openclaw", 6), ("openclaw", 20)}

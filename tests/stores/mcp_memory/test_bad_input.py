@@ -9,7 +9,7 @@ from echoless import apply, find, open_store, undo
 from echoless.core.errors import BadRecord, ForeignStore, LedgerDamaged, StoreError, UsageError
 from echoless.core.model import Memory
 from echoless.stores.registry import locate
-from echoless.testing.stores import contents, plan_by_hand
+from tests.conformance.stores import contents, plan_by_hand
 from tests.nesting import CLOSED, OPENED
 
 ANN = (

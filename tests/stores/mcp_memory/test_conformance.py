@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from echoless.testing.stores import StoreConformance
+from tests.conformance.stores import StoreConformance
 
 
 class TestMcpMemory(StoreConformance):

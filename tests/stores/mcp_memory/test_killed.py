@@ -12,8 +12,8 @@ from echoless import apply, open_store, undo
 from echoless.execution.integrity import check
 from echoless.execution.plan import Plan
 from echoless.execution.rollback import STANDING, history
-from echoless.testing.stores import plan_by_hand
 from tests.conformance.crash import killed_at
+from tests.conformance.stores import plan_by_hand
 from tests.stores.mcp_memory.graphs import written
 
 STRIDE = 5

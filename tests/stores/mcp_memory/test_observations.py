@@ -16,7 +16,7 @@ from echoless.stores.base import Store
 from echoless.stores.mcp_memory.observations import Graph
 from echoless.stores.mcp_memory.store import ATTEMPTS, McpMemoryStore
 from echoless.stores.registry import locate
-from echoless.testing.stores import contents, plan_by_hand
+from tests.conformance.stores import contents, plan_by_hand
 from tests.stores.mcp_memory.graphs import files, written
 
 FILES = files()

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from echoless import apply, find, open_store, plan, undo
 from echoless.cli.main import main
-from echoless.testing.stores import plan_by_hand
+from tests.conformance.stores import plan_by_hand
 from tests.stores.mcp_memory.memory_server import MemoryServer
 
 ANN = ["Prefers dark mode", "prefers dark mode.", "Lives in Oslo", "Plays chess on Sundays"]

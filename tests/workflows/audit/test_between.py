@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from echoless import Memory, apply, find, keep_both, open_store, plan
 from echoless.stores import Store
 from echoless.stores.jsonl import JsonlStore
-from echoless.testing.stores import fill
 from echoless.workflows.audit.between import (
     Between,
     between_namespaces,
     between_stores,
 )
 from echoless.workflows.dedupe import judging
+from tests.conformance.stores import fill
 from tests.conformance.strategies import worlds
 from tests.laws.worlds import everything, folder, quick, safe
 

@@ -28,9 +28,9 @@ from echoless.core.errors import EncoderError, InputError, UsageError
 from echoless.core.model import fingerprint
 from echoless.core.profiles import ACTIONS, ActionKind
 from echoless.core.settings import Choices, resolve
-from echoless.testing.stores import contents, fill
 from echoless.workflows.consolidation.merge_pairs import keep_both
 from tests.conformance.encoders import WordBag
+from tests.conformance.stores import contents, fill
 from tests.conformance.strategies import worlds
 from tests.laws.worlds import KINDS, picture, quick, world
 from tests.workflows.stored_vectors import embedded

@@ -12,10 +12,10 @@ from echoless import Findings, Guard, audit, find, open_store, plan
 from echoless.core.claims import MOST_CLAIMS, split_claims
 from echoless.core.model import merges, verdict_name
 from echoless.core.settings import Choices, Settings, resolve
-from echoless.testing.stores import fill, simple
 from echoless.workflows.audit.report import kept_report, read_kept, report_json
 from echoless.workflows.dedupe import claims
 from echoless.workflows.retrieval.search import search
+from tests.conformance.stores import fill, simple
 
 SETTINGS: Settings = resolve(Choices(encoder="none", cache=False))
 

@@ -18,8 +18,8 @@ from echoless.core.claims import is_long
 from echoless.core.model import Vector
 from echoless.core.settings import Choices, resolve
 from echoless.matching.fields import fields_of
-from echoless.testing.stores import fill
 from echoless.workflows.dedupe import judging
+from tests.conformance.stores import fill
 
 WORDS = ("harbour", "invoice", "lantern", "meadow", "orchid", "quarry", "saddle", "violin")
 TEXTS = st.lists(

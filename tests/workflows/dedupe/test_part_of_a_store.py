@@ -21,10 +21,10 @@ from echoless.stores.ledger import Kept, Ledger, Mark
 from echoless.stores.reading import Selection, StoreContents
 from echoless.stores.sidecar import JoinedLedger
 from echoless.stores.sqlite import SqliteStore
-from echoless.testing.stores import fill
 from echoless.workflows.dedupe import pipeline
 from echoless.workflows.dedupe.findings import Findings
 from echoless_programs.stores.recall.lineage import RecallLedger
+from tests.conformance.stores import fill
 
 SETTINGS = resolve(Choices(profile="safe", encoder="none"))
 USERS = [f"user {number}" for number in range(8)]

@@ -18,8 +18,8 @@ from echoless.core.text import ByText
 from echoless.matching import runner as deciding
 from echoless.matching.facts import facts_of
 from echoless.stores.base import Store
-from echoless.testing.stores import fill
 from echoless.workflows.audit.report import findings_json
+from tests.conformance.stores import fill
 from tests.conformance.strategies import worlds
 from tests.laws.worlds import folder, safe
 from tests.workflows.store_changes import changed, changes

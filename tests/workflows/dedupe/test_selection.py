@@ -14,7 +14,7 @@ from echoless.core.model import Memory, Vector
 from echoless.core.profiles import LLM_MEMORY, SAFE
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Settings
-from echoless.testing.stores import fill, simple
+from tests.conformance.stores import fill, simple
 
 
 def vector(*values: float) -> tuple[Vector, ...]:

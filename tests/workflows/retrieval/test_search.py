@@ -8,9 +8,9 @@ import pytest
 from echoless import Memory, apply, open_store, search, similar
 from echoless.core.errors import UsageError
 from echoless.stores import Store
-from echoless.testing.stores import fill, plan_by_hand
 from echoless.workflows.retrieval.search import fused
 from tests.conformance.encoders import WordBag
+from tests.conformance.stores import fill, plan_by_hand
 from tests.laws.worlds import KINDS, SUFFIX
 
 TOLD = [

@@ -1,1 +1,1 @@
-"""Offers pairs to unite, and has a language model condense groups."""
+"""Unites two memories, and checks that a new text keeps the facts of those it stands for."""

@@ -7,29 +7,25 @@ no JSON object with a text, blank ....... refused
 a fact of a source is not in it ......... refused, with what is lost
 a figure or name is in no source ........ refused
 longer than all sources ................. refused
-else .................................... proposed, for a plan that is previewed and can be undone
+else .................................... proposed
 ```
 A refusal leaves the sources as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from echoless.core.errors import ModelError, ModelUnavailable, UsageError
 from echoless.core.model import Json
 from echoless.models.llm.base import Model, Prompt
-from echoless.models.llm.counted_model import asked_in_order
 from echoless.models.llm.prompt_text import fenced, objects_with, wording
 from echoless.workflows.consolidation.fact_check import LostFacts, added_facts, lost_facts
 
 LONGEST: Final = 20_000
 """Characters of all texts together: the check of lost facts reads no further."""
-
-GIVE_UP: Final = 5
-"""Groups in a row without an answer after which no more are asked for."""
 
 _SPARE: Final = 200
 """Characters a merged text may have beyond its sources: words that say where they disagree."""
@@ -71,9 +67,6 @@ class Refused:
 
 
 Proposal: TypeAlias = Proposed | Refused
-Progress: TypeAlias = Callable[[int, int], None]
-
-_GIVEN_UP: Final = Refused("it was not asked: the model had failed too often", answered=False)
 
 
 def propose_merge(
@@ -113,63 +106,6 @@ def propose_merge(
     except ModelError as problem:
         return Refused(f"there was no answer: {_clause(problem)}", answered=False)
     return _checked(answer.text, texts, f"{model.name}, {words.version}")
-
-
-def propose_merges(
-    model: Model,
-    groups: Mapping[str, Sequence[str]],
-    *,
-    locale: str = "en",
-    workers: int = 1,
-    progress: Progress | None = None,
-) -> dict[str, Proposal]:
-    """Asks for a text for each of several groups, several at a time.
-
-    Args:
-        model: Whom to ask.
-        groups: The sources of each group by its id, say that of its survivor.
-        locale: Language of the prompt.
-        workers: How many are asked for at a time.
-        progress: Told (groups asked for, groups).
-
-    Returns:
-        A proposal for each id, in their order.
-
-    Raises:
-        ModelUnavailable: The model can answer nothing, and has answered nothing.
-    """
-
-    def ask(texts: Sequence[str]) -> Proposal | ModelUnavailable:
-        try:
-            return propose_merge(model, texts, locale=locale)
-        except ModelUnavailable as problem:
-            return problem
-
-    proposals: dict[str, Proposal] = {}
-    ids, silent = list(groups), 0
-    for start in range(0, len(ids), workers):
-        some = ids[start : start + workers]
-        if progress is not None:
-            progress(start, len(ids))
-        if silent >= GIVE_UP:
-            proposals.update(dict.fromkeys(some, _GIVEN_UP))
-            continue
-        answers = asked_in_order(ask, [groups[i] for i in some], workers)
-        for id_, answer in zip(some, answers, strict=True):
-            if isinstance(answer, ModelUnavailable):
-                if not any(_was_answered(each) for each in proposals.values()):
-                    raise answer
-                silent = GIVE_UP
-                proposals[id_] = Refused(f"there was no answer: {_clause(answer)}", answered=False)
-                continue
-            proposals[id_] = answer
-            silent = 0 if _was_answered(answer) else silent + 1
-    return proposals
-
-
-def _was_answered(proposal: Proposal) -> bool:
-    """Checks whether a text came, taken or refused."""
-    return isinstance(proposal, Proposed) or proposal.answered
 
 
 def _checked(answer: str, texts: Sequence[str], by: str) -> Proposal:

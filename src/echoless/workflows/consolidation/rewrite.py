@@ -70,42 +70,12 @@ class NewVectors:
         return (_by_measure(keep, text, encoder),)
 
 
-def rewrite_of(
-    keep: Memory, sources: Sequence[Memory], text: str, *, vectors: NewVectors, by: str
-) -> Rewrite:
-    """Returns a survivor's new text for a plan; writes nothing.
-
-    Numbers, names, paths, dates, negations and decisions of the sources have to be in it. A model's
-    text is checked more strictly before it comes here, see `llm_rewrite`.
-
-    Args:
-        keep: The survivor.
-        sources: All memories whose facts the text has to keep.
-        text: The new text.
-        vectors: Gives its vector where one is needed.
-        by: Who wrote the text, for the reader of the plan.
-
-    Raises:
-        UsageError: The text is empty or loses a fact, or no encoder fits.
-        EncoderError: The text could not be embedded.
-        MissingExtra: The library of the encoder is not installed.
-    """
-    if is_blank(text):
-        raise UsageError("content must not be empty")
-    if lost := _facts_lost([memory.content for memory in sources], text):
-        losing = [memory.id for memory in sources if _facts_lost([memory.content], text)]
-        losers = " and ".join(losing or (memory.id for memory in sources))
-        raise UsageError(
-            f"The new text loses {lost.line()!r} of {losers}; nothing was merged. "
-            "Keep what all of them say, or keep them apart."
-        )
-    return Rewrite(text, vectors.of(keep, text), by)
-
-
 def new_text(
     store: Store, keep: Memory, gone: Sequence[Memory], text: str, *, vectors: NewVectors, by: str
 ) -> Rewrite:
     """Returns a new text of a memory that others go behind, for a plan; writes nothing.
+
+    Numbers, names, paths, dates, negations and decisions of the sources have to be in it.
 
     Args:
         store: Of the memories.
@@ -116,8 +86,10 @@ def new_text(
         by: Who wrote it.
 
     Raises:
-        UsageError: The memory keeps its text, the text loses a fact, or no encoder fits.
+        UsageError: The memory keeps its text, the new one is empty or loses a fact, or no encoder
+            fits.
         EncoderError: The text could not be embedded.
+        MissingExtra: The library of the encoder is not installed.
     """
     if keep.pinned:
         raise UsageError(f"{keep.id} is pinned: its text is not changed.")
@@ -126,7 +98,16 @@ def new_text(
     marks = store.ledger.marks_about([keep.id])
     behind = store.get([id_ for id_, mark in marks.items() if mark.survivor == keep.id])
     sources = [keep, *gone, *behind.values()]
-    return rewrite_of(keep, sources, text, vectors=vectors, by=by)
+    if is_blank(text):
+        raise UsageError("content must not be empty")
+    if lost := _facts_lost([memory.content for memory in sources], text):
+        losing = [memory.id for memory in sources if _facts_lost([memory.content], text)]
+        losers = " and ".join(losing or (memory.id for memory in sources))
+        raise UsageError(
+            f"The new text loses {lost.line()!r} of {losers}; nothing was merged. "
+            "Keep what all of them say, or keep them apart."
+        )
+    return Rewrite(text, vectors.of(keep, text), by)
 
 
 def _facts_lost(sources: Sequence[str], text: str) -> LostFacts:

@@ -64,7 +64,7 @@ class Consolidation:
         verdicts: How many of all got which verdict.
         skipped: Ids of memories that were left out, by the reason.
         notes: Sentences about the run as a whole.
-        findings: What it was made of, for `plan` and `plan_consolidation`.
+        findings: What it was made of, for `plan`.
     """
 
     url: str
