@@ -45,7 +45,7 @@ def test_lineage_comes_along_and_can_be_undone_in_the_copy(
     told = [simple(1, tags=("a",)), simple(2, tags=("b",)), simple(3), FULL]
     with world(kind, told) as store:
         run = apply(store, plan_by_hand(store, [("m-1", "m-2")], "merge"))
-        export(store, tmp_path / "out.copy", format=form)
+        export(store, tmp_path / "out.copy", kind=form)
     with open_store(tmp_path / "out.copy") as copy:
         assert copy.ledger.marks()["m-2"].survivor == "m-1"
         undo(copy, run.id)

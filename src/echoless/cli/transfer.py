@@ -79,7 +79,7 @@ def export_command(*, store: str, file: Path, form: str | None, as_json: bool) -
     Both formats, JSONL and SQLite, can be imported again without loss.
     """
     with open_store(store) as opened:
-        done = export(opened, file, format=form)
+        done = export(opened, file, kind=form)
     _show("Exported", done, as_json=as_json)
 
 

@@ -266,7 +266,7 @@ def _delimited(path: Path) -> Iterator[Sequence[str]]:
 # ------------------------------------------------------------------ export
 
 
-def export(store: Store, path: Path, *, format: str | None = None) -> Transferred:  # noqa: A002
+def export(store: Store, path: Path, *, kind: str | None = None) -> Transferred:
     """Writes a store to a new file: memories and lineage.
 
     Both formats can be imported again without loss.
@@ -274,14 +274,14 @@ def export(store: Store, path: Path, *, format: str | None = None) -> Transferre
     Args:
         store: Read only.
         path: The file; it must not exist.
-        format: `jsonl` or `sqlite`; by the suffix if None.
+        kind: `jsonl` or `sqlite`; by the suffix if None.
 
     Raises:
-        UsageError: The file exists, or the format is unknown.
+        UsageError: The file exists, or the kind is unknown.
     """
-    chosen = format or SUFFIXES.get(path.suffix.lower())
+    chosen = kind or SUFFIXES.get(path.suffix.lower())
     if chosen not in FORMATS:
-        suffixes = [suffix for suffix, kind in SUFFIXES.items() if kind in FORMATS]
+        suffixes = [suffix for suffix, each in SUFFIXES.items() if each in FORMATS]
         raise UsageError(
             f"What format should {path} have? Give --format {'|'.join(FORMATS)}, or a suffix: "
             f"{', '.join(suffixes)}."

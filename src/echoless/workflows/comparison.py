@@ -22,7 +22,7 @@ byte by byte.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
@@ -234,14 +234,13 @@ def compare(
     for done, (places, ruling) in enumerate(zip(questions, answers, strict=True)):
         tell("comparing claims", done, len(questions))
         rulings[places] = ruling
-    outcomes = [_stayed(old[a].said, new[b].said) for a, b in equal.items()]
+    stayed = [(old[a].said, new[b].said) for a, b in equal.items()]
+    outcomes = [
+        ClaimOutcome(Fate.KEPT if one.home == other.home else Fate.MOVED, one, other)
+        for one, other in stayed
+    ]
     outcomes += near.paired(list(_outcomes(old, new, gone, fresh, rulings)))
     return MemoryComparison(tuple(outcomes), len(states[0]), len(states[1]), tally)
-
-
-def _stayed(before: Said, after: Said) -> ClaimOutcome:
-    """Returns the outcome of a claim that has an equal one."""
-    return ClaimOutcome(Fate.KEPT if before.home == after.home else Fate.MOVED, before, after)
 
 
 def _claims(store: Store, memories: Sequence[Memory]) -> Iterator[_Claim]:
@@ -465,9 +464,14 @@ def restoration(before: Store, after: Store, made: MemoryComparison) -> Restorat
     lost = [said for said in gone if said.span[1]]  # not what an index or front matter says
     by_memory = grouped((said.memory, said) for said in lost)
     old, now = before.get(by_memory), after.get(by_memory)
+    changed = []
+    for id_, memory in now.items():
+        spans = [said.span for said in by_memory[id_]]
+        text = inserted(memory.content, old[id_].content, spans)
+        changed.append(replace(memory, content=text, vectors=()))
     return Restoration(
         tuple(replace(old[id_], vectors=()) for id_ in by_memory if id_ not in now),
-        tuple(_with(now[id_], old[id_], by_memory[id_]) for id_ in by_memory if id_ in now),
+        tuple(changed),
         len(lost),
     )
 
@@ -484,12 +488,6 @@ def restore(after: Store, wanted: Restoration) -> str:
     """
     why = "lost since an earlier state"
     return add(after, wanted.new, profile=after.profile, why=why, changed=wanted.changed)
-
-
-def _with(memory: Memory, old: Memory, lost: Iterable[Said]) -> Memory:
-    """Returns a memory with claims of its earlier state, each behind the one it followed."""
-    text = inserted(memory.content, old.content, [said.span for said in lost])
-    return replace(memory, content=text, vectors=())
 
 
 def inserted(text: str, old: str, spans: Sequence[tuple[int, int]]) -> str:

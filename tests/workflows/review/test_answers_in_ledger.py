@@ -47,7 +47,7 @@ def test_an_export_and_an_import_carry_answers_and_pairs(
     with open_store(answered) as store:
         before, plan = standing_answers(store.ledger), planned(open_review(store, LEXICAL))
         decided = decisions(store)
-        export(store, copy, format=kind)
+        export(store, copy, kind=kind)
     with open_store(copy) as store:
         import_into(store, back)
     with open_store(back) as store:
