@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache
+from itertools import takewhile
 from typing import Final, TypeAlias
 
 from echoless.core.text import lazy_pattern
@@ -314,7 +315,6 @@ def _without_number(lex: Lexicon) -> frozenset[str]:
 _DASHES: Final = frozenset("-–—~〜")
 _ON_THE_HOUR: Final = lazy_pattern(r"(?:uhr|o'clock)$")
 _AFTERNOON: Final = lazy_pattern("午後|夕方")
-_DIGITS: Final = lazy_pattern(r"\d{1,2}")
 
 
 def joined(raws: Sequence[Raw], sets: Mapping[str, frozenset[str]]) -> list[Raw]:
@@ -405,12 +405,12 @@ def _share(out: list[Raw], raw: Raw, sets: Mapping[str, frozenset[str]]) -> None
 def _same_half(hour: str, end: ClockTime | DialTime, raw: Raw) -> ClockTime | DialTime | None:
     """Returns the hour before `to 10 pm`, `bis 18 Uhr`, `to six in the evening`; not `10:30`."""
     text = raw.text.casefold()
-    digits = _DIGITS.match(text)
+    digits = "".join(takewhile(str.isdecimal, text[:2]))
     if int(hour) > 24 or (
         raw.kind == "time" and ":" in text and not text.rstrip(".").endswith("m")
     ):
         return None
-    if _ON_THE_HOUR.search(text) or (digits and int(digits.group()) > 12):
+    if _ON_THE_HOUR.search(text) or (digits and int(digits) > 12):
         whole = int(hour)
         open_half = isinstance(end, DialTime) and 0 < whole <= 12
         return DialTime(whole % 12, 0) if open_half else ClockTime(whole % 24, 0)

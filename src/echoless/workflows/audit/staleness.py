@@ -18,14 +18,14 @@ from datetime import date, timedelta
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Final
+from unicodedata import category
 from urllib.parse import unquote
 
 from echoless.core.model import Json, Memory
 from echoless.core.own_folders import expanded
 from echoless.core.secrets import secrets_in
-from echoless.core.text import count, lazy_pattern
+from echoless.core.text import count, lazy_pattern, words
 from echoless.core.timestamps import day
-from echoless.core.visible import escapes
 from echoless.stores.base import Store
 from echoless.stores.registry import locate
 
@@ -64,7 +64,6 @@ _CHANGED: Final = lazy_pattern(
 In 110 public repositories with notes of agents most false alarms stood in such lines. With these
 left out 14 of 16 paths, 2 of 2 links and 11 of 13 deadlines were rightly told. Relative days
 (`yesterday`) were no sign: 5 of 20 in notes without a time, as most are rules or templates."""
-_CODE: Final = lazy_pattern(r"`[^`\n]*`")
 _LINK: Final = lazy_pattern(
     r"(?<!!)\[[^\[\]\n]*\]\(<?(?![A-Za-z][\w+.-]+:)([^()\s#?>]+\.(?:md|mdc|markdown))[#?)> ]"
 )
@@ -82,11 +81,25 @@ _DEADLINE: Final = lazy_pattern(
     rf"|(?P<named>{_NAMED} \d{{1,2}}\w*,? \d{{4}}|\d{{1,2}}\w* {_NAMED},? \d{{4}}))",
     re.IGNORECASE,
 )
-_OVER: Final = lazy_pattern(
-    r"\b(?:done|finished|completed?|shipped|executed|paid|submitted|expired|missed|was due|were due"
-    r"|erledigt|bezahlt|abgegeben|abgelaufen)\b|\[x\]|✅|~~",
-    re.IGNORECASE,
+_OVER: Final = frozenset(
+    [
+        "done",
+        "finished",
+        "complete",
+        "completed",
+        "shipped",
+        "executed",
+        "paid",
+        "submitted",
+        "expired",
+        "missed",
+        "erledigt",
+        "bezahlt",
+        "abgegeben",
+        "abgelaufen",
+    ]
 )
+_TICKED: Final = ("was due", "were due", "[x]", "\u2705", "~~")
 """Words by which a text says itself that the deadline is behind it."""
 
 _HIDDEN_FROM = r"(?:without (?:telling|informing|asking)|(?:do not|don't|never) (?:tell|inform))"
@@ -121,7 +134,8 @@ _QUOTES: Final = frozenset("\"'`“„«「『(")
 _HEAD: Final = 240
 """Characters of a text, after its description, in which it says that it is finished."""
 _SHOWN: Final = 60
-_ASCII: Final = 0x7F
+_JOINERS: Final = frozenset("\u00ad\u200c\u200d\u200e\u200f")
+"""Soft hyphens, joiners and marks of direction, which ordinary texts have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +194,12 @@ def _signs(text: str) -> Iterator[tuple[str, str]]:
         paths = _PATH.findall(line) if "`" in line else ()
         if paths and not _CHANGED.search(line):
             yield from (("path", path) for path in paths)
-    for match in _LINK.finditer(_CODE.sub("", text)) if "](" in text else ():
-        yield "link", unquote(match[1])
+    for match in _LINK.finditer(text) if "](" in text else ():
+        if text.count("`", text.rfind("\n", 0, match.start()) + 1, match.start()) % 2 == 0:
+            yield "link", unquote(match[1])  # in code it is none
     named = [match for match in _DEADLINE.finditer(text) if match.lastgroup] if "20" in text else ()
-    for deadline in map(_date, named) if named and not _OVER.search(text) else ():
+    over = (named and {*words(text.casefold())} & _OVER) or any(each in text for each in _TICKED)
+    for deadline in () if over else map(_date, named):
         if deadline:
             yield "deadline", deadline.isoformat()
 
@@ -211,9 +227,16 @@ def cautions(memory: Memory) -> Iterator[tuple[str, str]]:
         kind = match.lastgroup or ""
         if (kind == "order" or match.start() < end) and not _is_quoted(text, match.start()):
             yield kind, " ".join(match[0][:_SHOWN].split())
-    unseen = [sign for at, sign in escapes(text) if at and ord(text[at]) > _ASCII]
+    flags = (
+        "\U0001f3f4" in text
+    )  # made up of signs that nobody sees; a mark of byte order may begin
+    unseen = [
+        sign
+        for sign in ("" if text.isascii() else text[1:])
+        if category(sign) == "Cf" and sign not in _JOINERS and not (flags and sign > "\U000e0000")
+    ]
     if unseen:
-        yield "unseen", f"{count(len(unseen), 'character')} such as {unseen[0]}"
+        yield "unseen", f"{count(len(unseen), 'character')} such as U+{ord(unseen[0]):04X}"
     if secrets := secrets_in(text):
         yield "secret", count(len(secrets), "password, key or token", "passwords, keys or tokens")
 
