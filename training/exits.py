@@ -25,7 +25,7 @@ from training.export import mean
 from training.network import PairNetwork
 from training.train import layers_of, said_early, save, state_of
 
-TELLS: Final = -1.5
+TELLS: Final = 0.0
 """Logit of the whole network from which something may be told of a pair, inclusive."""
 LOST: Final = 0.004
 """Share of these pairs that one exit may take."""

@@ -240,7 +240,7 @@ def embeddings(state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Returns the arrays of the embedding lookup: words as int8 with a scale each."""
     words, scales = rounded(state["word.weight"], 127)
     small = {name: state[f"{name}.weight"] for name in ("position", "side", "shared")}
-    return {"words": words, "scales": scales, **small}
+    return {"words": words, "scales": scales.astype(np.float16), **small}
 
 
 def constants(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
@@ -271,7 +271,7 @@ def read_back(folder: Path) -> dict[str, np.ndarray]:
                 state[f"{place}.{part}.weight"], state[f"{place}.{part}.bias"] = rows, bias
     words = np.load(folder / "words.npy").astype(np.float32)
     with np.load(folder / "embeddings.npz") as arrays:
-        state["word.weight"] = words * arrays["scales"][:, None]
+        state["word.weight"] = words * arrays["scales"].astype(np.float32)[:, None]
         state |= {f"{name}.weight": arrays[name] for name in ("position", "side", "shared")}
     return state
 

@@ -35,7 +35,7 @@ RIDGE: Final = 3.0
 FOLDS: Final = 5
 """Parts of the rows; each is judged by a model of the others when probabilities are calibrated."""
 USES: Final = get_args(MergeUse)
-MERGE: Final = (0.85, 0.72, 0.60)
+MERGE: Final = (0.85, 0.74, 0.60)
 """Thresholds of the uses: of merged notes 95, 90 and 86 of 100 are right (`docs/quality.md`)."""
 KEPT: Final = 0.985
 """Share of the pairs that are the same or conflict that `ask` lets through."""

@@ -19,6 +19,8 @@ EXITS: Final = (2, 4)
 """Layers after which the network can answer already."""
 
 
+POSITIONS: Final = 256
+"""Pieces of the longest pair that is scored; the base has places for more."""
 NEW: Final = ("side", "shared", "head", "exits")
 """Parts that no base has."""
 
@@ -68,7 +70,7 @@ class PairNetwork(nn.Module):
         chosen = tuple(range(base.layers)) if layers is None else tuple(layers)
         self.padding = base.padding
         self.word = nn.Embedding(len(base.arrays["word"]), hidden)
-        self.position = nn.Embedding(len(base.arrays["position"]), hidden)
+        self.position = nn.Embedding(POSITIONS, hidden)
         self.side = nn.Embedding(3, hidden)
         self.shared = nn.Embedding(3, hidden)
         self.embedding_norm = nn.LayerNorm(hidden, eps=base.epsilon)
@@ -82,7 +84,8 @@ class PairNetwork(nn.Module):
     def load(self, base: Base, chosen: Sequence[int]) -> None:
         """Copies the arrays of a base; new embeddings start at nothing."""
         state = {}
-        for name, array in base.arrays.items():
+        position = base.arrays["position"][:POSITIONS]
+        for name, array in {**base.arrays, "position": position}.items():
             parts = name.split(".")
             if parts[0] == "layers":
                 if int(parts[1]) not in chosen:

@@ -101,10 +101,9 @@ def test_an_id_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 def test_texts_that_begin_with_each_others_names_are_merged_from_a_higher_chance_on() -> None:
     told = explain(
-        "Mira supports Jonas in his new job.", "Jonas values Mira's support in the new job."
+        "Mira supports Jonas in his new job.", "Jonas values Mira's support at the new job."
     ).output
     assert "(merged from 0.85)" in told
-    assert "They would be merged if" not in told
 
 
 def test_nothing_speaks_against_the_merge_of_a_slip_of_the_pen() -> None:

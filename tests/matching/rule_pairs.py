@@ -113,7 +113,7 @@ LEFT_TO_THE_MODEL: Final = {
     "slip": ("The integration tests are slow", "The integraiton tests are slow"),
     "slip-in-a-rule": ("Tests must keep coverage above 95%", "Tests must keep cverage above 95%"),
     "identity": ("Our landlord is Mr Okafor.", "Mr Okafor is our landlord."),
-    "port": ("The port is 5432.", "5432 is the port."),
+    "port": ("The database port is 5432.", "5432 is the database port."),
     "log-directory": ("Logs are written to /var/log/app", "Log directory: /var/log/app"),
     "login": (
         "Docs: https://x.io/docs (login: guest)",

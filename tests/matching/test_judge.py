@@ -576,7 +576,7 @@ def test_a_slip_of_the_pen_is_the_same_and_a_near_name_is_not(a: str, b: str, me
 
 def test_texts_that_begin_with_each_others_names_are_merged_by_a_sure_model_only() -> None:
     gives = "Mira supports Jonas in his new job."
-    takes = "Jonas values Mira's support in the new job."
+    takes = "Jonas values Mira's support at the new job."
     told = learned().judge(pair(gives, takes))
     assert isinstance(told, Unsure)
     assert (told.evidence.chance or 0) >= learned().decision.merge
@@ -729,7 +729,7 @@ def test_what_two_files_say_is_merged_sooner_than_what_one_says_twice(
 @pytest.mark.parametrize(
     ("stated", "denied"),
     [
-        ("Sam wants tabs for indentation.", "Indent with two spaces, not tabs."),
+        ("Reviews are done by Ines.", "Let Omar do the reviews, not Ines."),
     ],
 )
 def test_what_one_text_states_and_the_other_denies_may_not_both_be_true(
