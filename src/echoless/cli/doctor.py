@@ -107,7 +107,8 @@ def _examined(name: str, choices: Choices, extent: Extent, *, quiet: bool) -> He
         if not quiet:
             first = health(store, memories, alone, name)
             render.show([Heading(f"{without_password(name)}: {first.sentence}"), Gap()])
-            render.show(Screen(alone, extent, Between(), store).at_once())
+            screen = Screen(alone, extent, Between(), store)
+            render.show([*screen.unloaded(), *screen.signs()])
         with Bar(quiet=quiet) as bar:
             known = cache.report(store)
             report = known or reports.audit_store(store, settings, progress=bar)

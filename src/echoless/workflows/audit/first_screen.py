@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import Final, TypeAlias
 
@@ -46,10 +47,13 @@ _STALE: Final = 5
 _SIGNS: Final[Mapping[tuple[str, ...], str]] = {
     ("order", "unseen"): "Orders an agent, or hides something",
     ("secret",): "Holds a secret",
-    ("path", "link", "deadline", "never_read"): "May be stale",
+    ("path", "link", "deadline"): "May be stale",
     ("finished",): "Finished",
+    ("never_read",): "Never read",
 }
 """Titles of what wants a look by itself, by kinds of signs."""
+_URGENT: Final = frozenset([*_SIGNS][:2])
+"""Kinds that come before what memories say of each other."""
 _NOTES: Final = 1
 """Notes of the run that are shown."""
 
@@ -72,8 +76,10 @@ def first_screen(
     screen = Screen(report, extent, between or Between(), store)
     yield from answer_blocks(report)
     yield Gap()
-    yield from screen.at_once()
+    yield from screen.unloaded()
+    yield from screen.signs(_URGENT)
     yield from screen.compared()
+    yield from screen.signs(_SIGNS.keys() - _URGENT)
     yield from list(_part("Noted", "line", *screen.remarks()))[:-1]
     if report.groups:
         yield command(command_line("dedup", name), before="Preview a plan:    ", level=0)
@@ -115,11 +121,21 @@ class Screen:
         self._memories = store.get(ids)
         learn(self._memories.get(id_) for id_ in ids)
 
-    def at_once(self) -> Iterator[Block]:
-        """Yields the parts that are known before memories are compared."""
-        yield from _part("Not loaded", "line", *self.unloaded())
+    def unloaded(self) -> Iterator[Block]:
+        """Yields what the store's own program does not load."""
+        lines = [(cut(quoted(line), level=1),) for line in self._unloaded]
+        yield from _part("Not loaded", "line", lines, len(lines))
+
+    def signs(self, some: AbstractSet[tuple[str, ...]] = frozenset()) -> Iterator[Block]:
+        """Yields what wants a look by itself, a line for a memory: all kinds, or some."""
         for kinds, title in _SIGNS.items():
-            yield from _part(title, "memory", *self.signs(kinds))
+            if not some or kinds in some:
+                signs = self._signs[title]
+                items = [
+                    (self._line(id_, behind=f" ({quoted(sign.sentence)})"),)
+                    for id_, sign in islice(signs.items(), _STALE)
+                ]
+                yield from _part(title, "memory", items, len(signs))
 
     def compared(self) -> Iterator[Block]:
         """Yields the parts for which memories are compared."""
@@ -233,17 +249,6 @@ class Screen:
             for s in series[: self._most("near")]
         ]
         return items, len(series)
-
-    def signs(self, kinds: Sequence[str]) -> tuple[Sequence[_Item], int]:
-        """Returns what wants a look by itself, a line for a memory."""
-        signs = self._signs[_SIGNS[tuple(kinds)]]
-        some = islice(signs.items(), _STALE)
-        items = [(self._line(id_, behind=f" ({quoted(sign.sentence)})"),) for id_, sign in some]
-        return items, len(signs)
-
-    def unloaded(self) -> tuple[Sequence[_Item], int]:
-        """Returns what the store's own program does not load."""
-        return [(cut(quoted(line), level=1),) for line in self._unloaded], len(self._unloaded)
 
     def remarks(self) -> tuple[Sequence[_Item], int]:
         """Returns what was skipped, and the notes of the run."""
