@@ -25,7 +25,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import partial
+from functools import cached_property, partial
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from rapidfuzz import fuzz, process
 
 from echoless.blocking.candidates import open_vectors
+from echoless.core.batches import batched
 from echoless.core.claims import ClaimKind, split_claims, weight
 from echoless.core.groups import grouped
 from echoless.core.model import (
@@ -189,6 +190,9 @@ class MemoryComparison:
         }
 
 
+_AT_ONCE: Final = 256
+"""Claims that are compared with all of the other state at a time."""
+
 Floats: TypeAlias = NDArray[np.float32]
 
 
@@ -224,7 +228,7 @@ def compare(
     gone = [at for at in range(len(old)) if at not in equal]
     fresh = sorted({*range(len(new))}.difference(equal.values()))
     vectors = open_vectors(settings, tally, tell)
-    near = _Nearness(vectors.encoder if vectors else None)
+    near = _Nearness(vectors.encoder if vectors else None, (*old, *new))
     questions = sorted(
         {*near.closest(old, new, gone), *((a, b) for b, a in near.closest(new, old, fresh))}
     )
@@ -291,8 +295,16 @@ def _equal(old: Sequence[_Claim], new: Sequence[_Claim]) -> dict[int, int]:
 class _Nearness:
     """Finds the closest claims of the other state: by words, and by meaning where it can."""
 
-    def __init__(self, encoder: Encoder | None) -> None:
+    def __init__(self, encoder: Encoder | None, claims: Sequence[_Claim]) -> None:
         self._encoder = encoder
+        texts = dict.fromkeys(claim.said.text for claim in claims)
+        self._row_of = {text: row for row, text in enumerate(texts)}
+
+    @cached_property
+    def _rows(self) -> Floats:
+        """The vector of each text, read when something is not said letter by letter."""
+        assert self._encoder is not None
+        return encoded(self._encoder, [*self._row_of])
 
     def closest(
         self, ones: Sequence[_Claim], others: Sequence[_Claim], some: Sequence[int]
@@ -300,11 +312,12 @@ class _Nearness:
         """Yields the closest claims of the other state for some claims, by places."""
         if not some or not others:
             return
-        texts, against = [ones[at].said.text for at in some], [each.said.text for each in others]
-        for shares in self._shares(texts, against):
-            for row, at in zip(shares, some, strict=True):
-                near = np.argsort(-row, kind="stable")[:CLOSEST].tolist()
-                yield from ((at, place) for place in near if row[place] >= LEAST_ALIKE)
+        against = [each.said.text for each in others]
+        for part in batched(some, _AT_ONCE):
+            for shares in self._shares([ones[at].said.text for at in part], against):
+                for row, at in zip(shares, part, strict=True):
+                    near = np.argsort(-row, kind="stable")[:CLOSEST].tolist()
+                    yield from ((at, place) for place in near if row[place] >= LEAST_ALIKE)
 
     def paired(self, outcomes: Sequence[ClaimOutcome]) -> Iterator[ClaimOutcome]:
         """Yields outcomes; a lost claim and the new one that may say it otherwise are one."""
@@ -318,16 +331,16 @@ class _Nearness:
                 mutual = shares[:, column].argmax() == row
                 if mutual and shares[row, column] >= OTHERWISE:
                     together[olds[row]] = news[column]
+        paired = {*together.values()}
         for each in outcomes:
             if each in together:
                 yield ClaimOutcome(Fate.UNCLEAR, each.before, together[each].after)
-            elif each not in together.values():
+            elif each not in paired:
                 yield each
 
     def _cosines(self, ones: Sequence[str], others: Sequence[str]) -> Floats:
         """Returns the cosine of each two texts, (ones, others)."""
-        assert self._encoder is not None
-        rows = [encoded(self._encoder, texts) for texts in (ones, others)]
+        rows = [self._rows[[self._row_of[text] for text in texts]] for texts in (ones, others)]
         shares: Floats = rows[0] @ rows[1].T
         return shares
 
@@ -385,7 +398,7 @@ def _fate(
     held = [
         at
         for at, verdict in verdicts.items()
-        if _holds(verdict, "b") or (at not in conflicts and own <= {*words(new[at].form)})
+        if _holds(verdict, "b") or (own and at not in conflicts and own <= {*words(new[at].form)})
     ]
     if held:
         return Fate.REWORDED, held[0]
