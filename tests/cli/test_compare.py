@@ -18,9 +18,11 @@ BEFORE = "- Deploys run on Tuesdays.\n- The staging port is 5432.\n- Ben pays th
 AFTER = "- The staging port is 5433.\n- Ben pays the invoices.\n- Olga keeps the keys.\n"
 
 
-def git(*words: str) -> None:
+def git(*words: str, stdin: bytes = b"") -> str:
     who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
-    subprocess.run(("git", *who, *words), check=True, capture_output=True)
+    command = ("git", *who, *words)
+    done = subprocess.run(command, check=True, capture_output=True, input=stdin)
+    return done.stdout.decode().strip()
 
 
 @pytest.fixture
@@ -99,3 +101,32 @@ def test_no_filter_of_the_repository_runs(echoless: Call, revised: Path, place: 
     git("commit", "--quiet", "--message", "attributes")
     echoless("compare", "HEAD~1", str(revised))
     assert not (place / "ran").exists()
+
+
+def test_the_whole_repository_may_be_the_memory(
+    echoless: Call, revised: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(revised.parent)
+    assert fates(echoless("compare", "HEAD~1", "--json")) == TOLD
+
+
+def test_a_link_is_no_file_of_a_revision(echoless: Call, revised: Path, tmp_path: Path) -> None:
+    (tmp_path / "other.md").write_text(AFTER)
+    (linked := revised.parent / "AGENTS.md").symlink_to(tmp_path / "other.md")
+    git("add", "--all")
+    git("commit", "--quiet", "--message", "link")
+    answer = echoless("compare", "HEAD", str(linked))
+    assert (answer.exit_code, "holds no file" in answer.stderr) == (InputError.exit_code, True)
+
+
+def test_a_name_that_leads_out_of_the_repository_is_refused(echoless: Call, revised: Path) -> None:
+    blob = git("hash-object", "-w", "--stdin", stdin=BEFORE.encode())
+    kept = git("rev-parse", "HEAD:notes")
+    inner = b"100644 escaped.md\0" + bytes.fromhex(blob)
+    making = ("hash-object", "-t", "tree", "-w", "--literally", "--stdin")
+    up = git(*making, stdin=inner)
+    outer = b"40000 ..\0" + bytes.fromhex(up) + b"40000 notes\0" + bytes.fromhex(kept)
+    whole = git(*making, stdin=outer)
+    commit = git("commit-tree", whole, "-m", "odd")
+    answer = echoless("compare", commit, str(revised.parent.parent))
+    assert (answer.exit_code, "leads out of" in answer.stderr) == (InputError.exit_code, True)

@@ -34,7 +34,8 @@ def at_revision(path: Path, revision: str) -> Iterator[Path]:
     Raises:
         UsageError: Git is not installed, there is no such revision, or the path is in no
             repository.
-        InputError: The path was not there, or it was larger than `MOST_BYTES`.
+        InputError: The path was not there, leads out of the repository, or has more than
+            `MOST_BYTES`.
     """
     if shutil.which("git") is None:
         raise UsageError("Earlier revisions are read by Git, which is not installed.")
@@ -49,16 +50,16 @@ def at_revision(path: Path, revision: str) -> Iterator[Path]:
             "Name a path, a URL, or a revision such as HEAD~1."
         )
     top = Path(_line(folder, "rev-parse", "--show-toplevel")).resolve()
-    inside = path.resolve().relative_to(top).as_posix()
+    place = path.resolve() if path.is_dir() else folder.resolve() / path.name
+    inside = place.relative_to(top).as_posix()
     with TemporaryDirectory(prefix="echoless-") as made:
         laid = Path(made).resolve() / top.name
         listed = _git(folder, "ls-tree", "-r", "-z", "-l", "--full-tree", commit, "--", inside)
-        files = [
-            entry.split(None, 4)
-            for entry in listed.decode(errors="surrogateescape").split("\0")
-            if entry
-        ]
-        files = [parts for parts in files if parts[0] in _FILES]
+        entries = listed.decode(errors="surrogateescape").split("\0")[:-1]
+        each = ((*about.split(), name) for about, _, name in (e.partition("\t") for e in entries))
+        files = [parts for parts in each if parts[0] in _FILES]
+        if outside := [name for *_, name in files if ".." in PurePosixPath(name).parts]:
+            raise InputError(f"{outside[0]!r} in {revision} leads out of the repository: not read.")
         if not files:
             raise InputError(f"{path} holds no file in {revision}. Name another revision or path.")
         if sum(int(parts[3]) for parts in files) > MOST_BYTES:
