@@ -86,7 +86,7 @@ Exit codes:
    7  an optional library is missing
    8  the embedding model, the language model or the verifier failed
    9  `remember`: held back, nothing was stored
-  10  `audit --fail-over`, `compare --fail-on`: more than was allowed
+  10  `audit --fail-over`, `doctor --fail-under`, `compare --fail-on`: more than was allowed
  130  interrupted
 """
 

@@ -208,7 +208,7 @@ GROUPS: Final[Mapping[str, tuple[str, str]]] = {
     "How memories are compared": ("profile encoder", "threshold thorough verifier set"),
     "What happens": (
         "list decide merge apply with-updates action plan terminal fail-over",
-        "most-hidden text model",
+        "fail-under most-hidden text",
     ),
     "What is shown": (
         "top explain html json limit",

@@ -31,8 +31,8 @@ EcholessError                1   something failed or was refused
     └── ModelUnavailable         it can answer nothing: no server, a wrong key, no such model
 ```
 
-`remember` ends with 9 (`NEEDS_REVIEW`) where it held a text back, `audit` with 10
-(`OVER_LIMIT`) for `--fail-over`, and an interrupted command with 130.
+`remember` ends with 9 (`NEEDS_REVIEW`) where it held a text back, `audit`, `doctor` and `compare`
+with 10 (`OVER_LIMIT`) where more is wrong than was allowed, and an interrupted command with 130.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ NEEDS_REVIEW: Final = 9
 """Exit code of `remember` when a text was held back for a person to decide."""
 
 OVER_LIMIT: Final = 10
-"""Exit code of `audit` for more redundant copies than `--fail-over` allows."""
+"""Exit code where more is wrong than `audit --fail-over`, `doctor --fail-under` or
+`compare --fail-on` allows."""
 
 INTERRUPTED: Final = 130
 """Exit code after Ctrl-C (128 + SIGINT, the shell's convention)."""

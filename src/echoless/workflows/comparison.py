@@ -41,33 +41,26 @@ from echoless.core.model import (
     FIRST_LINE,
     Contradiction,
     DifferenceKind,
-    Duplicate,
     Json,
     Memory,
-    Subsumes,
+    Side,
     Unsure,
     Update,
     Verdict,
+    flipped,
     line_of,
 )
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Settings
 from echoless.core.text import words
 from echoless.execution.insertions import add
-from echoless.matching.claims import loosely, note_of
+from echoless.matching.claims import CLOSEST, LEAST_ALIKE, holds, loosely, note_of
 from echoless.matching.rule_judge import VALUES_OF_ONE
 from echoless.models.encoders.base import Encoder
 from echoless.models.encoders.vectorizer import encoded
 from echoless.stores.base import Store, in_contexts
 from echoless.stores.reading import visible_memories
 from echoless.workflows.pairs import Question, Ruling, judge_pairs
-
-CLOSEST: Final = 3
-"""Claims of the other state that each claim is judged with: by words, and as many by meaning."""
-
-LEAST_ALIKE: Final = 0.4
-"""Share of words in common (`rapidfuzz.fuzz.token_set_ratio`), and cosine, 0 to 1, from which two
-claims are judged, inclusive."""
 
 _SAID: Final = frozenset({ClaimKind.SENTENCE, ClaimKind.ITEM, ClaimKind.ROW})
 _LEAST_WORDS: Final = 4
@@ -317,7 +310,7 @@ class _Nearness:
             for shares in self._shares([ones[at].said.text for at in part], against):
                 for row, at in zip(shares, part, strict=True):
                     near = np.argsort(-row, kind="stable")[:CLOSEST].tolist()
-                    yield from ((at, place) for place in near if row[place] >= LEAST_ALIKE)
+                    yield from ((at, place) for place in near if row[place] >= LEAST_ALIKE / 100)
 
     def paired(self, outcomes: Sequence[ClaimOutcome]) -> Iterator[ClaimOutcome]:
         """Yields outcomes; a lost claim and the new one that may say it otherwise are one."""
@@ -435,16 +428,10 @@ def _is_plain(verdict: Verdict) -> bool:
     return all(each.kind is DifferenceKind.DETAIL for each in verdict.evidence.differences)
 
 
-def _holds(verdict: Verdict, side: str) -> bool:
-    """Checks whether the claim on a side says all that the other one says."""
-    match verdict:
-        case Duplicate():
-            return True
-        case Subsumes(superset=superset):
-            return superset == side
-        case Unsure(evidence=evidence):
-            return _is_plain(verdict) and (evidence.chance or 0.0) >= LIKELY
-    return False
+def _holds(verdict: Verdict, side: Side) -> bool:
+    """Checks whether the claim on a side says all that the other one says, or likely does."""
+    likely = isinstance(verdict, Unsure) and (verdict.evidence.chance or 0.0) >= LIKELY
+    return holds(verdict if side == "b" else flipped(verdict)) or (likely and _is_plain(verdict))
 
 
 # ------------------------------------------------------------------ what brings lost claims back

@@ -102,13 +102,16 @@ def health(store: Store, memories: Sequence[Memory], report: Report, name: str) 
         name: The store, as a person typed it.
     """
     tokens = {memory.id: token_estimate(memory.content) for memory in memories}
-    parts = _parts(store, report, len(memories), sum(tokens.values()), name)
+    parts = _parts(store, memories, report, sum(tokens.values()), name)
     costly = nlargest(MOST_COSTLY, tokens.items(), key=lambda each: each[1])
     return HealthReport(len(memories), sum(tokens.values()), tuple(parts), costly)
 
 
-def _parts(store: Store, report: Report, memories: int, tokens: int, name: str) -> Iterator[Part]:
+def _parts(
+    store: Store, visible: Sequence[Memory], report: Report, tokens: int, name: str
+) -> Iterator[Part]:
     """Yields what may be wrong, worst first."""
+    memories, texts = len(visible), {memory.id: memory.content for memory in visible}
     signs = [sign for sign in report.stale or () if sign.kind != "never_read"]
     review = command_line("review", name)
 
@@ -138,7 +141,7 @@ def _parts(store: Store, report: Report, memories: int, tokens: int, name: str) 
     said = "says itself that it is over", "say themselves that they are over"
     yield Part("finished", about(frozenset({"finished"})), memories, said, "Move it to an archive.")
     again = report.wasted_tokens + sum(
-        (each.offsets_b[1] - each.offsets_b[0]) // 4
+        token_estimate(texts[each.pair.b][slice(*each.offsets_b)])
         for each in report.claims
         if each.pair.verdict in {"duplicate", "subsumes"}
     )
