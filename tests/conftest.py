@@ -27,6 +27,7 @@ def _own_data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ECHOLESS_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("ECHOLESS_CONFIG_DIR", str(tmp_path_factory.mktemp("config")))
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         # a slow machine would else put lines of progress into outputs that are compared
         patch.setenv("ECHOLESS_LOG_LEVEL", "warning")
         yield

@@ -187,7 +187,7 @@ def test_the_command_lists_all_names_and_prints_a_schema_for_each(echoless: Call
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("audits",), "There is no schema 'audits'. Did you mean audit?"),
+        (("audits",), "There is no schema 'audits'. Did you mean audit or edit?"),
         (("ego-mcp", "merges"), "Did you mean ego-mcp-merge"),
         (("shared",), "There is no schema 'shared'."),
         (("../model",), "There is no schema '../model'."),

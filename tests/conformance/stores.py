@@ -37,9 +37,12 @@ from echoless.core.profiles import ActionKind
 from echoless.core.settings import Choices, resolve
 from echoless.execution.actions import Rewrite
 from echoless.execution.executor import apply
+from echoless.execution.forgetting import forget, still_in
+from echoless.execution.integrity import check
 from echoless.execution.plan import Plan, PlanBasis, make_plan
 from echoless.execution.rollback import undo
-from echoless.ingest import Admitted, AlreadyKnown, remember
+from echoless.ingest import Admitted, AlreadyKnown, NeedsReview, remember
+from echoless.ingest.forgotten import digests_of
 from echoless.ingest.request import Details
 from echoless.stores.base import Scope, Store
 from echoless.stores.registry import open_store
@@ -164,6 +167,9 @@ class StoreSuite:
 
 class StoreConformance(StoreSuite):
     """Tests that every store passes."""
+
+    remains: ClassVar[bool] = False
+    """Whether the program of the store keeps removed texts in files of its own."""
 
     narrows_first: ClassVar[bool] = False
     """Whether the store promises to make memories only of what is in the scope of a scan."""
@@ -406,6 +412,38 @@ class StoreConformance(StoreSuite):
             assert (known.survivor, known.confirmations) == (first.id, 1)
             undo(store, first.run)
             assert state(store) == before
+
+    def test_what_is_forgotten_lies_in_no_file_that_is_not_told_and_is_held_when_it_comes_back(
+        self, tmp_path: Path
+    ) -> None:
+        secret, copy = "Quintessa keeps nine ferrets", "Nine ferrets: kept by Quintessa"
+        folder = tmp_path / "store"
+        folder.mkdir()
+        memories = [simple(1), simple(2, secret), simple(3, copy), simple(4)]
+        self.fill(folder, self.as_stored(*memories))
+        with self.open(folder) as store:
+            gone, behind = self.ids("m-2", "m-3")
+            apply(store, plan_by_hand(store, [(gone, behind)], "merge"))
+            prints = {m.id: fingerprint(m) for m in store.scan() if m.id not in {gone, behind}}
+            done = forget(store, [gone], digests_of([secret, copy]))
+            assert sorted(done.memories) == sorted((gone, behind))
+            assert {m.id: fingerprint(m) for m in store.scan()} == prints
+            assert store.ledger.marks() == {}
+            assert check(store).sound
+            told = {*still_in(store, [secret, copy])}
+            settings = resolve(Choices(profile="safe", encoder="none"))
+            news = self.kept(simple(9, f"{secret} at home"))
+            details: Details = {"vectors": news.vectors, "namespace": news.namespace}
+            again = remember(store, news.content, settings=settings, **details)
+            assert isinstance(again, NeedsReview)
+        words = [text.encode() for text in (secret, copy, "Quintessa", "ferrets")]
+        holding = {
+            path
+            for path in folder.rglob("*")
+            if path.is_file() and any(word in path.read_bytes() for word in words)
+        }
+        assert holding <= told
+        assert bool(holding) is self.remains, holding
 
     def test_a_text_that_cannot_be_stored_is_refused_or_kept(self, tmp_path: Path) -> None:
         for text in ("nul \0 inside", "lone \ud800 surrogate"):

@@ -32,6 +32,8 @@ def beside(folder: Path) -> set[str]:
 
 
 class TestShodh(StoreConformance):
+    remains = True
+
     def url(self, folder: Path) -> str:
         return f"shodh:///{folder}/project"
 

@@ -27,6 +27,7 @@ def vector_of(memory: Memory) -> tuple[Vector, ...]:
 
 
 class TestGeneralCollection(StoreConformance):
+    remains = True
     narrows_first = True
 
     def url(self, folder: Path) -> str:
@@ -40,12 +41,15 @@ class TestGeneralCollection(StoreConformance):
 
 
 class TestMappedCollection(TestGeneralCollection):
+    remains = True
+
     def url(self, folder: Path) -> str:
         maps = ("namespace:project", "tags:labels", "created_at:at", "content:text", "links:see")
         return f"chroma:///{folder}/chroma?map={'&map='.join(maps)}#notes"
 
 
 class TestEgoCollection(TestGeneralCollection):
+    remains = True
     """Its namespaces are privacy classes: a memory without one is public."""
 
     def url(self, folder: Path) -> str:

@@ -55,9 +55,16 @@ _PREVIEW: Final = 160
     metavar="PATH",
     help="A file or folder that is a memory too. May be given several times.",
 )
+@click.option(
+    "--snapshot",
+    "snap",
+    is_flag=True,
+    help="At the start and end of a session keep a copy of each memory that changed, for "
+    "`echoless compare last PATH`.",
+)
 @chosen("encoder", "cache")
-def claude_hook_command(*, named: tuple[Path, ...], choices: Choices) -> int:
-    """Answer a hook of Claude Code: what its memory repeats. Reads only.
+def claude_hook_command(*, named: tuple[Path, ...], snap: bool, choices: Choices) -> int:
+    """Answer a hook of Claude Code: what its memory repeats. Writes no memory.
 
     The event is read from standard input, as Claude Code hands it over. After a write to a memory
     the agent is told which memory says the same already, and which one it replaces. At the start of
@@ -72,6 +79,8 @@ def claude_hook_command(*, named: tuple[Path, ...], choices: Choices) -> int:
             raise UsageError("claude-hook reads an event of Claude Code from standard input.")
         event = read_event(sys.stdin.buffer.read())
         paths = [path.expanduser().absolute() for path in named]
+        if snap and event.name in {START, END}:
+            _keep(event, paths)
         answer = _answer(event, paths, choices)
         if answer:
             click.echo(json.dumps(answer))
@@ -92,6 +101,19 @@ def _answer(event: HookEvent, named: Sequence[Path], choices: Choices) -> dict[s
     if line:
         _say([line])  # the JSON of a SessionEnd hook is discarded
     return {}
+
+
+def _keep(event: HookEvent, named: Sequence[Path]) -> None:
+    """Keeps a snapshot of each memory of the project."""
+    from echoless.stores import open_store
+    from echoless.workflows.snapshots import keep_snapshot
+
+    for path in memories_of_project(event, named):
+        try:
+            with open_store(path) as store:
+                keep_snapshot(store)
+        except EcholessError as problem:
+            _say([f"{path}: no snapshot was kept: {problem}"])
 
 
 def _say(sentences: Iterable[str]) -> None:

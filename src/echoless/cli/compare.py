@@ -50,6 +50,10 @@ from echoless.workflows.comparison import (
     compare,
     restoration,
 )
+from echoless.workflows.snapshots import newest_snapshot
+
+_LAST: Final = "last"
+"""Names the newest snapshot in the place of BEFORE."""
 
 _TITLES: Final = {
     Fate.LOST: "Lost: nothing says it now",
@@ -64,6 +68,7 @@ _TITLES: Final = {
     "compare",
     epilog=examples(
         "echoless compare HEAD~1 .claude/memory",
+        "echoless compare last .claude/memory",
         "echoless compare memory-before/ memory/ --fail-on lost",
         "echoless compare old.jsonl new.jsonl --json",
     ),
@@ -99,17 +104,21 @@ def compare_command(
 ) -> int:
     """Say what became of each claim of BEFORE in AFTER. Reads only.
 
-    Both are stores; BEFORE may be a Git revision of AFTER instead, such as HEAD~1. AFTER is the
-    current folder if it is not named. A dream, a clean-up or a colleague may lose, change or invent
+    Both are stores; BEFORE may be a Git revision of AFTER instead, such as HEAD~1, or `last`: the
+    newest snapshot that `tend --snapshot` or the hook of Claude Code kept. AFTER is the current
+    folder if it is not named. A dream, a clean-up or a colleague may lose, change or invent
     something: each such claim is shown with its file and line.
     """
     if now and not restore:
         raise UsageError("--apply is for --restore: nothing else is written.")
     run, wanted = None, Restoration()
     with ExitStack() as stack:
-        if "://" not in before and not Path(before).exists():
+        later = stack.enter_context(open_store(after))
+        if before == _LAST:
+            before = str(newest_snapshot(later))
+        elif "://" not in before and not Path(before).exists():
             before = str(stack.enter_context(at_revision(Path(after), before)))
-        earlier, later = (stack.enter_context(open_store(name)) for name in (before, after))
+        earlier = stack.enter_context(open_store(before))
         settings = settings_for(later, Choices(encoder=encoder, cache=cache))
         with Bar(quiet=as_json) as bar:
             made = compare(earlier, later, settings, progress=bar)

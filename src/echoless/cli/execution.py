@@ -243,6 +243,8 @@ def _event_blocks(event: Event) -> Iterator[Block]:
     match event.kind:
         case "action_started":
             action = f"{_DOES.get(str(data['kind']), data['kind'])} {data['survivor']}"
+            if not data["survivor"]:
+                action = "forget"
             if data["kind"] == ADD:
                 action = f"add {', '.join(texts_in(data['added'])) or 'links'}"
             yield say(strong(action), f"  ({data['why']})")
@@ -264,6 +266,9 @@ def _member_blocks(member: Mapping[str, Json]) -> Iterator[Block]:
     """Yields a memory of a group with the verdict and the evidence that were recorded."""
     verdict, similarity = member["verdict"], member["similarity"]
     name = str(verdict) if verdict else None
+    if not (name or member["evidence"]):  # forgotten: nothing is told of it
+        yield say(strong(str(member["id"])), level=1)
+        return
     yield say(strong(str(member["id"])), f"  {plain_verdict(name)}", level=1)
     measured = float(similarity) if isinstance(similarity, int | float) else None
     yield evidence_line(name, measured, str(member["evidence"] or ""), level=2)

@@ -41,6 +41,10 @@ FAMILIES: Final[Families] = {
         "mcp": ("server", "Serve a store to agents over the Model Context Protocol."),
         "claude-hook": ("claude_hook", "Answer a hook of Claude Code: what its memory repeats."),
     },
+    "Change by hand": {
+        "edit": ("forget", "Change the text of one memory; can be undone."),
+        "forget": ("forget", "Remove memories for good, and hold them when they come back."),
+    },
     "Go back": {
         "undo": ("execution", "Take a run back: every record as it was."),
         "history": ("execution", "Runs of a store, or all of one run."),

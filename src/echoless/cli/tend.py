@@ -34,6 +34,7 @@ from echoless.execution.executor import Run, apply
 from echoless.execution.plan import Plan
 from echoless.stores import open_store
 from echoless.workflows.maintenance import Upkeep, tend
+from echoless.workflows.snapshots import keep_snapshot
 
 _SCHEDULES: Final = ("hook", "cron", "systemd")
 """Tables of `schedules.toml`."""
@@ -60,6 +61,12 @@ _SCHEDULES: Final = ("hook", "cron", "systemd")
 )
 @click.option("--apply", "now", is_flag=True, help="Carry the plan out at once, as one run.")
 @click.option(
+    "--snapshot",
+    "snap",
+    is_flag=True,
+    help="Keep a copy of STORE as it is first, for `echoless compare last STORE`.",
+)
+@click.option(
     "--schedule",
     type=click.Choice(_SCHEDULES),
     help="Print the lines that run this by itself, and do nothing else.",
@@ -72,6 +79,7 @@ def tend_command(
     choices: Choices,
     into: Path | None,
     now: bool,
+    snap: bool,
     schedule: str | None,
     as_json: bool,
 ) -> int:
@@ -89,7 +97,7 @@ def tend_command(
     codes = [0]
 
     def answer(store: str) -> dict[str, Json]:
-        tended = _tend(store, choices, into, now=now, quiet=as_json)
+        tended = _tend(store, choices, into, now=now, snap=snap, quiet=as_json)
         codes.append(exit_code(tended.run))
         if not as_json:
             _show(store, tended)
@@ -101,9 +109,13 @@ def tend_command(
     return failed or max(codes)
 
 
-def _tend(name: str, choices: Choices, into: Path | None, *, now: bool, quiet: bool) -> Upkeep:
+def _tend(
+    name: str, choices: Choices, into: Path | None, *, now: bool, snap: bool, quiet: bool
+) -> Upkeep:
     """Tends one store."""
     with open_store(name) as store:
+        if snap:
+            keep_snapshot(store)
         settings = settings_for(store, choices)
         check_delete(settings, None)
 
@@ -128,6 +140,7 @@ def _answer(store: str, made: Upkeep) -> dict[str, Json]:
         "looked": made.looked,
         "counts": dict(made.plan.counts) if made.plan else {},
         "held": made.held,
+        "again": [*made.again],
         "plan": made.plan.id if made.plan else None,
         "plan_file": str(made.plan_file) if made.plan_file else None,
         "run": run_json(made.run, store) if made.run else None,
@@ -153,6 +166,9 @@ def _show(store: str, made: Upkeep) -> None:
         proposed.append(f"{count(hides, 'memory', 'memories')} {does}.")
     if made.held:
         proposed.append(f"{count(made.held, 'pair')} for a person.")
+    if made.again:
+        back = count(len(made.again), "memory", "memories")
+        proposed.append(f"{back} back that was to be forgotten: {', '.join(made.again)}.")
     render.show([say(f"{name}: {changed}. {' '.join(proposed) or 'Nothing to propose.'}")])
     if made.run:
         before, line = "Take it back: ", undo_line(store, made.run)

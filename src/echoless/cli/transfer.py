@@ -27,6 +27,7 @@ from echoless.execution.transfer import (
     import_into,
     open_source,
 )
+from echoless.ingest.forgotten import held
 from echoless.stores import open_store
 
 _IMPORTED: Final = "Imported"
@@ -59,7 +60,7 @@ def import_command(
     lineage comes along into a store that has none.
     """
     with open_source(source, read_map(maps)) as origin, writing(target):
-        done = import_into(origin, target, skip_invalid=skip_invalid)
+        done = import_into(origin, target, skip_invalid=skip_invalid, held=held)
     _show(_IMPORTED, done, as_json=as_json)
 
 

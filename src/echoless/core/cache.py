@@ -337,6 +337,17 @@ def remove_quoting_cache() -> None:
     CacheFile(cache_folder() / QUOTING).remove()
 
 
+def remove_caches() -> None:
+    """Deletes all caches of this user: they hold vectors, digests and words of memories."""
+    folder = cache_folder()
+    for path in folder.glob("*.sqlite3"):
+        CacheFile(path).remove()
+    with suppress(FileNotFoundError, NotPrivate):
+        insist_on_own(folder)
+        for path in (folder / "door").glob("*.index"):
+            path.unlink(missing_ok=True)
+
+
 def _size(connection: sqlite3.Connection) -> int:
     """Returns the bytes in use, without free pages, which are written again."""
     pages, free, size = (

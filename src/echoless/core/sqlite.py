@@ -319,6 +319,27 @@ class Database:
         """Runs a block and turns errors of SQLite into errors of echoless."""
         return _Speaking(self)
 
+    @contextmanager
+    def rewriting(self) -> Iterator[None]:
+        """Lets events of a ledger change inside the block; within a transaction."""
+        named = "SELECT sql FROM sqlite_master WHERE type = 'trigger' AND name = ?"
+        ((guard,),) = self.rows(named, ("events_no_update",))
+        self.change("DROP TRIGGER events_no_update")
+        yield
+        self.change(str(guard))
+
+    def scrub(self) -> None:
+        """Empties the log, which holds earlier states of rows; outside of transactions."""
+        with self.speaking():
+            self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def merge_full_text(self) -> None:
+        """Merges full-text indexes, which hold words of removed rows until then; for writing."""
+        fts = "SELECT name FROM sqlite_master WHERE lower(sql) LIKE 'create virtual%using fts5%'"
+        with self.speaking():
+            for (name,) in self.rows(fts):
+                self.rows(f"""INSERT INTO "{name}"("{name}") VALUES ('optimize')""")
+
     def faults(self) -> list[str]:
         """Returns what SQLite's own check finds wrong with the file, up to five sentences."""
         with self.speaking():
@@ -565,6 +586,8 @@ def open_for_writing(path: Path, *, create: bool = False, wal: bool = True) -> D
             if wal:
                 database.connection.execute("PRAGMA journal_mode=WAL")
             database.connection.execute("PRAGMA synchronous=FULL")
+            # removed rows are overwritten: what is purged or forgotten may not lie in free pages
+            database.connection.execute("PRAGMA secure_delete=ON")
     except EcholessError:
         database.close()
         raise

@@ -284,7 +284,8 @@ def marks_of(event: JsonObject, run: str) -> list[Mark]:
 
 def removals_of(event: JsonObject, run: str) -> list[Mark]:
     """Returns the removals an `action_started` event announces, in the form of marks."""
-    return _members_of(event, run) if event["kind"] == "delete" else []
+    into = event["kind"] == "delete" and event["survivor"]  # what is forgotten goes into nothing
+    return _members_of(event, run) if into else []
 
 
 def hidden_before(event: JsonObject) -> list[Mark]:

@@ -12,7 +12,7 @@ from io import StringIO
 from itertools import islice
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Final
+from typing import Final, TypeAlias
 
 from echoless.core import drafts, plugins
 from echoless.core import json_codec as codec
@@ -36,6 +36,9 @@ _SPELLED: Final = ("importance", "access_count", "pinned", "tags", "links", "vec
 _AT_ONCE: Final = 256
 """Rows of a table that are written at the same time."""
 
+Held: TypeAlias = Callable[[Store, str], str | None]
+"""Returns why a text may not come into a store, as what follows its id, or None."""
+
 _PAUSE: Final = 0.02
 """Seconds before a store that was written to meanwhile is copied again."""
 
@@ -57,7 +60,9 @@ class Transferred:
     target: str
 
 
-def transfer(source: Store, target: Store, *, skip_invalid: bool = False) -> Transferred:
+def transfer(
+    source: Store, target: Store, *, skip_invalid: bool = False, held: Held | None = None
+) -> Transferred:
     """Copies all memories and the lineage from one store into another, all or nothing.
 
     Ids that the target has already must be equal there (they are then left as they are). Lineage
@@ -67,12 +72,16 @@ def transfer(source: Store, target: Store, *, skip_invalid: bool = False) -> Tra
         source: Read only.
         target: Written; may hold other memories.
         skip_invalid: Leave out memories that cannot be stored, counted, instead of refusing all.
+        held: Says what is left out and counted; nothing by default.
 
     Raises:
         BadRecord: A memory is empty, or its text or vectors cannot be stored; names the id.
         DuplicateId: The target holds another memory under the same id.
     """
     memories, skipped = _valid(source.scan(), skip_invalid=skip_invalid)
+    if held is not None:
+        back = {m.id: why for m in memories if (why := held(target, m.content))}
+        skipped, memories = {**skipped, **back}, [m for m in memories if m.id not in back]
     # the target is read in the transaction that writes: another process may bring the ids
     with target.writing(), together_with_ledger(target):
         current = target.get(m.id for m in memories)
@@ -87,7 +96,9 @@ def transfer(source: Store, target: Store, *, skip_invalid: bool = False) -> Tra
     return Transferred(len(new), lineage, skipped, target.url)
 
 
-def import_into(source: Store, url: str | Path, *, skip_invalid: bool = False) -> Transferred:
+def import_into(
+    source: Store, url: str | Path, *, skip_invalid: bool = False, held: Held | None = None
+) -> Transferred:
     """Copies all memories and the lineage into a store that is made if it does not exist.
 
     A new store is drafted beside its place, compared with the source and then given its name: a
@@ -97,6 +108,7 @@ def import_into(source: Store, url: str | Path, *, skip_invalid: bool = False) -
         source: Read only.
         url: Where to; see `open_store`.
         skip_invalid: As in `transfer`.
+        held: As in `transfer`; a store that is new holds nothing back.
 
     Raises:
         UsageError: The source is the target, or a ledger without its store lies at the target.
@@ -111,7 +123,7 @@ def import_into(source: Store, url: str | Path, *, skip_invalid: bool = False) -
     if not is_one_file(scheme) or path.exists() or not path.name.isprintable():
         _valid(source.scan(), skip_invalid=skip_invalid)  # refuse before anything is made
         with open_store(f"{scheme}:///{location}", create=True) as target:
-            return transfer(source, target, skip_invalid=skip_invalid)
+            return transfer(source, target, skip_invalid=skip_invalid, held=held)
     with _draft(path) as made:
         with open_store(f"{scheme}:///{made}", create=True) as target:
             done = transfer(source, target, skip_invalid=skip_invalid)

@@ -22,6 +22,7 @@ from echoless.core.settings import Choices, Settings, resolve
 from echoless.core.text import content_key
 from echoless.ingest import index_cache as keeping
 from echoless.ingest import writer as writing
+from echoless.ingest.forgotten import held
 from echoless.ingest.index import MemoryIndex, Progress
 from echoless.ingest.matcher import Comparing, vectors_of
 from echoless.ingest.outcomes import (
@@ -195,15 +196,34 @@ class Guard:
             InputError: The text cannot be stored.
             EncoderError: No vector could be made.
         """
+        return self._saying(text, namespace, own=False)
+
+    def saying(self, text: str) -> tuple[Memory, ...]:
+        """Returns the memories that say a text, in any namespace; reads only.
+
+        Raises:
+            EcholessError: As `elsewhere`.
+        """
+        return self._saying(text, "", own=True)
+
+    def _saying(self, text: str, namespace: str, *, own: bool) -> tuple[Memory, ...]:
+        """Returns the memories that say a text, of its own namespace too if asked."""
         request, tally = Request(text=text, namespace=namespace), Tally()
         with self._lock:
             memory, index = request.memory(), self._current(tally)
-            if not index.allowed(memory, elsewhere=True).any():
+            if not own and not index.allowed(memory, elsewhere=True).any():
                 return ()  # the text needs no vector, which may cost money
             matrices = vectors_of(memory, self._vectoriser, tally)
-            compared = self._comparing.elsewhere(index, memory, matrices, tally)
-        others = (each.memory for each in compared if says_it_all(each))
-        return tuple(memory for memory in others if memory.namespace != namespace)
+            compared = [
+                each
+                for others in (True, False)
+                if others or own
+                for each in self._comparing.closest(
+                    index, memory, matrices, tally, elsewhere=others
+                )
+            ]
+        others = {each.memory.id: each.memory for each in compared if says_it_all(each)}
+        return tuple(m for m in others.values() if own or m.namespace != namespace)
 
     def note_recalled(self, given: Iterable[Memory | str]) -> None:
         """Notes what was just handed to the agent: it is neither news nor confirmation.
@@ -379,12 +399,20 @@ class Guard:
         handed = self._handed.holds(request.text) or request.origin == "recalled"
         return ruling, "recalled" if handed else "store"
 
+    def _forgotten(self, text: str) -> str | None:
+        """Returns why a text is held that says again what was to be forgotten, or None."""
+        why = held(self._store, text)
+        return why and f"It {why}."
+
     # ------------------------------------------------------------------ carry out
 
     def _carry_out(
         self, request: Request, memory: Memory, ruling: Decided, source: Source, tally: Tally
     ) -> Remembered:
         about, kind, recalled = ruling.about, ruling.kind, request.origin == "recalled"
+        again = None if request.force else self._forgotten(request.text)
+        if again is not None:
+            return NeedsReview(candidates=(), why=again)
         if request.force and not (request.supersede and kind == "updates"):
             return writing.admit(self._store, request, memory, about, self.settings)
         if kind == "known" or (recalled and kind == "review"):

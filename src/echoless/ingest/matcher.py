@@ -287,21 +287,28 @@ class Comparing:
             compared += self._judged(index, memory, named[FIRST:], by_rules=True)
         return compared
 
-    def elsewhere(
-        self, index: MemoryIndex, memory: Memory, matrices: Sequence[Matrix], tally: Tally
+    def closest(
+        self,
+        index: MemoryIndex,
+        memory: Memory,
+        matrices: Sequence[Matrix],
+        tally: Tally,
+        *,
+        elsewhere: bool,
     ) -> list[Compared]:
-        """Returns the verdicts on a record and the closest memories of other scopes.
+        """Returns the verdicts on a record and the closest memories of its own or other scopes.
 
         Args:
             index: Of the store.
             memory: The record.
             matrices: Its vectors, by model.
             tally: Takes what was not asked, and why.
+            elsewhere: In other scopes than that of the record.
         """
         question = Question(
-            memory, index, self._profile, matrices, self.texts, tally, elsewhere=True
+            memory, index, self._profile, matrices, self.texts, tally, elsewhere=elsewhere
         )
-        return self._judged(index, memory, question.named(JUDGED))
+        return self._judged(index, memory, question.named(JUDGED if elsewhere else COPIES))
 
     def _judged(
         self,

@@ -123,6 +123,11 @@ class Store(ABC):
         """Returns what an undo cannot bring back of a record, in one sentence or two."""
         return ""
 
+    @property
+    def remains(self) -> str:
+        """Returns where the store's program keeps removed texts, in one sentence; mostly none."""
+        return ""
+
     # ------------------------------------------------------------------ reading
 
     @abstractmethod
@@ -291,6 +296,15 @@ class Store(ABC):
     @abstractmethod
     def remove(self, ids: Iterable[str]) -> None:
         """Removes memories; unknown ids are ignored (callers verify by reading)."""
+
+    def scrub(self, ids: Collection[str], /) -> None:
+        """Takes what removed memories left out of the files, as far as the store's program can.
+
+        Called inside `writing()` and outside of transactions.
+
+        Args:
+            ids: The memories, which no undo brings back.
+        """
 
     def record_removals(self, removed: Sequence[Mark]) -> None:
         """Records removals in the store's own way, in the transaction that is about to remove."""

@@ -10,6 +10,7 @@ sidecar file. Statements are those that SQLite and PostgreSQL share (`LedgerData
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import astuple
@@ -59,6 +60,15 @@ __all__ = ["Event", "Image", "Kept", "Ledger", "Mark", "Moment"]
 
 _OF_REVIEWS: Final = ("reviewed", "review_withdrawn")
 """Kinds of event about answers of a person."""
+
+FORGOTTEN: Final = "forgotten"
+"""Kind of the events about what is to stay forgotten; stands in the place of a run in them."""
+
+_QUOTING: Final = frozenset(
+    {"evidence", "changed", "conflicts", "reason", "why", "sentence", "note", "text"}
+    | {"texts", "fingerprint", "preview"}
+)
+"""Names in events under which words of memories stand, or digests of them."""
 
 _BATCH: Final = 500
 """Number of rows in one write of `load`, and of ids in one statement."""
@@ -203,6 +213,24 @@ class Ledger:
             How many there were.
         """
         return self._write(f"DELETE FROM {self._table('images')} WHERE run = ?", (run,))
+
+    def redact(self, ids: Collection[str]) -> None:
+        """Takes words of memories, and digests of them, out of the lineage: `forget` alone does so.
+
+        It is the one change that events take; what was done, when and to which id stays.
+
+        Args:
+            ids: The memories; call inside a transaction.
+        """
+        named = [canonical(id_) for id_ in ids]
+        rows = self._rows("events", f"SELECT data, seq FROM {self._table('events')}")
+        about = [(data, seq) for data, seq in rows if any(name in data for name in named)]
+        changed = [(canonical(_redacted(json.loads(data))), seq) for data, seq in about]
+        with self.database.speaking(), self.database.rewriting():
+            update = f"UPDATE {self._table('events')} SET data = ? WHERE seq = ?"
+            self.database.change_many(update, changed)
+            count_again(self.database)
+        self.keep_no_more(pair.ids for pair in self.kept_of(ids))
 
     def runs_touching(self, id_: str) -> list[str]:
         """Returns the runs that hold an image of a record, oldest first."""
@@ -543,3 +571,11 @@ def outdated(marks: Iterable[Mark], memories: Mapping[str, Memory]) -> list[Mark
     """
     both = (mark for mark in marks if mark.survivor in memories and mark.duplicate in memories)
     return [m for m in both if not m.holds(memories[m.survivor], memories[m.duplicate])]
+
+
+def _redacted(data: Any) -> Any:
+    """Returns the data of an event without words of memories."""
+    if isinstance(data, dict):
+        blank = {name: type(value)() for name, value in data.items() if name in _QUOTING}
+        return {name: _redacted(value) for name, value in data.items()} | blank
+    return [_redacted(each) for each in data] if isinstance(data, list) else data

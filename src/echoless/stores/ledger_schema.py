@@ -76,6 +76,14 @@ class LedgerDatabase(Protocol):
         """Runs a block in one transaction; an inner call joins the outer one."""
         ...
 
+    def rewriting(self) -> AbstractContextManager[None]:
+        """Lets events change inside the block; within a transaction, for `Ledger.redact` alone."""
+        ...
+
+    def scrub(self) -> None:
+        """Removes earlier states of rows from the files, where the database lets it."""
+        ...
+
     def reading(self) -> AbstractContextManager[None]:
         """Runs a block that sees one state of the database, whoever writes to it meanwhile."""
         ...
@@ -253,7 +261,8 @@ def count_again(database: LedgerDatabase) -> None:
     for seq, kind, at, data in database.rows(
         f"SELECT seq, kind, at, data FROM {database.table('events')} WHERE kind IN"
         " ('confirmed', 'answered', 'reviewed', 'review_withdrawn')"
-        """ OR (kind = 'action_started' AND data LIKE '%"updates"%') ORDER BY seq"""
+        " OR (kind = 'action_started' AND data LIKE ?) ORDER BY seq",
+        ('%"updates"%',),
     ):
         try:
             details = json.loads(data) if isinstance(data, str) else None

@@ -320,6 +320,13 @@ class BesideSidecar(Store):
         """Returns the open SQLite files that the store itself consists of."""
         return ()
 
+    def scrub(self, _ids: Collection[str], /) -> None:
+        """Merges the full-text indexes of its SQLite files."""
+        with self.transaction():
+            for database in self._databases():
+                if database.writable:
+                    database.merge_full_text()
+
     def integrity(self) -> list[str]:
         """Returns what is wrong with the files of the store, one sentence each."""
         own = [fault for database in self._databases() for fault in database.faults()]

@@ -355,6 +355,11 @@ class SqliteStore(StoreKind, Store):
         with self._database.transaction(), self._database.speaking():
             self._db.executemany("DELETE FROM memories WHERE id = ?", ((i,) for i in ids))
 
+    def scrub(self, _ids: Collection[str], /) -> None:
+        """Merges the full-text indexes, which hold words of removed memories until then."""
+        with self._database.transaction():
+            self._database.merge_full_text()
+
     def integrity(self) -> list[str]:
         """Returns what is wrong with the file, one sentence each; empty if nothing is."""
         wrong = self._database.faults()

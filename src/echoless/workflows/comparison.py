@@ -54,6 +54,7 @@ from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Settings
 from echoless.core.text import words
 from echoless.execution.insertions import add
+from echoless.ingest.forgotten import held
 from echoless.matching.claims import CLOSEST, LEAST_ALIKE, holds, loosely, note_of
 from echoless.matching.rule_judge import VALUES_OF_ONE
 from echoless.models.encoders.base import Encoder
@@ -461,7 +462,8 @@ def restoration(before: Store, after: Store, made: MemoryComparison) -> Restorat
         made: What became of the claims.
     """
     gone = (each.before for each in made.of(Fate.LOST) if each.before is not None)
-    lost = [said for said in gone if said.span[1]]  # not what an index or front matter says
+    # neither what an index or front matter says, nor what was to be forgotten
+    lost = [said for said in gone if said.span[1] and not held(after, said.text)]
     by_memory = grouped((said.memory, said) for said in lost)
     old, now = before.get(by_memory), after.get(by_memory)
     changed = []

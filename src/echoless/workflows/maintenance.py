@@ -7,7 +7,7 @@ waits. A plan is replaced by the next one, which holds all of it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -24,6 +24,7 @@ from echoless.execution.executor import Run
 from echoless.execution.plan import Plan, plan_bytes, read_plan
 from echoless.stores.base import Scope, Store
 from echoless.stores.files import Snapshot, read_bytes, replace_bytes
+from echoless.workflows.audit.staleness import come_back
 from echoless.workflows.dedupe import pipeline
 
 _FORMAT: Final = 1
@@ -39,6 +40,7 @@ class Upkeep:
         changes: How many memories are new, changed and gone since.
         looked: Whether anything changed, so that the store was looked at.
         held: Pairs that only a person can decide.
+        again: Memories that say again what was to be forgotten.
         plan: What is proposed; None where nothing is.
         plan_file: Where it waits; None where it does not.
         run: What was carried out; None if nothing was.
@@ -48,6 +50,7 @@ class Upkeep:
     changes: Mapping[str, int]
     looked: bool
     held: int
+    again: Sequence[str]
     plan: Plan | None
     plan_file: Path | None
     run: Run | None
@@ -111,8 +114,7 @@ def tend(
     Raises:
         UsageError: There is no such folder, or none can be made.
     """
-    name = _folder(into) / f"tend-{digest(store.identity)[:12]}"
-    state_file, plan_file = name.with_suffix(".last.json"), name.with_suffix(".plan.json")
+    state_file, plan_file = _files(store, into)
     last, now = _State.read(state_file), _State.of(store, settings)
     looked = (last.rules, last.memories) != (now.rules, now.memories)
     changes = {
@@ -143,10 +145,23 @@ def tend(
         changes=changes,
         looked=looked,
         held=held,
+        again=[sign.id for sign in come_back(store)] if looked else [],
         plan=made,
         plan_file=plan_file if waits else None,
         run=run,
     )
+
+
+def drop_waiting(store: Store) -> None:
+    """Removes a plan that waits in this user's own folder: it quotes memories."""
+    for path in _files(store, None):
+        path.unlink(missing_ok=True)
+
+
+def _files(store: Store, into: Path | None) -> tuple[Path, Path]:
+    """Returns the files of what a store held last time, and of the plan that waits."""
+    name = _folder(into) / f"tend-{digest(store.identity)[:12]}"
+    return name.with_suffix(".last.json"), name.with_suffix(".plan.json")
 
 
 def _folder(into: Path | None) -> Path:

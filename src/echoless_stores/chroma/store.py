@@ -209,6 +209,11 @@ class ChromaStore(StoreKind, CollectionStore):
         self.url = f"chroma:///{self._location}"
         self.owner_reads = f"programs that read the collection {collection}"
 
+    @property
+    def remains(self) -> str:
+        """Returns where Chroma keeps removed texts."""
+        return "Chroma keeps them in its write log, the table embeddings_queue of chroma.sqlite3."
+
     @classmethod
     def mapped(cls, location: str, field_map: FieldMap) -> str:
         """Returns the location with a map, completed from the map it has."""

@@ -412,6 +412,15 @@ class LanceStore(StoreKind, MovesHidden):
                     with self._translated():
                         self._table.delete(where)
 
+    def scrub(self, _ids: Collection[str], /) -> None:
+        """Removes the earlier versions of the table, whose files hold what was removed since.
+
+        A program that reads one of them at this moment has to open the table again.
+        """
+        with self._translated():
+            age = timedelta(milliseconds=1)
+            self._table.optimize(cleanup_older_than=age, delete_unverified=True)
+
     def united(
         self,
         old: Memory,

@@ -213,6 +213,17 @@ class PostgresLedger:
         with self._backend.transaction():
             yield
 
+    @contextmanager
+    def rewriting(self) -> Iterator[None]:
+        """Lets events change inside the block; within a transaction."""
+        guarded = f"ALTER TABLE {self.table('events')} {{}} TRIGGER USER"
+        self.change(guarded.format("DISABLE"))
+        yield
+        self.change(guarded.format("ENABLE"))
+
+    def scrub(self) -> None:
+        """Does nothing: the server keeps earlier states of rows until it vacuums."""
+
     def reading(self) -> AbstractContextManager[None]:
         """Runs a block that sees one state of records and lineage."""
         return nullcontext() if self._backend.in_transaction else self._backend.one_state()

@@ -8,7 +8,7 @@ record of an unfinished write lie beside the folder or file: `NAME.echoless`, `N
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -469,6 +469,13 @@ class MarkdownStore(StoreKind, BesideSidecar):
         with self.ledger.transaction():
             self.ledger.set_fact(_FACT, state.text)
         self._settle()
+
+    def scrub(self, ids: Collection[str], /) -> None:
+        """Drops the places of memories, which hold lines of an index or a section."""
+        super().scrub(ids)
+        with self.transaction():
+            for file in self._session.state.files.values():
+                file.slots = [slot for slot in file.slots if slot.id not in ids]
 
     def notes(self) -> Sequence[str]:
         """Returns what writes met since the store was opened, one sentence each."""

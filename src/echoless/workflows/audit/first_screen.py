@@ -47,12 +47,13 @@ _STALE: Final = 5
 _SIGNS: Final[Mapping[tuple[str, ...], str]] = {
     ("order", "unseen"): "Orders an agent, or hides something",
     ("secret",): "Holds a secret",
+    ("forgotten",): "Was to be forgotten",
     ("path", "link", "deadline"): "May be stale",
     ("finished",): "Finished",
     ("never_read",): "Never read",
 }
 """Titles of what wants a look by itself, by kinds of signs."""
-_URGENT: Final = frozenset([*_SIGNS][:2])
+_URGENT: Final = frozenset([*_SIGNS][:3])
 """Kinds that come before what memories say of each other."""
 _NOTES: Final = 1
 """Notes of the run that are shown."""

@@ -120,6 +120,9 @@ def _parts(
 
     unsafe = "orders an agent or holds a secret", "order an agent or hold a secret"
     yield Part("unsafe", about(_UNSAFE), memories, unsafe, "Read it; take out what is not yours.")
+    said = "says again what was to be forgotten", "say again what was to be forgotten"
+    fix = command_line("forget", name, "ID")
+    yield Part("forgotten", about(frozenset({"forgotten"})), memories, said, fix)
     against = {
         id_
         for pair in (*report.held, *(each.pair for each in report.claims))

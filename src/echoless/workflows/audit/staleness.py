@@ -23,10 +23,13 @@ from urllib.parse import unquote
 
 from echoless.core.model import Json, Memory
 from echoless.core.own_folders import expanded
+from echoless.core.run_notes import Tally
 from echoless.core.secrets import secrets_in
 from echoless.core.text import count, lazy_pattern, words
 from echoless.core.timestamps import day
+from echoless.ingest.forgotten import ForgottenClaims
 from echoless.stores.base import Store
+from echoless.stores.reading import visible_memories
 from echoless.stores.registry import locate
 
 _OF_TEXT: Final[Mapping[str, str]] = {
@@ -41,6 +44,7 @@ KINDS: Final[Mapping[str, str]] = {
     "link": "links to a note that is gone:",
     "deadline": "names a day that has passed:",
     **_OF_TEXT,
+    "forgotten": "says again what was to be forgotten on",
     "never_read": "was never read since",
 }
 """What a sign says of a memory, by kind; in the order of a report."""
@@ -279,7 +283,16 @@ def stale(
         last = sign.last_day
         if last < today.isoformat() if last else sign.kind in _OF_TEXT or files.is_gone(sign):
             by_kind[sign.kind].append(sign)
+    by_kind["forgotten"] += come_back(store)
     return tuple(chain.from_iterable(by_kind.values())), files.seen
+
+
+def come_back(store: Store) -> Iterator[Sign]:
+    """Yields the visible memories that say again what was to be forgotten."""
+    if claims := ForgottenClaims(store.ledger):
+        for memory in visible_memories(store, Tally()):
+            if said := claims.said_by(memory.content):
+                yield Sign(memory.id, "forgotten", day(said.at))
 
 
 class _Files:

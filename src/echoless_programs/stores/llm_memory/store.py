@@ -90,6 +90,7 @@ def _opened(path: Path, create: bool) -> Database:
         # fetchone, fetchall, in_transaction, close.
         db: Any = apsw.Connection(str(path), flags=flags)
         db.set_busy_timeout(int(BUSY_TIMEOUT_SECONDS * 1000))
+        db.execute("PRAGMA secure_delete=ON")
         db.enable_load_extension(True)
         db.load_extension(sqlite_vec.loadable_path())
         db.enable_load_extension(False)

@@ -42,6 +42,8 @@ class ShodhStore(StoreKind, MovesHidden):
         "echoless.created_at."
     )
 
+    remains: Final = "shodh-memory keeps them in its files until it compacts these."
+
     owner_reads = "recalls of shodh-memory"
 
     def __init__(self, path: Path, hide: Hiding = "") -> None:
