@@ -20,7 +20,7 @@ from echoless.stores.base import Store
 from echoless.stores.field_map import FieldMap, read_file, read_pairs
 from echoless.stores.registry import mapped
 
-_DECISIONS: Final = frozenset({"--apply", "--json", "--show-secrets"})
+_DECISIONS: Final = frozenset({"--apply", "--dry-run", "--json", "--show-secrets"})
 """Flags about what becomes of a result; the same command with another one leaves them out."""
 
 
