@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from mcp import Client
 
 from echoless.cli.main import main
+from echoless.core.answer_schemas import answer_schema
 from echoless.core.errors import UsageError
 from echoless.mcp.server import make_server, tools_named
 from tests.mcp.clients import Agent, on_stdio, served_store
@@ -86,7 +87,13 @@ def test_the_list_of_a_real_server_is_short_and_answers_are_structured_all_the_s
             ]
             assert len(tools) == 12
             assert len(json.dumps(listed)) <= LARGEST
-            assert all(tool.output_schema is None for tool in tools)
+            for tool in tools:
+                answer = answer_schema(tool.name)
+                forms = answer.get("anyOf", [answer])
+                assert tool.title
+                assert tool.output_schema is not None
+                for key in tool.output_schema["required"]:
+                    assert all("$ref" in form or key in form["required"] for form in forms)
             agent = Agent(client)
             text = "Deploys run on Tuesdays."
             assert (await agent.call("memory_remember", text=text))["answer"] == "admitted"

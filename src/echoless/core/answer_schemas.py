@@ -53,6 +53,19 @@ def answer_schema(name: str) -> dict[str, Any]:
     }
 
 
+def required_keys(name: str) -> list[str]:
+    """Returns the keys that every answer of a name has, in the order of its schema."""
+    schema = answer_schema(name)
+    forms = [_form(schema, each) for each in schema.get("anyOf", [schema])]
+    first, *others = (form["required"] for form in forms)
+    return [key for key in first if all(key in other for other in others)]
+
+
+def _form(schema: Mapping[str, Any], form: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns a part of a schema, looked up where it is a reference."""
+    return schema["$defs"][_part(form)] if "$ref" in form else form
+
+
 def named_parts(name: str, answer: Mapping[str, Json]) -> dict[str, Json]:
     """Returns an answer without the keys that its schema does not name.
 
@@ -63,7 +76,7 @@ def named_parts(name: str, answer: Mapping[str, Json]) -> dict[str, Json]:
     schema = answer_schema(name)
 
     def named(value: Json, form: Mapping[str, Any]) -> Json:
-        form = schema["$defs"][_part(form)] if "$ref" in form else form
+        form = _form(schema, form)
         if isinstance(value, Mapping) and form.get("additionalProperties") is False:
             known = form["properties"]
             return {key: named(each, known[key]) for key, each in value.items() if key in known}

@@ -109,7 +109,7 @@ class IngestTools:
             key: Calls with the same key write once.
             origin: Said by somebody, concluded by you, or read in this memory.
             force: Store it although it is known.
-            unsure: review does not store what may be known, admit does.
+            unsure: Whether to store what may be known.
             dry_run: Only say what would happen.
             ctx: The call.
         """

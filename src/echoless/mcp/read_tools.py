@@ -120,7 +120,7 @@ class ReadTools:
     ) -> Mapping[str, object]:
         """List the memories closest in meaning to a memory or a text.
 
-        Shows what a memory might be merged with; to search, take memory_search. Give memory_id or
+        To search, take memory_search. Give memory_id or
         text.
 
         Args:
@@ -178,7 +178,7 @@ class ReadTools:
     ) -> Mapping[str, object]:
         """Report how much of the memory is repetition, where, since when, and what it costs.
 
-        Also lists updates, contradictions, and pairs somebody should look at.
+        Lists updates and contradictions too.
 
         Args:
             namespace: Only this one.
@@ -211,8 +211,7 @@ class ReadTools:
     ) -> Mapping[str, object]:
         """List pairs of memories that may say the same, with both texts and an advice.
 
-        Read both texts, then answer with memory_merge or memory_keep_both; an answered pair is not
-        offered again.
+        Read both, then answer with memory_merge or memory_keep_both.
 
         Args:
             window: Only pairs with a memory made in so many hours.
@@ -246,8 +245,7 @@ class ReadTools:
     ) -> Mapping[str, object]:
         """Explain what two memories, or two texts, are to each other.
 
-        Says the verdict, what is the same, what differs, what forbids a merge, and what would
-        change the verdict.
+        Says what is the same, what differs, and what would change the verdict.
 
         Args:
             a: Id of a memory, or a text.

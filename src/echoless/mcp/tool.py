@@ -15,7 +15,7 @@ from mcp.server.mcpserver.tools import Tool
 from mcp_types import CallToolResult, ToolAnnotations
 from pydantic import ValidationError
 
-from echoless.core.answer_schemas import named_parts
+from echoless.core.answer_schemas import named_parts, required_keys
 from echoless.core.errors import EcholessError
 from echoless.core.masking import MARKED, OUTPUT
 from echoless.workflows.owner_tools import OwnerRefusal
@@ -122,11 +122,11 @@ def make_tool(
         function,
         description=" ".join(described.split()),
         title=title,
-        annotations=ToolAnnotations(
-            read_only_hint=reads,
-            destructive_hint=destroys and not reads,
-            idempotent_hint=reads or repeats,
-            open_world_hint=open_world,
+        # what is as the protocol takes it anyway is left out: the list costs an agent its context
+        annotations=ToolAnnotations(read_only_hint=True, open_world_hint=open_world)
+        if reads
+        else ToolAnnotations(
+            destructive_hint=destroys, idempotent_hint=repeats or None, open_world_hint=open_world
         ),
         structured_output=False,  # of our own: `answer_schemas` says what an answer holds
     )
@@ -135,8 +135,12 @@ def make_tool(
     shown.update({name: {**_short(shown[name]), "description": texts[name]} for name in shown})
     tool.parameters["additionalProperties"] = False
     del tool.parameters["title"]
+    tool.output_schema = {"type": "object", "required": required_keys(tool.name)[:_NAMED]}
     return tool
 
+
+_NAMED: Final = 3
+"""Keys of an answer that the list of tools names; `echoless schema NAME` prints the whole schema."""
 
 _ARGUMENT: Final = re.compile(r"^    (\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 """An argument in a docstring, with what is said of it."""

@@ -313,8 +313,7 @@ class WriteTools:
         Args:
             keep: Id of the one that stays.
             remove: Id of the one that goes.
-            content: A new text for the one that stays; refused if it loses a number, name, path,
-                date or negation of either.
+            content: A new text for the one that stays; refused if it loses a fact of either.
             action: merge hides the other one, delete removes it, mark only hides it.
             plan_id: From the preview; give it alone.
             ctx: The call.
