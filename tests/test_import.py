@@ -48,7 +48,7 @@ def test_the_help_of_the_command_line_brings_in_neither_numpy_nor_rich() -> None
     ("command", "unneeded"),
     [
         ("ingest", {"echoless.matching.rule_judge", "rapidfuzz"}),
-        ("dedupe", {"echoless.cli.terminal_review", "echoless.matching.rule_judge"}),
+        ("dedupe", {"echoless.cli.review", "echoless.matching.rule_judge"}),
         ("audit", {"echoless.web.report", "jinja2"}),
         ("catalogue", {"echoless.core.text_difference"}),
     ],

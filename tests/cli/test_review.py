@@ -341,11 +341,8 @@ def test_an_id_that_is_not_there_is_told_with_the_exit_code_of_bad_data(review: 
     ("words", "says"),
     [
         ("--merge m-1 m-2 --decide a=skip", "two ways"),
-        ("--merge m-1 m-2 --terminal", "two ways"),
         ("--text x", "add --merge"),
         ("--merge m-1 m-2 --plan p.json --apply", "Choose one"),
-        ("--terminal --json", "leave out --json"),
-        ("--terminal --apply", "leave out --apply"),
         ("--list --apply", "--list only reads"),
     ],
 )

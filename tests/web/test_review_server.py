@@ -151,6 +151,13 @@ def test_a_host_that_others_reach_is_warned_of(notes: Path) -> None:
         assert review.stop() == 0
 
 
+def test_where_no_browser_is_opened_the_way_by_words_is_named(notes: Path) -> None:
+    with small_review(notes) as review:
+        review.stop()
+    assert f"No browser is opened. Without one, `echoless review {notes} --list`" in review.output
+    assert "--decide KEY=ANSWER answers." in review.output
+
+
 def test_a_port_that_is_taken_is_said_at_once(notes: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
@@ -166,8 +173,8 @@ def test_without_its_libraries_the_command_names_the_extra(
     with pytest.raises(MissingExtra) as missing:
         review_command([str(notes)], standalone_mode=False)
     assert str(missing.value) == (
-        'The review in a browser, unlike --terminal, needs the extra "review": pip install '
-        "'echoless[review]'"
+        'The review in a browser, unlike --list and --decide, needs the extra "review": '
+        "pip install 'echoless[review]'"
     )
 
 

@@ -475,7 +475,7 @@ _PROPERTY: Final = {**_DATA, ":": "%3A", ",": "%2C"}
 
 
 def _annotations(store: Store, typed: str, report: Report) -> Iterator[str]:
-    """Yields one warning for each redundant copy, at its line, in the order of the report.
+    """Yields `::warning NAME=VALUE,…::MESSAGE` for each redundant copy, in the report's order.
 
     GitHub shows ten warnings a step; the report in the summary of the job has them all.
 
@@ -495,7 +495,10 @@ def _annotations(store: Store, typed: str, report: Report) -> Iterator[str]:
             evidence = f" ({quoted(member.evidence)})" if member.evidence else ""
             message = f"Repeats {_survivor_line(store, group.survivor, path, memories)}{evidence}"
             properties = {"file": path, "line": line, "title": "Repeated memory"}
-            yield _warning({name: value for name, value in properties.items() if value}, message)
+            given = (
+                f"{n}={_escaped(value, _PROPERTY)}" for n, value in properties.items() if value
+            )
+            yield f"::warning {','.join(given)}::{_escaped(readable(message), _DATA)}"
 
 
 def _survivor_line(store: Store, id_: str, path: str, memories: Mapping[str, Memory]) -> str:
@@ -528,12 +531,6 @@ def _in_checkout(path: Path) -> str:
         if full.is_relative_to(root):
             return full.relative_to(root).as_posix()
     return path.as_posix()
-
-
-def _warning(properties: Mapping[str, str], message: str) -> str:
-    """Returns the workflow command `::warning NAME=VALUE,…::MESSAGE`."""
-    listed = ",".join(f"{name}={_escaped(value, _PROPERTY)}" for name, value in properties.items())
-    return f"::warning {listed}::{_escaped(readable(message), _DATA)}"
 
 
 def _escaped(text: str, signs: Mapping[str, str]) -> str:

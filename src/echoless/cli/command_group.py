@@ -242,11 +242,6 @@ def _interrupted(state: CommandState) -> str:
             "Interrupted after everything was written: "
             f"`echoless history {shlex.quote(without_password(state.wrote))}` shows what was done."
         )
-    if state.review is not None:
-        return (
-            "Interrupted; no memory was changed, and every answer is stored. Go on, with the same "
-            f"options: {state.review}"
-        )
     encoded, texts = state.encoded or (0, 0)
     if not encoded or not state.keeps:
         return "Interrupted; nothing was changed."

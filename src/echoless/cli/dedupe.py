@@ -235,11 +235,6 @@ def dedup_command(*, request: _Request) -> int:
         _show_outcome(request, made, run)
         for sentence in notes:
             render.note(sentence)
-    return _exit_code(run, findings)
-
-
-def _exit_code(run: Run | None, findings: Findings | PartitionedPlan) -> int:
-    """Returns 0 if all was done, 5 if a group was refused or a partition has no plan."""
     left = isinstance(findings, PartitionedPlan) and findings.not_done
     return PlanRefused.exit_code if left else exit_code(run)
 
@@ -313,5 +308,5 @@ def _show_outcome(request: _Request, made: Plan, run: Run | None) -> None:
     if run is None and request.plan_file is None and made.actions:
         ways = (("--apply",), ("--plan", "plan.json"))
         lines = [again(*way) or command_line("dedup", request.store, *way) for way in ways]
-        lines += [] if request.engine else [command_line("review", request.store, "--terminal")]
+        lines += [] if request.engine else [command_line("review", request.store)]
         render.show([say("Nothing was written. Go on with one of these:"), *map(command, lines)])

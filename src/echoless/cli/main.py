@@ -34,7 +34,7 @@ FAMILIES: Final[Families] = {
     "Act": {
         "dedup": ("dedupe", "Preview what would be hidden and why; with --apply, hide it."),
         "tend": ("tend", "Plan for what changed since last time; by hand, hook or timer."),
-        "review": ("review", "Decide on duplicates: by page, by keys, or by words."),
+        "review": ("review", "Decide on duplicates: by page or by words."),
         "apply": ("execution", "Carry out a plan that --plan wrote."),
     },
     "Serve": {
@@ -73,7 +73,7 @@ Examples:
   echoless audit memories.jsonl
   echoless import memories.jsonl agent.db
   echoless dedup agent.db                      what would happen, and why
-  echoless review agent.db --terminal          decide by single keys
+  echoless review agent.db                     decide in a page, or by words
   echoless dedup agent.db --apply              hide duplicates; every record stays
   echoless undo agent.db                       as it was
   echoless audit agent.db --fail-over 5%       for a nightly job

@@ -72,7 +72,6 @@ class CommandState:
         debug: Whether to show the traceback.
         writing: The store being written to, as it was typed.
         wrote: The store all was written to, as it was typed.
-        review: Command that goes on with the review that is open; its answers are stored.
         encoded: How many texts of how many got their vectors; None before the first.
         keeps: Whether made vectors are kept in the cache.
     """
@@ -81,7 +80,6 @@ class CommandState:
     debug: bool = False
     writing: str | None = None
     wrote: str | None = None
-    review: str | None = None
     encoded: tuple[int, int] | None = None
     keeps: bool = False
 

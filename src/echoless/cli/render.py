@@ -152,20 +152,11 @@ def is_interactive() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def ask(question: str) -> str | None:
-    """Returns the line a person types, or None at the end of the input."""
+def agreed(question: str) -> bool:
+    """Asks a question; returns whether the answer is `y` or `yes`. The end of the input is a no."""
     try:
-        return input(question)
+        answer = input(question)
     except EOFError:
         click.echo()
-        return None
-
-
-def agreed(question: str) -> bool:
-    """Asks a question and returns whether the answer is a clear yes."""
-    return means_yes(ask(question))
-
-
-def means_yes(answer: str | None) -> bool:
-    """Returns whether an answer is `y` or `yes`; the end of the input (None) is a no."""
-    return (answer or "").strip().lower() in {"y", "yes"}
+        return False
+    return answer.strip().lower() in {"y", "yes"}

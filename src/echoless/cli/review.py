@@ -1,9 +1,9 @@
-"""The command review: what is to decide, by page, keys or words, and the plan of the answers."""
+"""The command review: what is to decide, by page or by words, and the plan of the answers."""
 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -29,19 +29,21 @@ from echoless.cli.options import (
 from echoless.cli.outcome import exit_code, say_notes, written_blocks, written_json
 from echoless.cli.progress import Bar
 from echoless.cli.review_card import counted, list_blocks
-from echoless.cli.terminal_review import preview_blocks, review_in_terminal
 from echoless.core.address import LOOPBACK, Address
 from echoless.core.destination import command_line, without_password
-from echoless.core.document import Block, command, count, names, say
+from echoless.core.document import Block, Gap, command, count, more, names, say, strong
 from echoless.core.errors import UsageError
 from echoless.core.garbage_collection import uncollected
+from echoless.core.model import Memory
 from echoless.core.optional import require_module
 from echoless.core.profiles import ActionKind
 from echoless.core.rendering import readable
 from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, Settings
+from echoless.execution.actions import promise
 from echoless.execution.executor import apply
 from echoless.execution.plan import Plan, write_plan
+from echoless.execution.plan_blocks import group_blocks
 from echoless.stores import Store, open_store
 from echoless.workflows.consolidation.merge_pairs import keep_both, notes_on, plan_merge
 from echoless.workflows.review.answers import REVIEW, decisions, withdraw
@@ -51,6 +53,9 @@ from echoless.workflows.review.session_lock import review_lock
 
 if TYPE_CHECKING:
     from echoless.web import server
+
+_SHOWN: Final = 10
+"""Groups of a plan that are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +73,6 @@ class _Request:
         text: New text for the memory that stays, or None.
         plan_file: File to write the plan to, or None.
         now: Whether to carry the plan out at once.
-        terminal: Whether to ask in the terminal.
         listen: Where the page is served, as it was typed.
         no_browser: Whether the link is only printed.
         as_json: Whether to print JSON.
@@ -84,7 +88,6 @@ class _Request:
     text: str | None
     plan_file: Path | None
     now: bool
-    terminal: bool
     listen: str
     no_browser: bool
     as_json: bool
@@ -95,12 +98,7 @@ class _Request:
         Raises:
             UsageError: They do not.
         """
-        ways = {
-            "--list": self.listed,
-            "--terminal": self.terminal,
-            "--merge": self.merge,
-            "--decide": self.decide,
-        }
+        ways = {"--list": self.listed, "--merge": self.merge, "--decide": self.decide}
         given = [name for name, is_given in ways.items() if is_given]
         if len(given) > 1:
             raise UsageError(f"{given[0]} and {given[1]} are two ways to go. Choose one.")
@@ -110,9 +108,6 @@ class _Request:
             raise UsageError("--plan writes a plan for later and --apply acts now. Choose one.")
         if self.listed and (self.now or self.plan_file):
             raise UsageError("--list only reads; leave out --apply and --plan.")
-        if self.terminal and (self.now or self.as_json):
-            other = "--apply" if self.now else "--json"
-            raise UsageError(f"--terminal asks before it writes; leave out {other}.")
         if self.plan_file and self.plan_file.exists():
             raise UsageError(f"{self.plan_file} exists. Give the plan another name, or remove it.")
 
@@ -138,7 +133,6 @@ class _Request:
     cls=SettingsCommand,
     epilog=examples(
         "echoless review agent.db",
-        "echoless review agent.db --terminal",
         "echoless review agent.db --list --window 24",
         "echoless review agent.db --decide 52e7ff=accept --decide 9ab03c=different --apply",
         "echoless review agent.db --decide 52e7ff=open",
@@ -185,7 +179,6 @@ class _Request:
     help="Write the plan of all that was accepted to a new FILE for `echoless apply`.",
 )
 @click.option("--apply", "now", is_flag=True, help="Carry out all that was accepted at once.")
-@click.option("--terminal", is_flag=True, help="Ask here, by single keys, without a page.")
 @click.option(
     "--listen",
     default="0",
@@ -197,7 +190,7 @@ class _Request:
 @gathered("request", _Request)
 @uncollected()
 def review_command(*, request: _Request) -> int:
-    """Decide on duplicates of STORE: in a page in the browser, in the terminal, or by words.
+    """Decide on duplicates of STORE: in a page in the browser, or by words.
 
     Shows conflicts, newer values, groups that say the same and unsure pairs, with both texts and
     the difference. Every answer is stored at once, so the review can be left and gone on with at
@@ -206,7 +199,7 @@ def review_command(*, request: _Request) -> int:
     """
     request.check()
     acts = request.merge or request.decide or request.now or request.plan_file
-    if not (acts or request.listed or request.as_json or request.terminal):
+    if not (acts or request.listed or request.as_json):
         serve_review(
             request.store,
             request.session,
@@ -215,15 +208,6 @@ def review_command(*, request: _Request) -> int:
         )
         return 0
     with open_store(request.store) as opened:
-        if request.terminal:
-            settings = request.settings(opened)
-            return review_in_terminal(
-                opened,
-                request.store,
-                settings,
-                window=request.window,
-                plan_file=request.plan_file,
-            )
         return _act(opened, request) if acts else _list(opened, request)
 
 
@@ -266,14 +250,14 @@ def _act(store: Store, request: _Request) -> int:
             by=PERSON,
             settings=settings_for(store, request.choices),
         )
-        return _carry_out(store, request, plan, preview_blocks(plan, store.get(request.merge)))
+        return _carry_out(store, request, plan, store.get(request.merge))
     session = _decide(store, request)
     if not (request.now or request.plan_file):
         render.show_answer({"decided": list(request.decide)}, (), as_json=request.as_json)
         return 0
     session = session or request.session(store)
     plan = session.plan()
-    return _carry_out(store, request, plan, preview_blocks(plan, session.findings.memories))
+    return _carry_out(store, request, plan, session.findings.memories)
 
 
 def _decide(store: Store, request: _Request) -> ReviewSession | None:
@@ -306,7 +290,7 @@ def _decide(store: Store, request: _Request) -> ReviewSession | None:
     return session
 
 
-def _carry_out(store: Store, request: _Request, plan: Plan, blocks: Iterable[Block]) -> int:
+def _carry_out(store: Store, request: _Request, plan: Plan, memories: Mapping[str, Memory]) -> int:
     """Shows a plan; writes it to its file, or carries it out, if that was asked for.
 
     Returns:
@@ -324,7 +308,7 @@ def _carry_out(store: Store, request: _Request, plan: Plan, blocks: Iterable[Blo
         written = written_json(run, request.plan_file, request.store)
         render.show_json({"plan": plan.to_json(), "notes": notes, **written})
         return exit_code(run)
-    render.show(blocks)
+    render.show(_plan_blocks(plan, memories))
     if run is None and request.plan_file is None and request.merge is not None:
         line = command_line("review", request.store, "--merge", *request.merge, "--apply")
         render.show([say("Nothing was written. To merge them:"), command(again("--apply") or line)])
@@ -333,9 +317,28 @@ def _carry_out(store: Store, request: _Request, plan: Plan, blocks: Iterable[Blo
     return exit_code(run)
 
 
+def _plan_blocks(plan: Plan, memories: Mapping[str, Memory]) -> Iterator[Block]:
+    """Yields the actions of a plan, and facts that only the hidden memories have."""
+    if not plan.actions:
+        yield say("Nothing is accepted yet, so nothing would change.")
+        return
+    yield Gap()
+    yield from group_blocks(plan.actions[:_SHOWN], memories)
+    if len(plan.actions) > _SHOWN:
+        yield more(len(plan.actions) - _SHOWN)
+    yield say(strong(promise(plan.counts)))
+    for note in notes_on(plan):
+        yield say(note, level=1)
+
+
 _WARNING: Final = (
     "Other machines can reach this page, and what it sends is not encrypted: whoever reads along "
     "sees the memories and can take the review over. Without --listen only this machine can."
+)
+
+
+_BY_WORDS: Final = (
+    "No browser is opened. Without one, `{}` lists what is open, and --decide KEY=ANSWER answers."
 )
 
 
@@ -356,7 +359,7 @@ def serve_review(
         UsageError: Nothing can listen there.
     """
     for module in ("starlette", "uvicorn", "jinja2"):
-        require_module(module, "The review in a browser, unlike --terminal,", "review")
+        require_module(module, "The review in a browser, unlike --list and --decide,", "review")
     from echoless.web import server
 
     host, _, port = listen.rpartition(":")
@@ -373,7 +376,14 @@ def serve_review(
         if not place.address.loopback:
             render.note(_WARNING)
         _serve(session, store, place, browser=browser)
-        render.note(_end(session, store))
+        waiting, line = session.answered(), command_line("review", store)
+        if waiting:
+            render.note(
+                f"The review has ended. {count(waiting, 'answer')} stored; without Apply they "
+                f"change no memory. Go on with the same options: {line}"
+            )
+        else:
+            render.note(f"The review has ended. No answer waits to be applied. Once more: {line}")
 
 
 def _serve(
@@ -388,11 +398,12 @@ def _serve(
 
     calls = store_queue.StoreQueue()
     state = click.get_current_context().ensure_object(CommandState)
+    opens = browser and server.has_browser()
     person = server.Person(
-        show_link=_link_printer(session, store),
+        show_link=_link_printer(session, store, opens=opens),
         say=render.note,
         report=_error_printer(debug=state.debug),
-        browser=browser and server.has_browser(),
+        browser=opens,
     )
     pages = app.review_app(
         session, calls, label=without_password(store), command=command_line("review", store)
@@ -404,7 +415,7 @@ def _serve(
         raise
 
 
-def _link_printer(session: ReviewSession, store: str) -> Callable[[str], None]:
+def _link_printer(session: ReviewSession, store: str, *, opens: bool) -> Callable[[str], None]:
     """Returns what prints links: whole, in a line of their own, unmasked, and nowhere else."""
     answered = session.answered()
     before = f" {count(answered, 'answer')} stored before." if answered else ""
@@ -412,6 +423,7 @@ def _link_printer(session: ReviewSession, store: str) -> Callable[[str], None]:
         f"Review of {without_password(store)}: {counted(session) or 'nothing to decide'}.{before}",
         "Every answer is stored at once; memories change only when you press Apply.",
         "Enter gives a new link, Ctrl-C ends the review.",
+        *([] if opens else [_BY_WORDS.format(command_line("review", store, "--list"))]),
         "Open this link, which works once:",
     ]
 
@@ -439,14 +451,3 @@ def _error_printer(*, debug: bool) -> Callable[[Exception], None]:
         )
 
     return show
-
-
-def _end(session: ReviewSession, store: str) -> str:
-    """Returns what an ended review leaves behind, and how to go on."""
-    waiting, again = session.answered(), command_line("review", store)
-    if not waiting:
-        return f"The review has ended. No answer waits to be applied. Once more: {again}"
-    return (
-        f"The review has ended. {count(waiting, 'answer')} stored; without Apply they change no "
-        f"memory. Go on with the same options: {again}"
-    )

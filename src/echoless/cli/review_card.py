@@ -10,7 +10,6 @@ from echoless.core.document import (
     Block,
     Gap,
     Heading,
-    MemoryText,
     Span,
     Style,
     command,
@@ -31,9 +30,9 @@ from echoless.core.verdict_sentences import sentence
 from echoless.execution.plan_blocks import skipped_blocks, verdict_clause
 from echoless.workflows.review.answers import StandingDecision, answer_words
 from echoless.workflows.review.items import CLASSES, ItemKind, ReviewItem, facts_of
-from echoless.workflows.review.session import Filter, ReviewSession
+from echoless.workflows.review.session import ReviewSession
 
-NOUNS: Final[dict[ItemKind, str]] = {
+_NOUNS: Final[dict[ItemKind, str]] = {
     "conflict": "conflict",
     "newer": "newer value",
     "same": "group",
@@ -50,63 +49,26 @@ _LISTED: Final = 10
 _KEY: Final = 12
 """Characters of a key that are shown."""
 
-LEGEND: Final = legend("goes", "stays", title="Marks")
-
 
 def counted(session: ReviewSession) -> str:
     """Returns how many items of which kind a review has."""
-    counts = ((sum(session.counts(kind).values()), noun) for kind, noun in NOUNS.items())
+    counts = ((sum(session.counts(kind).values()), noun) for kind, noun in _NOUNS.items())
     return ", ".join(count(amount, noun) for amount, noun in counts if amount)
 
 
-def card_blocks(
-    item: ReviewItem, title: str, survivor: str, text: str | None = None
-) -> Iterator[Block]:
-    """Yields an item as a person is asked about it, each memory at the number that keeps it.
-
-    Args:
-        item: What is asked.
-        title: Its heading.
-        survivor: The memory that would stay; empty where a person has to choose.
-        text: New text of the survivor, if there is one.
-    """
+def _card_blocks(item: ReviewItem) -> Iterator[Block]:
+    """Yields an item with its key, each memory at the number that keeps it."""
     learn(item.memories)
+    about = f": {CLASSES[item.group_class].lower()}" if item.group_class else ""
+    about += f", in {item.namespace}" if item.namespace else ""
     yield Gap()
-    yield Heading(title)
-    pairs = zip(item.memories, item.compared_with(survivor), strict=True)
+    yield Heading(f"{item.key[:_KEY]}  {_NOUNS[item.kind].capitalize()}{about}")
+    pairs = zip(item.memories, item.compared_with(item.survivor), strict=True)
     for at, (memory, other) in enumerate(pairs, 1):
-        if at <= _MEMBERS or memory.id == survivor:
-            yield from _member_blocks(item, memory, other, survivor, at)
+        if at <= _MEMBERS or memory.id == item.survivor:
+            yield from _member_blocks(item, memory, other, at)
     if len(item.ids) > _MEMBERS:
         yield say(dim(f"{number(len(item.ids) - _MEMBERS)} more."), level=1)
-    if survivor and text is not None:
-        yield say(strong("new text of "), strong(survivor), dim("  by you"))
-        yield say(flat(text, len(text) + 1), level=1)
-
-
-def text_blocks(session: ReviewSession, item: ReviewItem) -> Iterator[Block]:
-    """Yields the texts of an item, each whole and by itself."""
-    for id_ in item.ids:
-        yield say(strong(id_))
-        yield MemoryText(session.memory(id_).content)
-
-
-def card_title(session: ReviewSession, item: ReviewItem, wanted: Filter) -> str:
-    """Returns the kind and the place of an item, and the class of a group."""
-    counts = session.counts(item.kind)
-    whole = sum(counts.values())
-    place = (
-        f"{NOUNS[item.kind].capitalize()} {number(whole - counts['open'] + 1)} of {number(whole)}"
-    )
-    narrowed = [f"/{wanted.words}"] if wanted.words else []
-    narrowed += [f"namespace:{wanted.namespace}"] if wanted.namespace is not None else []
-    return place + _about(item) + (f" (filter {' '.join(narrowed)})" if narrowed else "")
-
-
-def _about(item: ReviewItem) -> str:
-    """Returns the class of a group and the namespace of an item, for its title."""
-    about = f": {CLASSES[item.group_class].lower()}" if item.group_class else ""
-    return about + (f", in {item.namespace}" if item.namespace else "")
 
 
 def list_blocks(
@@ -121,14 +83,15 @@ def list_blocks(
     """
     items = [item for item in session.items.values() if session.state(item.key) == "open"]
     yield Heading(f"Open in {session.findings.url}: {count(len(items), 'question')}")
-    yield LEGEND
+    yield legend("goes", "stays", title="Marks")
     for item in items[:_LISTED]:
-        title = f"{item.key[:_KEY]}  {NOUNS[item.kind].capitalize()}{_about(item)}"
-        yield from card_blocks(item, title, item.survivor)
+        yield from _card_blocks(item)
     yield Gap()
     if len(items) > _LISTED:
         yield say(dim(f"{number(len(items) - _LISTED)} more; --json lists all."))
     yield from skipped_blocks(session.findings.tally)
+    if session.note:
+        yield say(session.note)
     standing = [each for each in made if each.worth != "done"]
     yield Heading(f"Decided: {count(len(made), 'answer')}")
     for each in standing[:_LISTED]:
@@ -161,7 +124,7 @@ def _ways(
     items: Sequence[ReviewItem], standing: Sequence[StandingDecision], store: str
 ) -> Iterator[Block]:
     """Yields the commands to go on with."""
-    lines = [command_line("review", store, "--terminal")] if items else []
+    lines = [command_line("review", store)] if items else []
     if items:
         word = "accept" if items[0].survivor else "different"
         lines.append(command_line("review", store, "--decide", f"{items[0].key[:_KEY]}={word}"))
@@ -174,10 +137,9 @@ def _ways(
         yield from map(command, lines)
 
 
-def _member_blocks(
-    item: ReviewItem, memory: Memory, other: Memory, survivor: str, at: int
-) -> Iterator[Block]:
+def _member_blocks(item: ReviewItem, memory: Memory, other: Memory, at: int) -> Iterator[Block]:
     """Yields a memory, with the words marked that the other one does not have."""
+    survivor = item.survivor
     goes = survivor and memory.id != survivor
     judged = item.verdicts.get(memory.id)
     clause = "" if judged is None else sentence(judged.verdict, judged.a, judged.b)

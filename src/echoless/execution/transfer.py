@@ -6,7 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from io import StringIO
 from itertools import islice
@@ -327,17 +327,13 @@ def _undisturbed(store: Store, copy: Callable[[Store], Transferred]) -> Transfer
 def _export_store(store: Store, path: Path, scheme: str) -> Transferred:
     """Fills a draft, compares it, gives it its name: no half-written export, none over another."""
     with _draft(path) as made:
-        with _one_state(store):
+        one = store.ledger.database.reading() if shares_transaction(store) else nullcontext()
+        with one:  # one state of records and lineage, where one file holds both
             with open_store(f"{scheme}:///{made}", create=True) as target, target.writing():
                 lineage = _write(store, target, [replace(m, native={}) for m in store.scan()])
             count = _compare_draft(store, scheme, made)
         _publish(made, path, like=_file_of(store))
     return Transferred(count, lineage, {}, str(path))
-
-
-def _one_state(store: Store) -> AbstractContextManager[None]:
-    """Returns a block that sees one state of records and lineage, where one file holds both."""
-    return store.ledger.database.reading() if shares_transaction(store) else nullcontext()
 
 
 @contextmanager

@@ -1,8 +1,8 @@
 """A review of one store: its items, the answers so far, and the plan of the answers.
 
-A page, a terminal and a program go through the same session. Every answer is in the ledger before
-the call returns, so a review can be left at any moment and gone on with later. Nothing but `apply`
-and `undo_run` changes a memory.
+A page, a command line and a program go through the same session. Every answer is in the ledger
+before the call returns, so a review can be left at any moment and gone on with later. Nothing but
+`apply` and `undo_run` changes a memory.
 """
 
 from __future__ import annotations
@@ -300,16 +300,12 @@ class ReviewSession:
         """Records that an item is left for later; arguments and errors as for `accept`."""
         return self._store([_new(self._seen(key, seen), "skip")])[0]
 
-    def decide(
-        self, name: str, word: str, *, text: str | None = None, seen: int | None = None
-    ) -> str:
+    def decide(self, name: str, word: str) -> str:
         """Stores an answer that is given by a word.
 
         Args:
             name: Key of an item, or its first characters if no other key starts so.
             word: `accept`, the number of the memory that stays, `different`, `times` or `skip`.
-            text: As for `accept`.
-            seen: As for `accept`.
 
         Returns:
             What was stored, as a sentence.
@@ -326,16 +322,16 @@ class ReviewSession:
         listed = ", ".join(item.ids)
         match word:
             case "different" | "times":
-                answer = self.differ(item.key, times=word == "times", seen=seen)
+                answer = self.differ(item.key, times=word == "times")
                 return f"{answer_words(answer)}: {listed}. Not proposed again."
             case "skip":
-                self.skip(item.key, seen=seen)
+                self.skip(item.key)
                 return f"Skipped: {listed}."
             case "accept":
-                answer = self.accept(item.key, text=text, seen=seen)
+                answer = self.accept(item.key)
             case _ if word.isascii() and word.isdecimal() and 1 <= int(word) <= len(item.ids):
                 keep = item.ids[int(word) - 1]
-                answer = self.accept(item.key, survivor=keep, text=text, seen=seen)
+                answer = self.accept(item.key, survivor=keep)
             case _:
                 raise UsageError(
                     f"{word!r} is no answer. Answer with accept, a number from 1 to "
@@ -406,31 +402,12 @@ class ReviewSession:
                 keys = [answer.key for answer in standing if answer.batch == batch]
         if not keys:
             raise UsageError("There is no answer to take back.")
-        self._take_back(keys)
-        return keys
-
-    def take_back_skipped(self) -> list[str]:
-        """Takes back that items are left for later, of all at once.
-
-        Returns:
-            Keys of the items that are open again; none if nothing was skipped.
-
-        Raises:
-            AnsweredElsewhere: As for `accept`.
-        """
-        self.refresh()
-        keys = [key for key in self.items if self.state(key) == "skip"]
-        if keys:
-            self._take_back(keys)
-        return keys
-
-    def _take_back(self, keys: Sequence[str]) -> None:
-        """Takes answers back in one transaction."""
         with self._recording():
             take_back_answers(self.store, self.answers, keys)
-        for key in keys:
-            del self.answers[key]
+        for each in keys:
+            del self.answers[each]
         self._counts.clear()
+        return keys
 
     def going(self, key: str, survivor: str) -> Regrouped:
         """Returns who goes behind a survivor of an item, and who is left out and why.
@@ -451,17 +428,6 @@ class ReviewSession:
                 if memory.id != survivor:
                     check_pair(self.store, keep, memory, prior, self.settings.profile)
         return Regrouped(item.behind(survivor), {})
-
-    def check_text(self, key: str, text: str, *, survivor: str | None = None) -> None:
-        """Checks that a new text keeps the facts of all memories of an item.
-
-        Raises:
-            InputError: There is no such item.
-            UsageError: It loses a fact, or cannot be stored; the message says what.
-        """
-        item = self.item(key)
-        keep = survivor or item.survivor or item.ids[0]
-        self._new_text(keep, [id_ for id_ in item.ids if id_ != keep], text)
 
     def _check(self, answer: Answer) -> None:
         """Checks that an answer contradicts no earlier answer, and checks its text.
@@ -579,7 +545,6 @@ class ReviewSession:
         progress: Callable[[int, int], None] | None = None,
         *,
         looking: Progress | None = None,
-        look_again: bool = True,
     ) -> Run:
         """Carries out the plan that a person saw, then looks at the store again.
 
@@ -587,7 +552,6 @@ class ReviewSession:
             digest: Of the plan, from `plan`; no answer may have come since.
             progress: Told how many actions of how many are done.
             looking: Told how far each stage of looking again is.
-            look_again: False ends the review: the items stay as they were.
 
         Raises:
             PlanRefused: The answers changed since the plan was made; nothing was written.
@@ -601,8 +565,7 @@ class ReviewSession:
                 "new plan."
             )
         run = apply(self.store, plan, progress=progress)
-        if look_again:
-            self.look(looking)
+        self.look(looking)
         return run
 
     def undo_run(self, run: str, *, looking: Progress | None = None) -> Undone:
@@ -610,10 +573,6 @@ class ReviewSession:
         undone = undo(self.store, run)
         self.look(looking)
         return undone
-
-    def survivors(self) -> dict[str, str]:
-        """Returns the survivor of each memory to hide, by the id of the hidden memory."""
-        return survivors_of(self._standing())
 
 
 def _new(item: ReviewItem, choice: Choice) -> Answer:
