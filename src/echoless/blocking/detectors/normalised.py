@@ -14,7 +14,7 @@ from echoless.blocking.detector import (
     gate_for,
     refuse_unknown,
 )
-from echoless.blocking.equal_values import cut_short, stars
+from echoless.blocking.detectors.exact import cut_short, stars
 from echoless.blocking.pair_scores import CASE_FOLDED, CASE_KEPT
 from echoless.core.groups import grouped
 from echoless.core.model import Memory
