@@ -29,7 +29,7 @@ from echoless.core.choices import Limits
 from echoless.core.masking import OUTPUT, Masks, Veil, without_secrets
 from echoless.core.secrets import may_hold, secrets_in, uncut
 from echoless.models.encoders.openai import OpenAIEncoder
-from echoless.models.llm.base import Answer, Prompt
+from echoless.models.llm import Answer, Prompt
 from echoless.models.llm.counted_model import CountedModel
 from tests.mcp.clients import Agent, on_stdio
 from tests.model_server import running

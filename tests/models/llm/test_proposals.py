@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from echoless.core.errors import ModelError, ModelUnavailable, UsageError
-from echoless.models.llm.base import Answer, Model, Prompt
+from echoless.models.llm import Answer, Model, Prompt
 from echoless.models.llm.registry import Completing
 from echoless.workflows.consolidation.llm_rewrite import (
     LONGEST,

@@ -15,8 +15,8 @@ from echoless.core.choices import Limits
 from echoless.core.errors import ModelError, ModelUnavailable, VerifierError
 from echoless.core.model import Json, Memory
 from echoless.matching.verifiers.consultation import NoOpinion, Opinion, Reply, Says
+from echoless.models.llm import Prompt
 from echoless.models.llm.anthropic import AnthropicModel
-from echoless.models.llm.base import Prompt
 from echoless.models.llm.counted_model import CountedModel, Spent, asked_in_order
 from echoless.models.llm.openai import OpenAIModel
 from echoless.models.llm.prompt_text import fenced, objects_with, wording

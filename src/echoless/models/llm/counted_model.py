@@ -11,7 +11,7 @@ from echoless.core.choices import Limits
 from echoless.core.errors import ModelError
 from echoless.core.masking import Veil
 from echoless.core.model import Json
-from echoless.models.llm.base import Answer, Model, Prompt
+from echoless.models.llm import Answer, Model, Prompt
 
 Q = TypeVar("Q")
 A = TypeVar("A")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from echoless.core.choices import TIMEOUT
-from echoless.models.llm.base import Answer, Prompt
+from echoless.models.llm import Answer, Prompt
 from echoless.models.llm.server_model import SdkErrors, ServerModel, whole, without_secret
 from echoless.models.server import OpenAIServer
 

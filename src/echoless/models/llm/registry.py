@@ -7,7 +7,7 @@ from typing import cast
 
 from echoless.core import plugins
 from echoless.core.choices import Limits
-from echoless.models.llm.base import Answer, Complete, Model, Prompt
+from echoless.models.llm import Answer, Complete, Model, Prompt
 from echoless.models.llm.counted_model import CountedModel
 from echoless.models.llm.prompt_text import objects_with
 

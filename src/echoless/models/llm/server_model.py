@@ -14,7 +14,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from echoless.core.errors import ModelError, ModelUnavailable
-from echoless.models.llm.base import Answer, Prompt
+from echoless.models.llm import Answer, Prompt
 from echoless.models.server import ProviderServer, redirected
 
 if TYPE_CHECKING:

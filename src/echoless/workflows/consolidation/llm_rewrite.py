@@ -20,7 +20,7 @@ from typing import Final, TypeAlias
 
 from echoless.core.errors import ModelError, ModelUnavailable, UsageError
 from echoless.core.model import Json
-from echoless.models.llm.base import Model, Prompt
+from echoless.models.llm import Model, Prompt
 from echoless.models.llm.prompt_text import fenced, objects_with, wording
 from echoless.workflows.consolidation.fact_check import LostFacts, added_facts, lost_facts
 
