@@ -32,7 +32,7 @@ from echoless.core.model import (
     verdict_name,
 )
 from echoless.core.run_notes import Tally
-from echoless.matching.base import Judge
+from echoless.matching import Judge
 from echoless.matching.judge import open_learned
 from echoless.matching.rule_judge import RuleJudge
 

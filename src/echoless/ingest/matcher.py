@@ -22,14 +22,13 @@ from echoless.core.run_notes import Tally
 from echoless.core.text import normalise
 from echoless.ingest.index import EXACT, KEYS, LOOSE, NORMALISED, MemoryIndex, forms
 from echoless.ingest.policy import Compared, says_it_all
-from echoless.matching.base import Layered
+from echoless.matching import Judge, Layered
 from echoless.matching.runner import verdicts_on
 from echoless.models.encoders.base import Vectoriser
 from echoless.stores.base import Store, in_context
 from echoless.stores.ledger import outdated
 
 if TYPE_CHECKING:
-    from echoless.matching.base import Judge
     from echoless.models.encoders.base import Matrix
 
 JUDGED: Final = 5

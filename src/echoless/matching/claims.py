@@ -47,7 +47,7 @@ from echoless.core.model import (
     merges,
 )
 from echoless.core.text import lazy_pattern, normalise
-from echoless.matching.base import Judge
+from echoless.matching import Judge
 from echoless.matching.facts import facts_of
 from echoless.matching.fields import fields_of, is_statement
 from echoless.matching.rule_judge import COUNTED, SETTLED, RuleJudge

@@ -10,7 +10,7 @@ from typing import Final
 
 from echoless.core.model import Difference, DifferenceKind, Evidence, Pair, Verdict, merges
 from echoless.core.run_notes import Tally
-from echoless.matching.base import Judge
+from echoless.matching import Judge
 from echoless.matching.comparison import Comparison, Relation
 from echoless.matching.decision import features, rule_features
 from echoless.matching.judge import DOUBTED, LearnedJudge

@@ -37,7 +37,7 @@ from echoless.core.model import (
     under,
 )
 from echoless.core.text import lazy_pattern, loose
-from echoless.matching.base import Judge
+from echoless.matching import Judge
 from echoless.matching.fields import is_statement, limits, stand_alike
 from echoless.matching.rule_judge import RuleJudge
 

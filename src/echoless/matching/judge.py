@@ -51,7 +51,7 @@ from echoless.core.model import (
 from echoless.core.profiles import MergeUse
 from echoless.core.run_notes import Tally
 from echoless.core.threads import workers
-from echoless.matching.base import Judge
+from echoless.matching import Judge
 from echoless.matching.decision import Decision, features, rule_features, shipped_decision
 from echoless.matching.pair_model.network import available, open_network
 from echoless.matching.pair_model.scoring import PairScorer, Scores, open_scores

@@ -15,7 +15,7 @@ from echoless.core.model import Judged, Memory, Pair, Verdict
 from echoless.core.profiles import Profile
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Settings
-from echoless.matching.base import Judge
+from echoless.matching import Judge
 
 if TYPE_CHECKING:
     from echoless.matching.judge import Questions

@@ -35,7 +35,7 @@ from echoless.core.profiles import SAFE, Profile
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.core.text import is_blank
-from echoless.matching.base import Judge
+from echoless.matching import Judge
 from echoless.matching.explanation import Explanation, Reading, explain
 from echoless.matching.runner import open_consultation, open_judge, settled_by_claims, verdicts_on
 from echoless.matching.verifiers.consultation import Consultation
