@@ -15,8 +15,7 @@ from echoless.core.profiles import Profile
 from echoless.core.run_notes import Tally
 from echoless.core.text import loose, normalise
 from echoless.ingest.ngram_index import WordingIndex
-from echoless.ingest.rows import Rows
-from echoless.ingest.vector_index import VectorIndex
+from echoless.ingest.vector_index import Rows, VectorIndex
 from echoless.stores.base import Store
 
 if TYPE_CHECKING:

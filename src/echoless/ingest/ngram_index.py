@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from echoless.blocking.pair_scores import DECIMALS
 from echoless.core.text import padded_for_ngrams
-from echoless.ingest.rows import Rows, counted
+from echoless.ingest.vector_index import Rows, counted
 
 Ints = NDArray[np.int64]
 Numbers = NDArray[np.int32]

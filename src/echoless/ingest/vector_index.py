@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from echoless.blocking.pair_scores import DECIMALS
-from echoless.ingest.rows import Rows, distinct
+
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -43,6 +44,9 @@ _BLOCK: Final = 2_048
 
 _AT_ONCE: Final = 32_768
 """Signatures compared at once."""
+
+_LEAST: Final = 256
+"""Rows that an array which grows has room for at first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,3 +230,53 @@ def _ones(words: Words) -> NDArray[np.uint8]:
     by_byte = _COUNTS[words.view(np.uint8)].reshape(-1, 8)  # numpy before 2.0
     old: NDArray[np.uint8] = by_byte.sum(axis=1, dtype=np.uint8)
     return old
+
+
+# ------------------------------------------------------------------ arrays
+
+
+def distinct(values: NDArray[Scalar]) -> NDArray[Scalar]:
+    """Returns the different values of an array, ascending."""
+    return counted(values)[0]
+
+
+def counted(values: NDArray[Scalar]) -> tuple[NDArray[Scalar], NDArray[np.int64]]:
+    """Returns the different values of an array, ascending, and how often each occurs.
+
+    `numpy.unique` loads the masked arrays for it, which takes a new process 20 ms (numpy 2.4).
+    """
+    ordered = np.sort(values)
+    first = np.ones(len(ordered), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    starts = np.flatnonzero(first)
+    ends = np.empty_like(starts)
+    ends[:-1], ends[-1:] = starts[1:], len(ordered)
+    return ordered[starts], ends - starts
+
+
+class Rows(Generic[Scalar]):
+    """Rows of one width and type; room doubles when it is used up."""
+
+    def __init__(self, first: NDArray[Scalar]) -> None:
+        """Begins with some rows, or none: shape (n,) or (n, width). They are not copied."""
+        self._room = first
+        self._used = len(first)
+
+    def __len__(self) -> int:
+        return self._used
+
+    @property
+    def all(self) -> NDArray[Scalar]:
+        """Returns the rows, a view: shape (n,) or (n, width)."""
+        return self._room[: self._used]
+
+    def append(self, rows: NDArray[Scalar]) -> None:
+        """Adds rows at the end."""
+        wanted = self._used + len(rows)
+        if wanted > len(self._room) or not self._room.flags.writeable:
+            size = max(_LEAST, 2 * wanted)
+            room = np.zeros((size, *self._room.shape[1:]), dtype=self._room.dtype)
+            room[: self._used] = self.all
+            self._room = room
+        self._room[self._used : wanted] = rows
+        self._used = wanted
