@@ -33,7 +33,7 @@ from echoless.core.destination import without_password
 from echoless.core.document import Block, Extent, Heading, count, flat, quoted, say
 from echoless.core.errors import OVER_LIMIT, InputError, MissingExtra, UsageError
 from echoless.core.garbage_collection import uncollected
-from echoless.core.masking import OUTPUT
+from echoless.core.masking import OUTPUT, learn
 from echoless.core.model import Json, Memory
 from echoless.core.rendering import markdown, readable
 from echoless.core.run_notes import Progress
@@ -484,8 +484,6 @@ def _annotations(store: Store, typed: str, report: Report) -> Iterator[str]:
         typed: The store as it was named, for one that is a file but knows no lines.
         report: The report on it.
     """
-    from echoless.core.secret_masking import learn
-
     ids = {id_ for g in report.groups for id_ in (g.survivor, *(m.id for m in g.members))}
     memories = store.get(ids)
     learn(memories.values())

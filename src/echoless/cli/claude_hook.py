@@ -16,9 +16,8 @@ from echoless.cli.options import chosen, examples
 from echoless.core.choices import Choices
 from echoless.core.document import count, flat, percent, quoted
 from echoless.core.errors import EcholessError, UsageError
-from echoless.core.masking import OUTPUT
+from echoless.core.masking import OUTPUT, learn
 from echoless.core.model import Json
-from echoless.core.secret_masking import learn
 from echoless.core.visible import visible
 from echoless.integrations.claude_events import (
     END,

@@ -42,8 +42,8 @@ from echoless.core.destination import command_line
 from echoless.core.document import Block, Gap, command, count, names, quoted, say, strong
 from echoless.core.errors import PlanRefused, PlanTooLarge, UsageError
 from echoless.core.garbage_collection import uncollected
+from echoless.core.masking import learn
 from echoless.core.model import Json
-from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, Settings
 from echoless.execution.executor import Run, apply
 from echoless.execution.plan import Plan, write_plan

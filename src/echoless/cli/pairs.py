@@ -27,10 +27,9 @@ from echoless.cli.options import (
 from echoless.core.destination import command_line, without_password
 from echoless.core.document import Block, Gap, Heading, count, flat, quoted, say, strong
 from echoless.core.errors import InputError, StoreError, UsageError
-from echoless.core.masking import OUTPUT
+from echoless.core.masking import OUTPUT, learn
 from echoless.core.model import Memory, Subsumes, Verdict, merges, verdict_name
 from echoless.core.run_notes import Tally
-from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, layered, resolve
 from echoless.core.verdict_sentences import sentence
 from echoless.execution.plan_blocks import evidence_line

@@ -42,9 +42,9 @@ from echoless.core.document import (
 )
 from echoless.core.errors import InputError
 from echoless.core.json_codec import memory_to_json
+from echoless.core.masking import learn
 from echoless.core.model import Json, JsonObject, Memory
 from echoless.core.run_notes import Tally
-from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices
 from echoless.core.text import token_estimate
 from echoless.core.timestamps import day, instant, spelled

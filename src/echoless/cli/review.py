@@ -34,11 +34,11 @@ from echoless.core.destination import command_line, without_password
 from echoless.core.document import Block, Gap, command, count, more, names, say, strong
 from echoless.core.errors import UsageError
 from echoless.core.garbage_collection import uncollected
+from echoless.core.masking import learn
 from echoless.core.model import Memory
 from echoless.core.optional import require_module
 from echoless.core.profiles import ActionKind
 from echoless.core.rendering import readable
-from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, Settings
 from echoless.execution.actions import promise
 from echoless.execution.executor import apply

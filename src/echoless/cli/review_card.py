@@ -22,8 +22,8 @@ from echoless.core.document import (
     short_time,
     strong,
 )
+from echoless.core.masking import learn
 from echoless.core.model import Memory, verdict_name
-from echoless.core.secret_masking import learn
 from echoless.core.text_difference import alike, changed_ranges
 from echoless.core.timestamps import instant
 from echoless.core.verdict_sentences import sentence

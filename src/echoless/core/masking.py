@@ -13,10 +13,13 @@ import os
 import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from echoless.core.secrets import Secret, may_hold, secrets_in, uncut
 from echoless.core.text import lazy_pattern
+
+if TYPE_CHECKING:
+    from echoless.core.model import Memory
 
 Json: TypeAlias = str | int | float | bool | Sequence["Json"] | Mapping[str, "Json"] | None
 
@@ -255,6 +258,22 @@ def asked_for() -> bool:
 
 OUTPUT: Final = Masks(shown=asked_for())
 """Marks of all that this process prints and answers."""
+
+
+def learn(memories: Iterable[Memory | None]) -> None:
+    """Remembers the secrets of memories, because reasons quote single words of their texts.
+
+    Args:
+        memories: Those that reasons speak of; None where one is gone.
+    """
+    from echoless.core.json_codec import json_text
+
+    if OUTPUT.shown:
+        return
+    for memory in memories:
+        if memory is not None:
+            fields = (memory.metadata, memory.extra)
+            OUTPUT.learn((memory.content, *(json_text(dict(each)) for each in fields if each)))
 
 
 def excerpt(text: str, limit: int) -> str:

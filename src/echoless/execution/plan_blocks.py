@@ -26,9 +26,9 @@ from echoless.core.document import (
     short_time,
     strong,
 )
+from echoless.core.masking import learn
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
-from echoless.core.secret_masking import learn
 from echoless.execution.actions import BY_CHAIN, Action, Member
 
 LEGEND: Final = legend("removed words", "added words")

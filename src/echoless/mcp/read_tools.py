@@ -11,9 +11,9 @@ from pydantic import Field
 
 from echoless.core.document import records_in
 from echoless.core.errors import InputError, UsageError
+from echoless.core.masking import learn
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
-from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices
 from echoless.execution.rollback import history
 from echoless.mcp.background import ProgressReporter

@@ -8,7 +8,7 @@ The order is: cut what is too long (outside of secrets), mask secrets, look for 
 for hidden characters, then escape piece by piece. A change begins and ends between words of the
 masked text, and a hidden character is one character there, so no escape is torn apart.
 
-Call `core.secret_masking.learn` with the memories before `reason` quotes words of them.
+Call `core.masking.learn` with the memories before `reason` quotes words of them.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from echoless.core.errors import EcholessError, InputError
-from echoless.core.secret_masking import learn
+from echoless.core.masking import learn
 from echoless.core.text import count
 from echoless.execution.executor import Run
 from echoless.execution.plan import Plan

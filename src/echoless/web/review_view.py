@@ -12,9 +12,8 @@ from typing import Final, Literal, TypeAlias
 from echoless.core.document import flat
 from echoless.core.errors import EcholessError
 from echoless.core.groups import Group
-from echoless.core.masking import OUTPUT
+from echoless.core.masking import OUTPUT, learn
 from echoless.core.model import Json, Judged, Memory
-from echoless.core.secret_masking import learn
 from echoless.core.text import token_estimate
 from echoless.core.verdict_sentences import sentence
 from echoless.core.visible import escapes

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Final, Generic, TypeVar
 
 from echoless.core.errors import BadRecord, EcholessError, InputError
+from echoless.core.masking import learn
 from echoless.core.model import (
     Json,
     JsonObject,
@@ -24,7 +25,6 @@ from echoless.core.model import (
     verdict_name,
 )
 from echoless.core.run_notes import Tally
-from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.core.verdict_sentences import sentence
 from echoless.models.encoders.base import NO_VECTOR

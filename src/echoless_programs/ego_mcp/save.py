@@ -18,9 +18,9 @@ from typing import Final, TypeAlias
 
 from echoless.blocking.pair_scores import DECIMALS
 from echoless.core.errors import EncoderError, ForeignStore, UsageError
+from echoless.core.masking import learn
 from echoless.core.model import Duplicate, Json, JsonObject, Link, Memory, Pair
 from echoless.core.run_notes import Tally
-from echoless.core.secret_masking import learn
 from echoless.core.secrets import uncut
 from echoless.core.text import is_blank, unreadable
 from echoless.core.timestamps import instant

@@ -26,7 +26,7 @@ from echoless.core.document import (
     say,
     strong,
 )
-from echoless.core.secret_masking import learn
+from echoless.core.masking import learn
 from echoless.stores.base import Store
 from echoless.workflows.audit.between import Between
 from echoless.workflows.audit.report import Report

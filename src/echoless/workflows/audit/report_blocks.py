@@ -31,8 +31,8 @@ from echoless.core.document import (
     strong,
 )
 from echoless.core.groups import connected, oldest_first
+from echoless.core.masking import learn
 from echoless.core.model import Memory
-from echoless.core.secret_masking import learn
 from echoless.execution.actions import KINDS, Action, Member
 from echoless.execution.plan import gains
 from echoless.execution.plan_blocks import (

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from echoless.core.masking import OUTPUT
+from echoless.core.masking import OUTPUT, learn
 from echoless.core.model import Json, JsonObject, Memory
-from echoless.core.secret_masking import learn
 from echoless.stores.base import Store
 from echoless.workflows.dedupe.findings import Findings
 
