@@ -30,7 +30,6 @@ from echoless.core import (
     secrets,
     text_difference,
     timestamps,
-    visible,
 )
 from echoless.core import text as texts
 from echoless.core.document import Extent, MemoryText, Quote, TextPair
@@ -269,7 +268,7 @@ READERS: Final[Mapping[str, Reader]] = {
     "secrets": Reader(secrets.secrets_in, "core.secrets", known=_units(*SECRETS)),
     "secrets cut": Reader(lambda t: secrets.shortened(t, 400), "core.secrets"),
     "secrets masked": Reader(_masked, "core.secrets core.masking"),
-    "signs escaped": Reader(lambda t: visible.escaped_markdown(visible.visible(t)), "core.visible"),
+    "signs escaped": Reader(lambda t: texts.escaped_markdown(texts.visible(t)), "core.text"),
     "differences": Reader(
         lambda t: (text_difference.word_difference(t, f"z {t}"), text_difference.alike(t, "a")),
         "core.text_difference",

@@ -27,8 +27,8 @@ from echoless.core.document import (
     strong,
 )
 from echoless.core.rendering import markdown, plain
+from echoless.core.text import visible
 from echoless.core.text_difference import LONGEST, word_difference
-from echoless.core.visible import visible
 
 short = st.text(alphabet="ab 1.-茶", max_size=40)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless.cli.main import main
-from echoless.core.visible import escapes, visible
+from echoless.core.text import escapes, visible
 from tests.conformance.stores import fill, simple
 
 HIDDEN = {

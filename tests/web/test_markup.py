@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless.core.masking import OUTPUT
-from echoless.core.visible import escapes, visible
+from echoless.core.text import escapes, visible
 from echoless.web.markup import FIRST, MOST, compared, identifier, line, passage, reason
 from tests.web.conftest import SECRET, PageReader
 

@@ -18,7 +18,7 @@ from echoless.core.document import count, flat, percent, quoted
 from echoless.core.errors import EcholessError, UsageError
 from echoless.core.masking import OUTPUT, learn
 from echoless.core.model import Json
-from echoless.core.visible import visible
+from echoless.core.text import visible
 from echoless.integrations.claude_events import (
     END,
     START,

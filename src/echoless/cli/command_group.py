@@ -23,7 +23,7 @@ from echoless.core.destination import without_password
 from echoless.core.errors import INTERRUPTED, EcholessError, UsageError
 from echoless.core.failures import DISK, of_system
 from echoless.core.masking import OPTION, OUTPUT, VARIABLE, notice
-from echoless.core.visible import on_one_line, visible
+from echoless.core.text import on_one_line, visible
 
 Families = Mapping[str, Mapping[str, tuple[str, str]]]
 """Module and short help of each command, by the title of its family."""

@@ -23,7 +23,7 @@ from echoless.core.destination import LOG as DESTINATIONS
 from echoless.core.destination import without_password
 from echoless.core.masking import OUTPUT
 from echoless.core.own_folders import LOG as CACHES
-from echoless.core.visible import on_one_line, visible
+from echoless.core.text import on_one_line, visible
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

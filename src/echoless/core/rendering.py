@@ -23,7 +23,7 @@ from echoless.core.document import (
     simple,
 )
 from echoless.core.masking import OUTPUT
-from echoless.core.visible import escaped_markdown, on_one_line, visible
+from echoless.core.text import escaped_markdown, on_one_line, visible
 
 INDENT: Final = 3
 """Spaces for each level of a paragraph."""

@@ -22,8 +22,8 @@ import markupsafe
 
 from echoless.core.masking import OUTPUT
 from echoless.core.secrets import uncut
+from echoless.core.text import escapes as hidden_characters
 from echoless.core.text_difference import alike, changed_ranges
-from echoless.core.visible import escapes as hidden_characters
 
 if TYPE_CHECKING:
     from markupsafe import Markup

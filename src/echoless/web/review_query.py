@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 from echoless.core.errors import UsageError
 from echoless.core.masking import OUTPUT
 from echoless.core.model import digest
-from echoless.core.visible import on_one_line
+from echoless.core.text import on_one_line
 from echoless.workflows.review.items import CLASSES, KINDS, GroupClass, ItemKind
 from echoless.workflows.review.session import STATES, Filter, State
 

@@ -14,9 +14,8 @@ from echoless.core.errors import EcholessError
 from echoless.core.groups import Group
 from echoless.core.masking import OUTPUT, learn
 from echoless.core.model import Json, Judged, Memory
-from echoless.core.text import token_estimate
+from echoless.core.text import escapes, token_estimate
 from echoless.core.verdict_sentences import sentence
-from echoless.core.visible import escapes
 from echoless.execution.plan import gains
 from echoless.web.markup import MOST, Mark
 from echoless.web.review_query import (

@@ -32,8 +32,8 @@ import markupsafe
 from echoless.core import text as wording
 from echoless.core.document import Block, TextPair
 from echoless.core.masking import OUTPUT
+from echoless.core.text import on_one_line
 from echoless.core.timestamps import instant
-from echoless.core.visible import on_one_line
 from echoless.execution.plan_blocks import quote
 from echoless.web import markup
 from echoless.web.page_blocks import element
