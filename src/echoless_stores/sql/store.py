@@ -364,12 +364,16 @@ class TableStore(BesideSidecar):
 
     def shaped(self, memory: Memory) -> Memory:
         """Returns a new record as the table would give it back; nothing is written."""
-        memory = replace(memory, id=new_id(memory, self._table, self._backend))
+        memory = replace(memory, id=self._new_id(memory))
         row = with_defaults(encode(self._codec, memory, None), self._table, self._backend)
         read = self._codec.decode(row, memory.id)
         assert read is not None
         vectors = memory.vectors if self._layout.vectors is not None else ()
         return replace(read, native={}, vectors=read.vectors or vectors)
+
+    def _new_id(self, memory: Memory) -> str:
+        """Returns the id a new memory gets."""
+        return new_id(memory, self._table, self._backend)
 
     def put(self, memories: Sequence[Memory]) -> None:
         """Replaces or adds rows; a row that was read and not changed since goes back exactly."""

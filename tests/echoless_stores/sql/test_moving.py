@@ -109,6 +109,26 @@ def test_a_new_row_takes_no_number_of_a_moved_one(tmp_path: Path) -> None:
         assert [memory.content for memory in store.scan()] == [*PAIR, "The cellar is damp."]
 
 
+def test_a_new_row_takes_no_number_of_a_moved_one_whose_successors_are_gone(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE notes (id INTEGER PRIMARY KEY, content TEXT)")
+        texts = [(text,) for text in (*PAIR, "Anna drinks tea.")]
+        db.executemany("INSERT INTO notes (content) VALUES (?)", texts)
+    url = f"sql:///{path}?hide=move#notes"
+    run = hide_second(url)
+    with closing(sqlite3.connect(path)) as db, db:
+        assert db.execute("DELETE FROM notes WHERE id = 3").rowcount == 1
+        assert db.execute("SELECT id FROM notes").fetchall() == [(1,)]
+    with open_store(url) as store:
+        added = remember(store, "The cellar is damp.", settings=resolve(Choices(semantic=False)))
+        assert isinstance(added, Admitted)
+        assert added.id == "3"
+    undone(url, run)
+    with open_store(url) as store:
+        assert [memory.content for memory in store.scan()] == [*PAIR, "The cellar is damp."]
+
+
 # ------------------------------------------------------------------ the owners' programs
 
 
