@@ -31,8 +31,8 @@ from echoless.core.document import (
     strong,
 )
 from echoless.core.errors import InputError, UsageError
+from echoless.core.masking import learn
 from echoless.core.model import Json, Memory
-from echoless.core.secret_masking import learn
 from echoless.core.settings import Choices
 from echoless.core.text import is_blank
 from echoless.execution.forgetting import Removal, forget, removal, still_in

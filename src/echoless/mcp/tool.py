@@ -140,7 +140,7 @@ def make_tool(
 
 
 _NAMED: Final = 3
-"""Keys of an answer that the list of tools names; `echoless schema NAME` prints the whole schema."""
+"""Keys of an answer that the list names; `echoless schema NAME` prints the whole schema."""
 
 _ARGUMENT: Final = re.compile(r"^    (\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
 """An argument in a docstring, with what is said of it."""

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from echoless.core.text import lazy_pattern
+
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _DECODER: Final = json.JSONDecoder()
 LARGEST: Final = 256 * 2**20
@@ -238,7 +240,7 @@ def _skip(text: str, at: int) -> int:
 
 # ------------------------------------------------------------------ JSON with comments, JSON5
 
-_TOKEN: Final = re.compile(
+_TOKEN: Final = lazy_pattern(
     r"(?P<space>[\s\ufeff]+|//[^\r\n]*|/\*.*?\*/)"
     r"|(?P<text>\"(?:\\.|[^\"\\\r\n])*\"|'(?:\\.|[^'\\])*')"
     r"|(?P<sign>[][{},:])"

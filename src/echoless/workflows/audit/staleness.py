@@ -27,8 +27,8 @@ from echoless.core.run_notes import Tally
 from echoless.core.secrets import secrets_in
 from echoless.core.text import count, lazy_pattern, words
 from echoless.core.timestamps import day
-from echoless.ingest.forgotten import ForgottenClaims
 from echoless.stores.base import Store
+from echoless.stores.ledger import FORGOTTEN
 from echoless.stores.reading import visible_memories
 from echoless.stores.registry import locate
 
@@ -289,6 +289,10 @@ def stale(
 
 def come_back(store: Store) -> Iterator[Sign]:
     """Yields the visible memories that say again what was to be forgotten."""
+    if next(store.ledger.events(FORGOTTEN), None) is None:
+        return
+    from echoless.ingest.forgotten import ForgottenClaims  # reads facts, which few audits need here
+
     if claims := ForgottenClaims(store.ledger):
         for memory in visible_memories(store, Tally()):
             if said := claims.said_by(memory.content):
