@@ -335,7 +335,8 @@ class Comparing:
             for other, verdict in zip(others, verdicts, strict=True)
         )
         promise = memory.promise
-        if not memory.vectors:  # a copy without one stands for it: else it is stored ever again
+        # a copy without one stands for it: else it is stored ever again
+        if not (memory.vectors or self._store.makes_vectors):
             promise = replace(promise, unfound="it has no vector yet")
         return [
             each

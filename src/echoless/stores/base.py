@@ -124,6 +124,11 @@ class Store(ABC):
         return ""
 
     @property
+    def makes_vectors(self) -> bool:
+        """Returns whether the store's program makes the vector of a record that has none."""
+        return False
+
+    @property
     def remains(self) -> str:
         """Returns where the store's program keeps removed texts, in one sentence; mostly none."""
         return ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from contextvars import ContextVar
 from copy import deepcopy
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias, cast
 
 from echoless.core.batches import batched
 from echoless.core.errors import BadRecord, StoreError
+from echoless.core.groups import grouped
 from echoless.core.model import Json, JsonObject, Memory, canonical
 from echoless.core.optional import require_module
 from echoless.core.timestamps import now
@@ -135,11 +136,11 @@ class _Known:
 
     Attributes:
         ends: When an item ends, by id.
-        indexed: Ids of the items that a search by meaning finds; empty without an index.
+        indexed: Fields that a search by meaning compares, by id; empty without an index.
     """
 
     ends: Mapping[str, str] = field(default_factory=dict)
-    indexed: frozenset[str] = frozenset()
+    indexed: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 class LangGraphStore(LiveStore):
@@ -245,20 +246,35 @@ class LangGraphStore(LiveStore):
         memory = self.memory(item.namespace, item.key, item.value, _stamps(item))
         if memory is None:
             return None
-        if known.indexed and memory.id not in known.indexed:
+        if known.indexed and not self._is_found(known.indexed.get(memory.id, frozenset())):
             memory = searched(memory, indexed=False)
         return promised(memory, {"expires_at": known.ends.get(memory.id)})
+
+    @property
+    def makes_vectors(self) -> bool:
+        """Returns whether the library makes the vector of what is put in."""
+        return bool(getattr(self.inner, "index_config", None))
+
+    def _is_found(self, fields: frozenset[str]) -> bool:
+        """Checks whether a search by meaning that compares these fields finds the text."""
+        path = self.text.path
+        return any(
+            not path or each == "$" or f"{each}.".startswith(f"{path}.") or path.startswith(each)
+            for each in fields
+        )
 
     def _known(self) -> _Known:
         """Returns what the library's interface does not tell of items, and its tables do."""
         indexed: list[tuple[Any, ...]] = []
-        if getattr(self.inner, "index_config", None):
+        if self.makes_vectors:
             own = getattr(self.inner, "_vectors", {})  # of the store in memory
-            indexed = [(".".join(labels), key) for labels, keys in own.items() for key in keys]
+            places = ((labels, key) for labels, keys in own.items() for key in keys)
+            indexed = [(".".join(ls), key, path) for ls, key in places for path in own[ls][key]]
             indexed += self._rows(_INDEXED)
+        fields = grouped((_id(prefix, key), path) for prefix, key, path in indexed)
         return _Known(
             {_id(prefix, key): str(end) for prefix, key, end in self._rows(_ENDS)},
-            frozenset(_id(*each) for each in indexed),
+            {id_: frozenset(_ELEMENT.sub("", path) for path in fields[id_]) for id_ in fields},
         )
 
     def _rows(self, query: str) -> Sequence[tuple[Any, ...]]:
@@ -324,6 +340,8 @@ class LangGraphStore(LiveStore):
         given = self._given.get(memory.id)
         if given is not None and given.ttl:
             memory = promised(replace(memory, created_at=now()), {"ttl_minutes": given.ttl})
+        if given is not None and given.index is False and self.makes_vectors:
+            memory = searched(memory, indexed=False)
         return replace(memory, created_at=None) if is_now(memory.created_at) else memory
 
     @contextmanager
@@ -345,7 +363,8 @@ class LangGraphStore(LiveStore):
         """
         self._must_write()
         stamps = {id_: _stamps(i) for id_, i in self._fetch(m.id for m in memories).items()}
-        ops = [self._op(memory, stamps.get(memory.id, {})) for memory in memories]
+        kept = self._kept_index(stamps)
+        ops = [self._op(m, stamps.get(m.id, {}), kept.get(m.id)) for m in memories]
         with self.noting([m.id for m in memories]):
             self.call(ops)
             # some stores of the library forget when an item was made, as soon as it is rewritten
@@ -353,9 +372,22 @@ class LangGraphStore(LiveStore):
             read = self.own_get(m.id for m in timed)
             lost = [m for m in timed if m.id in read and read[m.id].created_at != m.created_at]
             if lost:
-                self.call([self._op(memory, {}) for memory in lost])
+                self.call([self._op(memory, {}, kept.get(memory.id)) for memory in lost])
 
-    def _op(self, memory: Memory, stamps: Mapping[str, str | None]) -> PutOp:
+    def _kept_index(self, ids: Collection[str]) -> dict[str, list[str] | Literal[False] | None]:
+        """Returns for items how they stay in the index: by the fields they were, or not at all."""
+        indexed = self._known().indexed if self.makes_vectors and ids else {}
+        config = getattr(self.inner, "index_config", None) or {}
+        usual = sorted(config.get("fields") or ["$"])
+        fields = {id_: sorted(indexed.get(id_, ())) for id_ in ids} if indexed else {}
+        return {id_: None if own == usual else own or False for id_, own in fields.items()}
+
+    def _op(
+        self,
+        memory: Memory,
+        stamps: Mapping[str, str | None],
+        index: list[str] | Literal[False] | None,
+    ) -> PutOp:
         """Returns the operation that writes a memory: the one given, if it says the same."""
         labels, key = _checked(memory)
         given = self._given.get(memory.id)
@@ -367,7 +399,9 @@ class LangGraphStore(LiveStore):
         value = self.text.put_into(rest, memory.content, memory.id)
         from langgraph.store import base as library
 
-        return library.PutOp(labels, key, value) if given is None else given._replace(value=value)
+        if given is not None:
+            return given._replace(value=value)
+        return library.PutOp(labels, key, value, index)
 
     def own_remove(self, ids: Iterable[str]) -> None:
         """Removes items."""
@@ -393,7 +427,9 @@ def _id(prefix: str, key: str) -> str:
 
 
 _ENDS: Final = "SELECT prefix, key, expires_at FROM store WHERE expires_at IS NOT NULL"
-_INDEXED: Final = "SELECT DISTINCT prefix, key FROM store_vectors"
+_INDEXED: Final = "SELECT prefix, key, field_name FROM store_vectors"
+_ELEMENT: Final = re.compile(r"\.\d+$")
+"""What stands behind a field of which each element has a vector."""
 
 
 def _stamps(item: Item) -> dict[str, str | None]:

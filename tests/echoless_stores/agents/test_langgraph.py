@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 import pytest
 from langgraph.graph import END, START, StateGraph
@@ -21,6 +22,7 @@ from echoless import apply, find, plan, undo
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.ingest import Admitted, AlreadyKnown, Updates
 from echoless_stores.agents.langgraph import GuardedStore, Put, meets
+from echoless_stores.live.langgraph import LangGraphStore
 
 PORT = "The gateway listens on port 8443."
 AGAIN = "the gateway listens on port 8443"
@@ -362,6 +364,48 @@ def test_what_to_index_reaches_the_store_inside() -> None:
         store.put(USER, "k3", {"text": "The office closes at six."}, index=False)
         assert seen == [["net"], [TEA]]
         assert store.search(USER, query="tea", limit=1)[0].key == "k2"
+
+
+GARDEN = "The garden needs water every day in May."
+
+
+def _by_topic(texts: Sequence[str]) -> list[list[float]]:
+    return [[1.0, 0.0] if "garden" in text else [0.0, 1.0] for text in texts]
+
+
+def searchable() -> InMemoryStore:
+    """A store that finds what speaks of the garden by meaning, and one item of another topic."""
+    inner = InMemoryStore(index={"dims": 2, "embed": _by_topic, "fields": ["text"]})
+    inner.put(("u",), "other", {"text": "The choir sings on Tuesdays."})
+    return inner
+
+
+@pytest.mark.parametrize("index", [False, ["title"]])
+def test_a_memory_that_no_search_finds_stands_for_none_that_is_to_be_found(
+    index: Literal[False] | list[str],
+) -> None:
+    inner = searchable()
+    inner.put(("u",), "unfound", {"text": GARDEN, "title": "Notes of May"}, index=index)
+    with GuardedStore(inner, lineage=None) as store:
+        store.put(("u",), "found", {"text": GARDEN})
+        first, *_ = store.search(("u",), query="garden")
+        assert (first.key, first.score) == ("found", pytest.approx(1.0))
+        store.put(("u",), "again", {"text": GARDEN})
+        assert isinstance(store.answers[-1].answer, AlreadyKnown)
+        store.put(("u",), "unfound too", {"text": GARDEN}, index=False)
+        assert isinstance(store.answers[-1].answer, AlreadyKnown)
+
+
+def test_what_is_rewritten_stays_in_the_index_as_it_was_or_out_of_it() -> None:
+    inner = searchable()
+    inner.put(("u",), "out", {"text": GARDEN}, index=False)
+    inner.put(("u",), "by title", {"text": "Tea at four.", "title": "garden"}, index=["title"])
+    before = {item.key: item.score for item in inner.search(("u",), query="garden")}
+    store = LangGraphStore(inner)
+    memories = store.get(["u/out", "u/by title"]).values()
+    with store.writing():
+        store.put([replace(memory, metadata={"seen": 1}) for memory in memories])
+    assert {item.key: item.score for item in inner.search(("u",), query="garden")} == before
 
 
 def test_a_store_without_time_to_live_refuses_it_as_before() -> None:
