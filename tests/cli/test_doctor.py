@@ -107,3 +107,27 @@ def test_a_secret_is_told_and_not_shown() -> None:
     token = "ghp_" + "Ab3" * 12
     (sign,) = cautions(Memory(id="m", content=f"The token is {token}."))
     assert sign == ("secret", "1 password, key or token")
+
+
+def test_fix_writes_a_plan_that_apply_takes_and_undo_takes_back(
+    echoless: Call, memory: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    before = {path.name: path.read_bytes() for path in memory.glob("*.md")}
+    (made,) = json.loads(echoless("doctor", str(memory), "--fix", "--json").stdout)["stores"]
+    assert {path.name: path.read_bytes() for path in memory.glob("*.md")} == before
+    assert echoless("apply", str(memory), made["plan_file"]).exit_code == 0
+    assert {path.name for path in memory.glob("*.md")} < before.keys()
+    assert echoless("undo", str(memory)).exit_code == 0
+    assert {path.name: path.read_bytes() for path in memory.glob("*.md")} == before
+
+
+def test_without_a_command_a_folder_with_memories_is_examined(
+    echoless: Call, memory: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(memory.parent.parent)
+    assert "orders an agent" in echoless().stdout
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    monkeypatch.chdir(empty)
+    assert "Usage: echoless" in echoless().stdout

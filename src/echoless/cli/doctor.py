@@ -20,6 +20,7 @@ from echoless.cli.options import (
     with_option,
 )
 from echoless.cli.progress import Bar
+from echoless.cli.tend import show_upkeep
 from echoless.core.destination import without_password
 from echoless.core.document import Block, Extent, Gap, Heading, cut, number, say, strong
 from echoless.core.errors import OVER_LIMIT, StoreNotFound
@@ -37,6 +38,7 @@ from echoless.workflows.audit.health import HealthReport, health, shares
 from echoless.workflows.audit.report import Report
 from echoless.workflows.audit.staleness import signs_of
 from echoless.workflows.discovery.search import discover
+from echoless.workflows.maintenance import tend
 
 
 @click.command(
@@ -46,6 +48,7 @@ from echoless.workflows.discovery.search import discover
         "echoless doctor",
         "echoless doctor ~/.claude/projects/app/memory",
         "echoless doctor CLAUDE.md --fail-under 90",
+        "echoless doctor agent.db --fix",
     ),
 )
 @click.argument("stores", metavar="[STORE]...", nargs=-1, shell_complete=complete_path)
@@ -58,6 +61,9 @@ from echoless.workflows.discovery.search import discover
     metavar="SCORE",
     help="End with exit code 10 if the score of a store is lower.",
 )
+@click.option(
+    "--fix", is_flag=True, help="Write a plan of what is sure, copies and old values, to apply."
+)
 @json_option
 @uncollected()
 def doctor_command(
@@ -66,9 +72,10 @@ def doctor_command(
     choices: Choices,
     top: int,
     fail_under: int | None,
+    fix: bool,
     as_json: bool,
 ) -> int:
-    """Say what is wrong with the memory of an agent, worst first. Reads only.
+    """Say what is wrong with the memory of an agent, worst first. Changes no memory.
 
     What one memory shows by itself comes at once: what the agent does not load, orders, secrets,
     dead paths, what is finished. Then memories are compared: what is out of date, contradicts, is
@@ -85,13 +92,23 @@ def doctor_command(
             store, choices, Extent(top=top, members=2, pairs=top, repeat=with_option), quiet=as_json
         )
         scores.append(made.score)
-        return {"store": without_password(store), **made.to_json()}
+        plan_file = _fix(store, choices, quiet=as_json) if fix else None
+        return {"store": without_password(store), **made.to_json(), "plan_file": plan_file}
 
     answers, failed = render.answers_of_each(named, answer)
     if as_json:
         render.show_json({"stores": list(answers)})
     low = fail_under is not None and any(score < fail_under for score in scores)
     return failed or (OVER_LIMIT if low else 0)
+
+
+def _fix(name: str, choices: Choices, *, quiet: bool) -> str | None:
+    """Writes a plan of what is sure, shows it, and returns where it waits."""
+    with open_store(name) as store, Bar(quiet=quiet) as bar:
+        made = tend(store, settings_for(store, choices), None, progress=bar)
+    if not quiet:
+        show_upkeep(name, made)
+    return str(made.plan_file) if made.plan_file else None
 
 
 def _examined(name: str, choices: Choices, extent: Extent, *, quiet: bool) -> HealthReport:

@@ -6,6 +6,7 @@ import atexit
 import gc
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import ClassVar, Final, NoReturn
 
 import click
@@ -107,6 +108,7 @@ class _Main(LazyGroup):
 
 @click.group(
     cls=_Main,
+    invoke_without_command=True,
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -134,7 +136,7 @@ class _Main(LazyGroup):
     help="Print the version.",
 )
 @click.pass_context
-def main(ctx: click.Context, debug: bool, log_level: str | None) -> None:
+def main(ctx: click.Context, debug: bool, log_level: str | None) -> object:
     """Find what the memory of an agent says twice, say why, hide it, undo everything.
 
     A STORE is a path (agent.db, memories.jsonl), recognised by its content, or a URL
@@ -142,9 +144,20 @@ def main(ctx: click.Context, debug: bool, log_level: str | None) -> None:
     it; duplicates are hidden, not removed, unless --action says otherwise; whatever was written can
     be undone. Every command has --json and its own --help; those for other programs' memories speak
     as these programs do, and mcp speaks its protocol.
+
+    Without a command it is `doctor` in a folder with memories, and else this help.
     """
     ctx.ensure_object(CommandState).debug = debug
     set_log_level(log_level)
+    if ctx.invoked_subcommand is not None:
+        return None
+    from echoless.workflows.discovery.search import discover
+
+    doctor = main.get_command(ctx, "doctor") if discover([Path.cwd()]).stores else None
+    if doctor is None:
+        click.echo(ctx.get_help())
+        return None
+    return doctor.invoke(doctor.make_context("doctor", [], parent=ctx))
 
 
 def run(arguments: Sequence[str] | None = None) -> NoReturn:

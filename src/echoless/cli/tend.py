@@ -100,7 +100,7 @@ def tend_command(
         tended = _tend(store, choices, into, now=now, snap=snap, quiet=as_json)
         codes.append(exit_code(tended.run))
         if not as_json:
-            _show(store, tended)
+            show_upkeep(store, tended)
         return _answer(store, tended)
 
     answers, failed = render.answers_of_each(stores, answer)
@@ -148,7 +148,7 @@ def _answer(store: str, made: Upkeep) -> dict[str, Json]:
     }
 
 
-def _show(store: str, made: Upkeep) -> None:
+def show_upkeep(store: str, made: Upkeep) -> None:
     """Prints what changed, what is proposed, and the next command."""
     name = without_password(store)
     since = f" since {made.since}" if made.since else ""
