@@ -15,7 +15,7 @@ from heapq import merge
 from typing import Any, ClassVar, Final
 
 from echoless.core.destination import command_line
-from echoless.core.errors import EcholessError, StoreError
+from echoless.core.errors import EcholessError, StoreError, StoreReadOnly
 from echoless.core.json_codec import memory_from_json, memory_to_json
 from echoless.core.model import Memory, canonical
 from echoless.stores.base import ALL, Capabilities, OwnerView, Scope, Store
@@ -164,8 +164,36 @@ class HidesOnRequest(BesideSidecar):
         return self.way if self.ledger.fact(_FACT) == self.way else "mark"
 
     @property
+    def bound(self) -> str:
+        """Returns why no record may leave the store, as a clause; empty where it may.
+
+        The program keeps something beside the records that would no longer fit them.
+        """
+        return ""
+
+    def retained(self, pairs: Sequence[tuple[str, str]]) -> Mapping[str, str]:
+        """Returns why duplicates may not be removed: all of them, where the store is bound."""
+        if self.bound:
+            return {duplicate: self.bound for duplicate, _ in pairs}
+        return super().retained(pairs)
+
+    def insist_on_unbound(self) -> None:
+        """Refuses to move a record of a store whose program would no longer read the rest.
+
+        Raises:
+            StoreReadOnly: The store is bound.
+        """
+        if self.bound:
+            raise StoreReadOnly(
+                f"No record of {self.url} can be moved: {self.bound}. Leave out hide=move: then "
+                "copies are hidden from echoless alone. Nothing was changed."
+            )
+
+    @property
     def owner_view(self) -> OwnerView:
         """Returns what the program that owns the store sees of hidden memories."""
+        if self.bound:
+            return OwnerView(f"{self.owner_reads} go on seeing them, as {self.bound}")
         if self.hiding == "mark":
             return self._seen_view(f"{self.owner_reads} go on seeing them")
         lost = f" {self.unrestored}" if self.unrestored else ""
@@ -189,6 +217,8 @@ class HidesOnRequest(BesideSidecar):
 
     def _remember_hiding(self) -> bool:
         """Notes in the ledger how the store is told to hide, and returns whether it moves."""
+        if self._asked == self.way:
+            self.insist_on_unbound()
         if self._asked and (self.ledger.fact(_FACT) or "mark") != self._asked:
             with self.ledger.transaction():
                 self.ledger.set_fact(_FACT, self._asked)

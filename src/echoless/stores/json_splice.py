@@ -140,6 +140,28 @@ def records_in(text: str, is_record: Callable[[object], bool]) -> tuple[str, lis
     return text[: start + 1], parts, text[end - 1 :] if parts else text[start + 1 :]
 
 
+_LONG: Final = 200
+"""Characters of a text without a blank that may be an encoded matrix."""
+
+
+def bound_to(text: str, count: int) -> str:
+    """Returns what in a document may hold a row for each of its records, as a clause, or "".
+
+    The files of nano-vectordb have all vectors in one text beside the list of records.
+
+    Args:
+        text: A document that `records_in` reads.
+        count: How many records it has.
+    """
+    value = json.loads(text)
+    for key, each in value.items() if isinstance(value, dict) else ():
+        is_list = isinstance(each, list) and len(each) == count > 1
+        rows = is_list and not any(isinstance(one, dict) for one in each)
+        if rows or (isinstance(each, str) and len(each) >= _LONG and " " not in each):
+            return f"its {key!r} may hold a row for each element"
+    return ""
+
+
 def not_read(text: str, path: Path, *, alone: bool = False, query: str = "") -> str:
     """Returns why a JSON document is not read, and what to do; empty where the text has lines.
 

@@ -42,12 +42,13 @@ from echoless.stores.base import ALL, Capabilities, Head, Scope, StoreKind
 from echoless.stores.field_map import Hiding, MappedUrl, read_path
 from echoless.stores.files import Snapshot, read_bytes, read_end, replace_bytes
 from echoless.stores.hidden_records import HiddenRecord, HiddenRecords, HidesOnRequest, back_again
-from echoless.stores.json_splice import LARGEST, not_read, records_in
+from echoless.stores.json_splice import LARGEST, bound_to, not_read, records_in
 from echoless.stores.ledger import Mark
 from echoless.stores.sidecar import Sidecar
 
 _BOM: Final = b"\xef\xbb\xbf"
 _OPENING: Final = re.compile(rb"\{|\[\s*(?:[\[{\"\]]|$)")
+_OF_VECTORS: Final = frozenset({".npy", ".npz", ".faiss", ".usearch", ".ann", ".hnsw", ".voy"})
 _HEAD: Final = 65_536
 """Bytes of a large file that tell whether it has lines."""
 _LAST_KEY: Final = lazy_pattern(r'"((?:[^"\\]|\\.)*)"\s*:\s*\[\Z')
@@ -142,7 +143,7 @@ class JsonlStore(StoreKind, HidesOnRequest):
         text = files.text_of(data, self._path)
         *ended, last = text.split("\n")
         self._lines = [line + "\n" for line in ended] + ([last] if last else [])
-        self._head, self._tail, self._between = "", "", ""
+        self._head, self._tail, self._between, self._bound = "", "", "", ""
         if not records.holds_record(self._lines):
             self._read_document(text)
         self._away: set[str] = set()
@@ -183,10 +184,22 @@ class JsonlStore(StoreKind, HidesOnRequest):
         if document is not None:
             self._head, self._lines, self._tail = document
             self._between = ","
+            self._bound = bound_to(text, len(self._lines)) or self._file_beside()
             return
         alone = self._path.suffix == ".json"
         if advice := not_read(text, self._path, alone=alone, query=_WITH_TEXT):
             raise BadRecord(advice)
+
+    def _file_beside(self) -> str:
+        """Returns that a file of vectors lies beside the document, or ""."""
+        beside = sorted(self._path.parent.glob("*"))
+        names = [each.name for each in beside if each.suffix in _OF_VECTORS]
+        return f"{names[0]} beside it may hold a row for each element" if names else ""
+
+    @property
+    def bound(self) -> str:
+        """Returns what stands beside the elements of the document, by their places."""
+        return self._bound
 
     def _add_moved(self) -> None:
         """Puts moved lines to their places among those of the file; the file counts before them."""
@@ -468,6 +481,7 @@ class JsonlStore(StoreKind, HidesOnRequest):
                     returning.append((before, self._line(memory, fallback=None)))
                 else:
                     self._refuse_texts()
+                    self.insist_on_unbound()
                     self._insert(len(self._lines), records.written(memory) + "\n")
             for place, line in sorted(returning):
                 self._insert(place, line)

@@ -5,6 +5,7 @@ A namespace may be made of several labelled values, as mem0 scopes: `agent_id=pi
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from heapq import nsmallest
 from typing import Final, Protocol, TypeAlias, TypeVar
 from urllib.parse import quote, unquote
 
-from echoless.core.model import Json, Memory, canonical
+from echoless.core.model import Json, JsonObject, Memory, canonical
 from echoless.core.text import lazy_pattern
 from echoless.core.timestamps import instant
 
@@ -232,7 +233,11 @@ def is_owner(key: str) -> bool:
 
 def _named(memory: Memory, *, whole: bool) -> Iterator[tuple[str, str, str]]:
     """Yields key, label and value of the fields that look like owners."""
-    for fields in (memory.metadata, memory.extra) if whole else (memory.metadata,):
+    several = [memory.metadata]
+    if whole:  # of an unknown program, owners may stand in an object or in its JSON, too
+        inner = (_object(value) for value in memory.extra.values())
+        several += [memory.extra, *filter(None, inner)]
+    for fields in several:
         for key, value in fields.items():
             label = _label(key)
             if not label or (label in _OCCASIONS and not whole):
@@ -240,6 +245,16 @@ def _named(memory: Memory, *, whole: bool) -> Iterator[tuple[str, str, str]]:
             said = _readers(label, value) if _tells_readers(key) else value
             if type(said) in {str, int} and said != "":
                 yield key, label, str(said)
+
+
+def _object(value: Json) -> JsonObject | None:
+    """Returns the object that a field is, or holds as JSON in a text; None for any other."""
+    if isinstance(value, str) and value.startswith('{"'):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+    return value if isinstance(value, Mapping) else None
 
 
 def _readers(label: str, value: Json) -> Json:

@@ -150,6 +150,15 @@ class Backend(ABC):
     def effects(self, table: SqlTable) -> Sequence[SideEffect]:
         """Returns which triggers and rules a write of a row sets off; nothing is written."""
 
+    def bound(self, _table: SqlTable, _known: str, /) -> str:
+        """Returns why no row may leave a table, as a clause; empty where one may.
+
+        Args:
+            _table: The table.
+            _known: Name of the table of vectors that goes along; empty for none.
+        """
+        return ""
+
     @abstractmethod
     def changed_rows(self, table: SqlTable, /) -> Mapping[str, tuple[int, int]]:
         """Returns how many rows were added, and changed or removed, where the database counts.

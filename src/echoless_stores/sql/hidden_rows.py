@@ -11,6 +11,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import cached_property
 from typing import Final
 
 from echoless.core.errors import StoreError, StoreLocked, UsageError
@@ -127,6 +128,11 @@ class MovingTable(MovesHidden, TableStore):
     own_get = TableStore.get
     own_count = TableStore.count
     own_namespaces = TableStore.namespaces
+
+    @cached_property
+    def bound(self) -> str:
+        """Returns what the program keeps by itself beside the rows."""
+        return self._backend.bound(self._table, self._layout.preset.vectors or "")
 
     def order(self, memory: Memory) -> tuple[int | float | str | bytes, ...]:
         """Returns the number of the row, or its key, as the database sorts by it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -20,6 +21,10 @@ from echoless_stores.sql.table import SqlTable
 
 _WRITES: Final = {sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE}
 """Actions of the compiler that write rows."""
+
+
+_CONTENT: Final = re.compile(r"content\s*=\s*['\"]?(\w+)")
+"""The table whose rows a full-text table indexes."""
 
 
 class SqliteBackend(Backend):
@@ -168,6 +173,24 @@ class SqliteBackend(Backend):
             finally:
                 connection.set_authorizer(None)
         return list(effects)
+
+    def bound(self, table: SqlTable, known: str, /) -> str:
+        """Returns what the program keeps by itself beside the rows of a table."""
+        name = table.name.casefold()
+        schema = self._schema("SELECT type, name, lower(tbl_name), lower(sql) FROM sqlite_master")
+        filled = " ".join(sql for kind, _, of, sql in schema if kind == "trigger" and of == name)
+        for kind, own, of, sql in schema:
+            if "libsql_vector_idx" in (sql or "") and of == name:
+                return f"its index {own} needs libSQL"
+            if kind != "table" or "create virtual table" not in (sql or ""):
+                continue
+            content = _CONTENT.search(sql)
+            if content and content[1] == name and own.casefold() not in filled:
+                return f"its full-text index {own} is kept by the program itself"
+            of_vectors = "using vec0" in sql and name in own.casefold()
+            if of_vectors and own != known and own.casefold() not in filled:
+                return f"its vectors in {own} are kept by the program itself"
+        return ""
 
     def changed_rows(self, _table: SqlTable, /) -> dict[str, tuple[int, int]]:
         """Returns nothing: SQLite counts rows of all tables together."""
