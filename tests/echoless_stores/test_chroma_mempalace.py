@@ -58,3 +58,20 @@ def test_a_hidden_drawer_leaves_the_collection_and_comes_back(
         assert by_text[PAIR[1]] not in held(palace, DRAWERS)
         undo(store, run.id)
     assert held(palace, DRAWERS) == before
+
+
+def test_a_part_of_a_longer_note_is_never_hidden_by_itself(palace: Path) -> None:
+    settings = resolve(Choices(profile="safe", encoder="none"))
+    with open_store(f"chroma:///{palace}?map=mempalace&hide=move#{DRAWERS}") as store:
+        with store.writing():
+            by_text = {memory.content: memory for memory in store.scan()}
+            one, other = (by_text[text] for text in PAIR)
+            parts = [
+                replace(one, metadata={**one.metadata, "parent_drawer_id": "note-1"}),
+                replace(other, metadata={**other.metadata, "parent_drawer_id": "note-2"}),
+            ]
+            store.put([replace(each, content=PAIR[0]) for each in parts])
+        found = find(store, settings=settings)
+        assert not found.groups
+        assert all("part of a longer note" in why for why in found.protected.values())
+        assert len(found.protected) == 2

@@ -75,6 +75,10 @@ class OwnerView:
         return bool(self.hiding_url or self.way)
 
 
+PART_OF: Final = "parent_drawer_id"
+"""Key by which MemPalace names the drawer of which a record is a part."""
+
+
 class Store(ABC):
     """Memories behind one URL.
 
@@ -215,6 +219,8 @@ class Store(ABC):
         Asked when groups are made and again when a plan is carried out. Not a field of the memory:
         it may depend on the time and on how often the memory was recalled.
         """
+        if memory.metadata.get(PART_OF):
+            return "it is a part of a longer note, which its program reads whole"
         return None
 
     def retained(self, pairs: Sequence[tuple[str, str]]) -> Mapping[str, str]:

@@ -306,7 +306,9 @@ class ChromaStore(StoreKind, CollectionStore):
 
     def protected(self, memory: Memory) -> str | None:
         """Returns why ego-mcp protects a memory; other collections protect none."""
-        return protection(memory, datetime.now(UTC)) if self.profile == "ego" else None
+        if self.profile == "ego":
+            return protection(memory, datetime.now(UTC))
+        return super().protected(memory)
 
     def notes(self) -> tuple[str, ...]:
         """Returns what went wrong with the lexical index, and which programs to start again."""
