@@ -25,10 +25,10 @@ from echoless.execution.transfer import (
     backup,
     export,
     import_into,
-    open_source,
 )
 from echoless.ingest.forgotten import held
 from echoless.stores import open_store
+from echoless.stores.registry import mapped
 
 _IMPORTED: Final = "Imported"
 
@@ -38,7 +38,7 @@ _IMPORTED: Final = "Imported"
     epilog=examples(
         "echoless import memories.jsonl agent.db",
         "echoless import old.db sqlite:///new.db --skip-invalid",
-        "echoless import notes.csv agent.db --map content=text --map created_at=date",
+        "echoless import chroma.sqlite3 agent.db --map namespace=user_id",
     ),
 )
 @click.argument("source", metavar="SOURCE", shell_complete=complete_path)
@@ -55,11 +55,11 @@ def import_command(
 ) -> None:
     """Copy every memory of SOURCE into TARGET, all or nothing; SOURCE stays as it is.
 
-    SOURCE is a store, or a CSV file with a memory a row.
     TARGET is made if it is not there (.db and .jsonl say by their suffix what they should be). The
     lineage comes along into a store that has none.
     """
-    with open_source(source, read_map(maps)) as origin, writing(target):
+    field_map = read_map(maps)
+    with open_store(mapped(source, field_map) if maps else source) as origin, writing(target):
         done = import_into(origin, target, skip_invalid=skip_invalid, held=held)
     _show(_IMPORTED, done, as_json=as_json)
 

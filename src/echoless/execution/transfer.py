@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from io import StringIO
-from itertools import islice
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Final, TypeAlias
@@ -17,24 +13,16 @@ from typing import Final, TypeAlias
 from echoless.core import drafts, plugins
 from echoless.core import json_codec as codec
 from echoless.core.errors import BadRecord, DuplicateId, StoreError, UsageError
-from echoless.core.model import Json, JsonObject, Memory, fingerprint, unstorable
+from echoless.core.model import JsonObject, Memory, fingerprint, unstorable
 from echoless.core.sqlite import BUSY_TIMEOUT_SECONDS
 from echoless.core.text import is_blank
 from echoless.execution.journal import shares_transaction
 from echoless.stores.base import Store, together_with_ledger
-from echoless.stores.field_map import TABLE_FILES, FieldMap, read_path
-from echoless.stores.files import read_bytes, speaking_of
-from echoless.stores.files import text_of as decoded
-from echoless.stores.jsonl_record import KEYS, derived_id, from_object, text_of
-from echoless.stores.registry import SUFFIXES, is_one_file, locate, mapped, open_store
+from echoless.stores.field_map import read_path
+from echoless.stores.files import speaking_of
+from echoless.stores.registry import SUFFIXES, is_one_file, locate, open_store
 
 FORMATS: Final = ("jsonl", "sqlite")
-
-_SPELLED: Final = ("importance", "access_count", "pinned", "tags", "links", "vectors", "metadata")
-"""Fields that are no text: a cell of a CSV file spells them as JSON."""
-
-_AT_ONCE: Final = 256
-"""Rows of a table that are written at the same time."""
 
 Held: TypeAlias = Callable[[Store, str], str | None]
 """Returns why a text may not come into a store, as what follows its id, or None."""
@@ -178,101 +166,6 @@ def invalid(memory: Memory) -> str | None:
         if not numbers or not all(map(math.isfinite, numbers)):
             return f"has a vector of {vector.model!r} that is empty or not finite"
     return None
-
-
-# ------------------------------------------------------------------ tables in files
-
-
-@contextmanager
-def open_source(url: str, field_map: FieldMap) -> Iterator[Store]:
-    """Opens what is to be imported: a store, or the rows of a CSV file.
-
-    Args:
-        url: See `open_store`.
-        field_map: Column by field of a memory; a column of the field's own name needs none.
-
-    Raises:
-        UsageError: No column holds the texts, or the map names one that is not there.
-        InputError: The file cannot be read as a table.
-    """
-    path = Path(url)
-    if path.suffix.lower() not in TABLE_FILES or not path.is_file():
-        with open_store(mapped(url, field_map) if field_map else url) as store:
-            yield store
-        return
-    rows = _delimited(path)
-    columns = next(rows)
-    named = f"{path} has the columns {', '.join(columns) or '(none)'}"
-    if len({*columns}) < len(columns):
-        raise BadRecord(f"{named}, two of one name. Give each a name of its own.")
-    if missing := [each for each in field_map.columns.values() if each not in columns]:
-        raise UsageError(f"{named} and no {missing[0]!r}. The first row must name the columns.")
-    if "content" not in field_map.columns and not {*columns} & {*KEYS["content"]}:
-        raise UsageError(f"{named}. Say which one holds the texts: --map content=COLUMN.")
-    fields = {column: field for field, column in field_map.columns.items()}
-    memories = _memories(path, [fields.get(each, each) for each in columns], rows)
-    import tempfile
-
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        open_store(Path(folder, "rows.db"), create=True) as store,
-    ):
-        with store.writing(), store.transaction():
-            while batch := list(islice(memories, _AT_ONCE)):
-                store.put(batch)
-        yield store
-
-
-def _memories(path: Path, names: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[Memory]:
-    """Yields the rows of a table as memories; a row without an id gets one from its text."""
-    ids: Counter[str] = Counter()
-    for number, row in enumerate(rows, 1):
-        if len(row) > len(names):
-            raise BadRecord(
-                f"Row {number} of {path} has more cells than there are columns. Quote cells that "
-                "hold the mark between cells, or name all columns in the first row."
-            )
-        cells = zip(names, row, strict=False)
-        data = {name: _spelled(name, cell) for name, cell in cells if cell}
-        text = text_of(data) or ""
-        id_ = str(data.get("id", derived_id(text)))
-        ids[id_] += 1
-        if ids[id_] > 1 and "id" in data:
-            raise DuplicateId(
-                f"Row {number} of {path} has the id {id_!r} of an earlier one. Give each row an "
-                "id of its own; nothing was imported."
-            )
-        try:
-            yield from_object(data, id_ if ids[id_] == 1 else f"{id_}-{ids[id_]}", text)
-        except BadRecord as problem:
-            raise BadRecord(f"Row {number} of {path}: {problem}. Mend or remove it.") from problem
-
-
-def _spelled(name: str, cell: str) -> Json:
-    """Returns a cell as the value that its text spells, where the field is no text."""
-    if name not in _SPELLED:
-        return cell
-    try:
-        value: Json = json.loads(cell)
-    except (RecursionError, ValueError):
-        return cell
-    return value
-
-
-def _delimited(path: Path) -> Iterator[Sequence[str]]:
-    """Yields the names of the columns of a CSV file, and its rows."""
-    text = decoded(read_bytes(path), path).removeprefix("\ufeff")
-    first = text.partition("\n")[0]
-    import csv
-
-    csv.field_size_limit(max(len(text), csv.field_size_limit()))  # of all readers: never lower
-    mark = max(",;\t", key=first.count)
-    rows = csv.reader(StringIO(text, newline=""), delimiter=mark, strict=True)
-    try:
-        yield next(rows, [])
-        yield from filter(None, rows)
-    except csv.Error as problem:
-        raise BadRecord(f"Line {rows.line_num} of {path} is no CSV ({problem}).") from problem
 
 
 # ------------------------------------------------------------------ export

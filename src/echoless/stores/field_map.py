@@ -21,9 +21,6 @@ from echoless.core.json_codec import FIELDS
 from echoless.core.text import unreadable
 from echoless.stores.files import read_bytes
 
-TABLE_FILES: Final = (".csv", ".tsv")
-"""Suffixes of tables that are imported by a map."""
-
 MAPPABLE: Final = FIELDS
 """Fields that may have a column. `extra` has none: it holds what belongs to no field."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
+import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
 from echoless.core import plugins
-from echoless.core.destination import command_line
 from echoless.core.errors import ForeignStore, StoreNotFound, UsageError
 from echoless.core.sqlite import is_sqlite
 from echoless.stores.base import Store, StoreKind
-from echoless.stores.field_map import TABLE_FILES, FieldMap
+from echoless.stores.field_map import FieldMap
 from echoless.stores.files import insist_on_text
 from echoless.stores.sqlite import SqliteStore
 
@@ -31,6 +31,12 @@ SUFFIXES: Final[Mapping[str, str]] = {
 """Kind of a new store, by the suffix of its file."""
 
 _DEFAULT = "sqlite"
+
+_ROWS: Final = (
+    "import csv, json, sys; "
+    "[print(json.dumps(row)) for row in csv.DictReader(open(sys.argv[1], encoding='utf-8-sig'))]"
+)
+"""Program that prints the rows of a CSV file as JSON Lines."""
 
 _FORMS: Final[Mapping[str, frozenset[str]]] = {
     **dict.fromkeys(("sqlite", "sql", "recall", "llm-memory"), frozenset({"database"})),
@@ -149,10 +155,11 @@ def locate(url: str | Path, *, create: bool = False) -> tuple[str, str]:
             return min(matches, key=lambda name: _kind(name).general), url
         if suffix in SUFFIXES:
             return SUFFIXES[suffix], url  # opening it says what is wrong with it
-        if suffix in TABLE_FILES:
-            line = command_line("import", url, f"{path.stem}.jsonl", "--map", "content=COLUMN")
+        if suffix == ".csv":
+            line = f'python3 -c "{_ROWS}" {shlex.quote(url)} > {shlex.quote(path.stem)}.jsonl'
             raise ForeignStore(
-                f"{path} is a table, which is read into a store of its own: `{line}`."
+                f"{path} is a table. Name its column of texts content, and make JSON Lines of it: "
+                f"`{line}`."
             )
         raise ForeignStore(
             f"{path} is not a store echoless knows ({', '.join(plugins.names('stores'))}). "
