@@ -102,7 +102,6 @@ def test_closed_lists_of_words_are_those_of_the_code() -> None:
         ("remember", ("remember", "{}", "The database listens on port 5432.", *NONE)),
         ("remember", ("remember", "{}", "The database listens on port 5434.", *NONE)),
         ("tend", ("tend", "{}", "gone.jsonl", *NONE)),
-        ("tend", ("tend", "{}", "--schedule", "cron", "--json")),
         ("history", ("history", "{}", "--json")),
         ("check", ("check", "{}", "--json")),
         ("purge", ("purge", "{}", "--before", "2020-01-01", "--json")),

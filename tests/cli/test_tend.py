@@ -125,17 +125,6 @@ def test_a_damaged_file_of_last_time_means_to_look_again(echoless: Call, place: 
     assert answer(echoless)["plan"] != made["plan"]
 
 
-@pytest.mark.parametrize("kind", ["hook", "cron", "systemd"])
-def test_a_schedule_is_printed_and_nothing_is_done(echoless: Call, place: Path, kind: str) -> None:
-    said = echoless("tend", "a.jsonl", "--apply", "--schedule", kind)
-    assert said.exit_code == 0
-    assert f"tend {place / 'a.jsonl'} --apply" in said.stdout
-    assert not (place / "data").exists()
-    if kind == "hook":
-        lines = said.stdout.partition("\n")[2]
-        assert "SessionEnd" in json.loads(lines)["hooks"]
-
-
 def test_without_an_own_folder_one_has_to_be_named(
     echoless: Call, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

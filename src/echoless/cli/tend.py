@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import shlex
-import shutil
-import tomllib
 from pathlib import Path
-from typing import Final
 
 import click
 
@@ -36,9 +31,6 @@ from echoless.stores import open_store
 from echoless.workflows.maintenance import Upkeep, tend
 from echoless.workflows.snapshots import keep_snapshot
 
-_SCHEDULES: Final = ("hook", "cron", "systemd")
-"""Tables of `schedules.toml`."""
-
 
 @click.command(
     "tend",
@@ -47,7 +39,6 @@ _SCHEDULES: Final = ("hook", "cron", "systemd")
         "echoless tend agent.db",
         "echoless tend ~/.claude/projects/app/memory CLAUDE.md --into plans",
         "echoless tend agent.db --apply",
-        "echoless tend agent.db --schedule cron",
     ),
 )
 @click.argument("stores", metavar="STORE...", nargs=-1, required=True, shell_complete=complete_path)
@@ -66,11 +57,6 @@ _SCHEDULES: Final = ("hook", "cron", "systemd")
     is_flag=True,
     help="Keep a copy of STORE as it is first, for `echoless compare last STORE`.",
 )
-@click.option(
-    "--schedule",
-    type=click.Choice(_SCHEDULES),
-    help="Print the lines that run this by itself, and do nothing else.",
-)
 @json_option
 @uncollected()
 def tend_command(
@@ -80,7 +66,6 @@ def tend_command(
     into: Path | None,
     now: bool,
     snap: bool,
-    schedule: str | None,
     as_json: bool,
 ) -> int:
     """Look at what changed in STORE since last time, and propose what to hide.
@@ -91,9 +76,6 @@ def tend_command(
 
     A store that cannot be read is reported, the others go on, and its exit code is kept.
     """
-    if schedule is not None:
-        _show_schedule(schedule, stores, now=now, into=into, as_json=as_json)
-        return 0
     codes = [0]
 
     def answer(store: str) -> dict[str, Json]:
@@ -179,26 +161,3 @@ def show_upkeep(store: str, made: Upkeep) -> None:
     else:
         return
     render.show([command(line, before=before, level=0)])
-
-
-def _show_schedule(
-    kind: str, stores: tuple[str, ...], *, now: bool, into: Path | None, as_json: bool
-) -> None:
-    """Prints what runs this command by itself; paths are made absolute, as it runs elsewhere."""
-    words = [shutil.which("echoless") or "echoless", "tend"]
-    words += [str(Path(each).resolve()) if Path(each).exists() else each for each in stores]
-    words += ["--apply"] if now else []
-    words += ["--into", str(into.resolve())] if into else []
-    line = shlex.join(words)
-    hook = {"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": line}]}]}}
-    quoted = {
-        "hook": json.dumps(hook, indent=2),
-        "cron": line.replace("%", r"\%"),
-        "systemd": line.replace("%", "%%").replace("$", "$$"),
-    }
-    forms = tomllib.loads(Path(__file__).with_name("schedules.toml").read_text("utf-8"))
-    text = str(forms[kind]).format(line=quoted[kind])
-    if as_json:
-        render.show_json({"schedule": kind, "lines": text.splitlines()})
-    else:
-        click.echo(text)
