@@ -86,7 +86,7 @@ def _make_caches(_place: Path) -> None:
     for _ in range(2):
         run("audit", "m.jsonl")
     for text in _TEXTS:  # from now on their vectors are known, and the model is not loaded for them
-        run("similar", "m.jsonl", text)
+        run("search", "m.jsonl", text, "--mode", "hybrid")
     run("remember", "m.jsonl", "The testing server has 8 GB.")
 
 
@@ -136,7 +136,6 @@ _CACHE_DOORS: Final = (
     Door("audit", ("audit", "{store}")),
     Door("audit as JSON", ("audit", "{store}", "--json")),
     Door("dedup without --apply", ("dedup", "{store}")),
-    Door("similar", ("similar", "{store}", _TEXTS[0])),
     Door("remember --dry-run", ("remember", "{store}", _TEXTS[1], "--dry-run")),
     Door("remember", ("remember", "{store}", _TEXTS[2]), "undone"),
     Door("remember what is known", ("remember", "{store}", MEMORIES[4][1]), "undone"),

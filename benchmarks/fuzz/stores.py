@@ -32,7 +32,7 @@ def store_doors(*words: str) -> tuple[Door, ...]:
         Door("review", ("review", "{store}", "--list", *words)),
         Door("search", ("search", "{store}", "database port")),
         Door("search as JSON", ("search", "{store}", "tea", "--json", "--include-duplicates")),
-        Door("similar", ("similar", "{store}", "Anna drinks tea", "--encoder", "none")),
+        Door("search by auto", ("search", "{store}", "Anna drinks tea", "--encoder", "none")),
         Door("show", ("show", "{store}", "m-1", "m-3")),
         Door("show as JSON", ("show", "{store}", "m-2", "--json")),
         Door("history", ("history", "{store}")),

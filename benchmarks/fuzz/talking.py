@@ -221,7 +221,6 @@ def _quiet(answers: int) -> float:
 
 _ARGUMENTS: Final = (
     ("search", "m.jsonl", "?"),
-    ("similar", "m.jsonl", "?", "--encoder", "none"),
     ("show", "m.jsonl", "?", "?"),
     ("audit", "m.jsonl", "--set", "semantic=no", "--threshold", "?"),
     ("audit", "m.jsonl", "--set", "semantic=no", "--since", "?", "--namespace", "?"),

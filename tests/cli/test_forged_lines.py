@@ -30,7 +30,6 @@ COMMANDS = {
     "dedup": ("dedup", "{}", "--set", "semantic=no"),
     "dedup, applied": ("dedup", "{}", "--set", "semantic=no", "--apply"),
     "search": ("search", "{}", "database"),
-    "similar": ("similar", "{}", "green tea", "--encoder", "none"),
     "show": ("show", "{}", ROWS[0]["id"]),
     "show what is not there": ("show", "{}", f"m-9\n{FORGED}"),
     "history": ("history", "{}"),

@@ -18,7 +18,6 @@ def digests(folder: Path) -> dict[str, bytes]:
     [
         ("audit", "{}", "--set", "semantic=no"),
         ("dedup", "{}", "--set", "semantic=no"),
-        ("similar", "{}", "green tea", "--encoder", "none"),
         ("search", "{}", "database"),
         ("show", "{}", "m-1"),
         ("history", "{}"),
@@ -166,14 +165,6 @@ def test_search_without_a_hit_says_so_and_succeeds(echoless: Call, notes: str) -
     result = echoless("search", notes, "zeppelin")
     assert result.exit_code == 0
     assert "Nothing found for 'zeppelin'." in result.stdout
-
-
-def test_similar_falls_back_to_words_and_says_so(echoless: Call, notes: str) -> None:
-    answer = json.loads(
-        echoless("similar", notes, "green tea", "--encoder", "none", "--json").stdout
-    )
-    assert [hit["id"] for hit in answer["hits"]] == ["m-5", "m-6"]
-    assert "only words were compared" in answer["notes"][0]
 
 
 def test_show_tells_what_stands_behind_a_memory_and_its_history(echoless: Call, notes: str) -> None:

@@ -95,7 +95,6 @@ def test_closed_lists_of_words_are_those_of_the_code() -> None:
         ("review", ("review", "{}", "--merge", "m-5", "m-6", *NONE)),
         ("review", ("review", "{}", "--decide", "m-5,m-6=different", "--json")),
         ("search", ("search", "{}", "database", "--include-duplicates", *NONE)),
-        ("similar", ("similar", "{}", "green tea", *NONE)),
         ("show", ("show", "{}", "m-1", "m-2", "--json")),
         ("explain", ("explain", "m-1", "m-4", "--store", "{}", *NONE)),
         ("remember", ("remember", "{}", "The lift is broken.", *NONE)),

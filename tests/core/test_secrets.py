@@ -118,8 +118,6 @@ READING: Mapping[str, tuple[str, ...]] = {
     "search": ("search", "{}", "key password database", "--limit", "50"),
     "search --json": ("search", "{}", "key password database", "--limit", "50", "--json"),
     "search for one": ("search", "{}", PASSWORD),
-    "similar": ("similar", "{}", PAIR[0], "--limit", "50"),
-    "similar --json": ("similar", "{}", PAIR[0], "--json"),
     "show": ("show", "{}", *(f"m-{n}a" for n in range(len(KINDS)))),
     "show --json": ("show", "{}", *(f"m-{n}a" for n in range(len(KINDS))), "--json"),
     "explain": ("explain", *PAIR),

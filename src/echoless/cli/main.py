@@ -22,7 +22,6 @@ FAMILIES: Final[Families] = {
         "audit": ("audit", "How much of a store is repetition, where, and since when."),
         "compare": ("compare", "What was lost, changed or added between two states."),
         "list": ("reading", "The memories of a store: name, day, size, how each begins."),
-        "similar": ("reading", "Memories most like a text."),
         "search": ("reading", "Search; duplicates fold under the memory that stands for them."),
         "show": ("reading", "Everything about a memory, its history and its duplicates."),
         "judge": ("pairs", "What two texts are to each other, pair by pair."),

@@ -1,11 +1,10 @@
-"""Commands that only look: list, similar, search, show."""
+"""Commands that only look: list, search, show."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 import click
@@ -53,7 +52,7 @@ from echoless.stores import Store, open_store
 from echoless.stores.base import check_namespace
 from echoless.stores.ledger import Event, Mark
 from echoless.stores.reading import standing_marks
-from echoless.workflows.retrieval.search import MODES, Answer, Mode, search, similar
+from echoless.workflows.retrieval.search import MODES, Answer, Mode, search
 
 # ------------------------------------------------------------------ list
 
@@ -124,37 +123,7 @@ def list_command(
     render.show([say(strong(f"{count(len(some), 'memory', 'memories')}, {tokens:,} tokens."))])
 
 
-# ------------------------------------------------------------------ similar and search
-
-
-@click.command("similar", epilog=examples('echoless similar agent.db "The user likes dark mode"'))
-@store_argument
-@click.argument("text", metavar="TEXT")
-@limit_option
-@click.option(
-    "--least",
-    type=click.FloatRange(-1, 1),
-    metavar="N",
-    help="Leave out memories whose similarity is below N. By default .25 with the encoder use, "
-    "where unrelated texts are below it; other encoders have no default.",
-)
-@chosen("namespace", "encoder", "cache")
-@json_option
-def similar_command(
-    *,
-    store: str,
-    text: str,
-    limit: int,
-    least: float | None,
-    choices: Choices,
-    as_json: bool,
-) -> None:
-    """List the memories of STORE most like TEXT. Reads only.
-
-    By meaning and by words where an encoder is at hand, by words alone where there is none. Ask it
-    before writing a new memory.
-    """
-    _answer(partial(similar, limit=limit, least=least), store, text, choices, as_json=as_json)
+# ------------------------------------------------------------------ search
 
 
 @click.command(
@@ -195,20 +164,15 @@ def search_command(
     A hidden duplicate that matches folds under its survivor, and its place goes to the next hit. An
     older value that is known to be replaced gives its place to the newer one, and stands beside it.
     """
-    look = partial(search, limit=limit, mode=mode, include_duplicates=include_duplicates)
-    _answer(look, store, query, choices, as_json=as_json)
-
-
-def _answer(
-    look: Callable[..., Answer], store: str, text: str, choices: Choices, *, as_json: bool
-) -> None:
-    """Looks for a text in a store, and prints the memories."""
     with open_store(store) as opened, Bar(quiet=as_json) as bar:
         settings = settings_for(opened, choices)
-        answer = look(
+        answer = search(
             opened,
-            text,
+            query,
+            mode=mode,
+            limit=limit,
             namespace=settings.namespace,
+            include_duplicates=include_duplicates,
             encoder=settings.encoder,
             cache=settings.cache,
             progress=bar,

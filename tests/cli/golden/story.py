@@ -28,7 +28,6 @@ MORE: Final = (
     "echoless dedup memories.jsonl --top 1 --explain",
     "echoless review memories.jsonl --list",
     "echoless explain m-6 m-7 --store memories.jsonl",
-    "echoless similar memories.jsonl tea --limit 2",
     'echoless remember memories.jsonl "The team uses Postgres 17 now." --namespace work',
     'echoless remember memories.jsonl "The spare key hangs in the hallway." --namespace home',
     "echoless show memories.jsonl m-9",
