@@ -25,7 +25,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## List the targets.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-demo: $(PRODUCT) ## Import the sample, find what is said twice, hide it, search, and go back.
+demo: $(PRODUCT) ## Import the sample, find what is said twice, hide it, and go back.
 	@$(BIN)/python -m echoless.cli.demo
 
 # Tests sync thousands of small files, which takes a third less time in memory: where there is room for the 6 GiB that

@@ -132,20 +132,10 @@ def schema_command(*, name: tuple[str, ...], as_json: bool) -> None:
     metavar="DIR",
     help="Work in DIR (new or empty) and leave everything there; else in a temporary folder.",
 )
-@click.option(
-    "--semantic/--no-semantic",
-    default=None,
-    help="Compare by meaning too, or by wording alone. By default by meaning where an encoder is "
-    "installed.",
-)
-@json_option
-def demo_command(*, keep: Path | None, semantic: bool | None, as_json: bool) -> int:
+def demo_command(*, keep: Path | None) -> int:
     """Walk the whole road on two samples: a memory folder of Claude Code, and 1,200 memories.
 
     Each step is printed as it would be typed, then run by the same commands. Ends with an error
     unless both are in the end exactly as they were in the beginning.
     """
-    result = demo(keep, semantic=semantic, quiet=as_json)
-    if as_json:
-        render.show_json(result.to_json())
-    return 0 if result.sound else 1
+    return 0 if demo(keep) else 1
