@@ -82,9 +82,3 @@ def test_options_say_how_much_is_shown_and_else_it_is_more_than_on_a_terminal(
     part = (place / "part.html").read_text("utf-8")
     assert part.count("<strong>keep ") == 10
     assert "2 more: </bdi><code>--top 12</code>" in part
-
-
-def test_namespaces_are_part_of_the_page(echoless: Call, notes: str, place: Path) -> None:
-    said = echoless("audit", notes, "--set", "semantic=no", "--across", "--html", "across.html")
-    assert said.exit_code == 0, said.output
-    assert "Said in several namespaces" in (place / "across.html").read_text("utf-8")

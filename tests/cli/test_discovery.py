@@ -1,4 +1,4 @@
-"""`discover`, `audit --all` and `audit --across`, on a made-up home folder."""
+"""`discover`, `audit --all`, on a made-up home folder."""
 
 import json
 import os
@@ -234,30 +234,28 @@ def test_too_much_repetition_in_one_store_ends_with_its_code(echoless: Call) -> 
 
 
 @pytest.mark.usefixtures("stores")
-def test_one_document_is_reported_across_its_headings_unasked(echoless: Call) -> None:
+def test_one_document_is_reported_across_its_headings_unasked(echoless: Call, place: Path) -> None:
     store = "markdown:///CLAUDE.md"
     said = echoless("audit", store, "--set", "semantic=no").stdout
     assert "Said in several namespaces  1 group" in said
     assert "None of" in said
     data = parsed(echoless("audit", store, "--set", "semantic=no", "--json"))
     assert len(data["across"]["groups"]) == 1
+    assert echoless("audit", store, "--set", "semantic=no", "--html", "page.html").exit_code == 0
+    assert "Said in several namespaces" in (place / "page.html").read_text("utf-8")
 
 
-def test_users_are_compared_with_each_other_only_if_asked(echoless: Call, place: Path) -> None:
+def test_users_are_not_compared_with_each_other(echoless: Call, place: Path) -> None:
     write(place / "users.jsonl", ("a", PORT, "alice"), ("b", PORT, "bob"))
     plain = echoless("audit", "users.jsonl", "--set", "semantic=no")
     assert "several namespaces" not in plain.stdout
     assert "across" not in parsed(
         echoless("audit", "users.jsonl", "--set", "semantic=no", "--json")
     )
-    asked = echoless("audit", "users.jsonl", "--set", "semantic=no", "--across")
-    assert "Said in several namespaces  1 group" in asked.stdout
     write(place / "more.jsonl", ("c", PORT, "carol"))
     said = echoless("audit", "--all", ".", "--set", "semantic=no").stdout
     assert "Said in several stores: 0" in said
     assert "were not compared (alice, bob, carol)" in said
-    said = echoless("audit", "--all", ".", "--set", "semantic=no", "--across").stdout
-    assert "Said in several stores: 1" in said
 
 
 @pytest.mark.usefixtures("stores")
@@ -286,7 +284,6 @@ def test_nothing_there_is_said(echoless: Call) -> None:
         (("audit",), "No store was named."),
         (("audit", "--all", "--namespace", "x"), "--namespace is of one store."),
         (("audit", "--all", "--format", "github"), "--format github and --all do not go together."),
-        (("audit", "CLAUDE.md", "--across", "--namespace", "Keys"), "--namespace leaves only one"),
         (("discover", "missing"), "missing is not a folder."),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, tuple) else "",

@@ -85,7 +85,7 @@ def test_closed_lists_of_words_are_those_of_the_code() -> None:
         ("audit", ("audit", "{}", "empty.jsonl", *NONE)),
         ("audit", ("audit", "{}", "gone.jsonl", *NONE)),
         ("audit", ("audit", "empty.jsonl", *NONE)),
-        ("audit", ("audit", "{}", "--across", "--texts", *NONE)),
+        ("audit", ("audit", "{}", "--texts", *NONE)),
         ("audit", ("audit", "--all", "{}", ".", *NONE)),
         ("dedup", ("dedup", "{}", "--texts", *NONE)),
         ("dedup", ("dedup", "{}", "--with-updates", "--plan", "plan.json", *NONE)),

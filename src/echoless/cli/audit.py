@@ -64,7 +64,6 @@ class _Request:
     Attributes:
         stores: Addresses of the stores, as typed.
         every_store: Whether all stores get one report, those below folders among them.
-        across: Whether namespaces are compared with each other, too.
         within: Seconds after which no further store is begun; None for any number.
         choices: Settings that were chosen.
         fail_over: Largest share that is allowed, as it was typed; None for any.
@@ -81,7 +80,6 @@ class _Request:
 
     stores: tuple[str, ...]
     every_store: bool
-    across: bool
     within: float | None
     choices: Choices
     fail_over: str | None
@@ -112,7 +110,6 @@ class _Request:
             "--format github and --all do not go together. Name the stores.": every and self.github,
             "--namespace is of one store. Leave it out with --all.": every and named,
             "--within is for --all. One store is audited whole.": timed is not None and not every,
-            "--across compares namespaces, and --namespace leaves only one.": self.across and named,
         }
         for sentence, refused in refusals.items():
             if refused:
@@ -205,12 +202,6 @@ class _Request:
     "named.",
 )
 @click.option(
-    "--across",
-    is_flag=True,
-    help="Report, too, what is said in several namespaces. Only a report: they may be different "
-    "users, and a plan never goes across them.",
-)
-@click.option(
     "--format",
     type=click.Choice(("markdown", "github")),
     help="Print the report as Markdown; or, for a GitHub job, print a warning for each redundant "
@@ -291,7 +282,6 @@ def _audit_every(request: _Request) -> int:
             every,
             lambda store: settings_for(store, request.choices),
             resolve(layered(request.choices)),
-            across=request.across,
             within=request.within,
             progress=bar,
             tell=tell,
@@ -353,7 +343,7 @@ def _audit(
         with Bar(quiet=request.as_json) as bar:
             known = cache.report(store)
             report = known or reports.audit_store(store, settings, progress=bar)
-            wider = _across(store, settings, bar, asked=request.across)
+            wider = _across(store, settings, bar)
         passing = wider is not None and wider.tally.notes != wider.tally.lasting
         new = (known is None or request.is_kept) and not passing
         lasting = report if new and is_lasting(store, settings, report) else None
@@ -407,15 +397,10 @@ def _blocks(
     ]
 
 
-def _across(store: Store, settings: Settings, progress: Progress, *, asked: bool) -> Between | None:
-    """Returns what a store says in several namespaces; None where nobody asked.
-
-    Sections of one document need no asking, if there are several; namespaces that may be users do.
-    """
-    if settings.namespace is not None:
-        return None
+def _across(store: Store, settings: Settings, progress: Progress) -> Between | None:
+    """Returns what a document says in several sections; None where namespaces may be users."""
     sectioned = store.capabilities.sectioned and len(store.namespaces()) > 1
-    if not (asked or sectioned):
+    if settings.namespace is not None or not sectioned:
         return None
     from echoless.workflows.audit.between import between_namespaces
 

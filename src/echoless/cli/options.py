@@ -202,7 +202,7 @@ _FINDING: Final = tuple(name for name in SETTINGS if name != "action")
 act."""
 
 GROUPS: Final[Mapping[str, tuple[str, str]]] = {
-    "What is looked at": ("namespace all", "map window across"),
+    "What is looked at": ("namespace all", "map window"),
     "How memories are compared": ("profile encoder", "threshold thorough verifier set"),
     "What happens": (
         "list decide merge apply with-updates action plan terminal fail-over",

@@ -38,7 +38,7 @@ def memory(id_: str, content: str, namespace: str = "") -> Memory:
     return Memory(id=id_, content=content, namespace=namespace)
 
 
-def between(*sides: Sequence[Memory], across: bool = False) -> Between:
+def between(*sides: Sequence[Memory]) -> Between:
     with folder() as place:
         for at, memories in enumerate(sides):
             fill(f"jsonl:///{place}/{at}.jsonl", memories)
@@ -47,7 +47,7 @@ def between(*sides: Sequence[Memory], across: bool = False) -> Between:
                 stack.enter_context(open_store(f"jsonl:///{place}/{at}.jsonl"))
                 for at in range(len(sides))
             ]
-            return between_stores(stores, safe(), across=across)
+            return between_stores(stores, safe())
 
 
 def ids(report: Between) -> list[list[str]]:
@@ -96,12 +96,11 @@ def test_a_rule_is_compared_without_the_reasons_below_it(label: str) -> None:
     assert only.groups == ()
 
 
-def test_two_users_of_two_stores_never_meet_unless_asked() -> None:
+def test_two_users_of_two_stores_never_meet() -> None:
     sides = [memory("a", TEA, "alice")], [memory("b", TEA, "bob")]
     report = between(*sides)
     assert report.groups == ()
     assert report.unmet == ("alice", "bob")
-    assert ids(between(*sides, across=True)) == [["a", "b"]]
 
 
 def test_one_user_meets_itself_and_what_belongs_to_nobody() -> None:

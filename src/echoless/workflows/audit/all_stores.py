@@ -72,7 +72,6 @@ def audit_all(
     settings_for: Callable[[Store], Settings],
     common: Settings,
     *,
-    across: bool = False,
     within: float | None = None,
     progress: Progress | None = None,
     tell: Callable[[StoreAudit], None] = lambda _audit: None,
@@ -84,7 +83,6 @@ def audit_all(
             with its problem.
         settings_for: Gives the settings for one open store.
         common: Settings for the comparison of all.
-        across: As for `between_stores`.
         within: Seconds after which no further store is begun; where one is left, stores are not
             compared with each other. None for as long as it takes.
         progress: Told how far each stage is.
@@ -109,7 +107,7 @@ def audit_all(
             audits[listed] = audit
             tell(audit)
         late = any(each.store.problem == LATE for each in audits.values())
-        between = between_stores([] if late else opened, common, across=across, progress=progress)
+        between = between_stores([] if late else opened, common, progress=progress)
         if late:
             between.tally.note(NOT_COMPARED)
     return [audits[listed] for listed in stores], between

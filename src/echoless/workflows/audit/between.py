@@ -6,7 +6,7 @@ whole texts here, not by passage.
 
 Namespaces may be different users (law 7). So a memory meets one of another store only where both
 namespaces have one name, or one of them belongs to nobody in particular: it has no name, or its
-store is sectioned. Only who asks for it (`across`) gets the other pairs, as a report.
+store is sectioned.
 
 There is no plan for what this reports. Each hidden memory needs a visible survivor beside it (law
 3), which `check` looks for and `undo` relies on; a survivor in another store can be edited, removed
@@ -146,18 +146,13 @@ class Between:
 
 @uncollected()
 def between_stores(
-    stores: Sequence[Store],
-    settings: Settings,
-    *,
-    across: bool = False,
-    progress: Progress | None = None,
+    stores: Sequence[Store], settings: Settings, *, progress: Progress | None = None
 ) -> Between:
     """Finds duplicates across stores; reads only.
 
     Args:
         stores: Open. Their order does not matter.
         settings: Profile, encoder and caches; scope and verifier do not count.
-        across: Compare memories whose namespaces have different names, too.
         progress: Told how far each stage is.
 
     Raises:
@@ -166,12 +161,11 @@ def between_stores(
     """
     union = _Union()
     for at, store in enumerate(sorted(stores, key=lambda each: each.url)):
-        parts = across or store.capabilities.sectioned
+        parts = store.capabilities.sectioned
         for memory in visible_memories(store, union.tally):
             family = NOBODY if parts else memory.namespace
             union.add(memory, store, side=store.url, family=family, at=at)
-    if not across:
-        union.part_families()
+    union.part_families()
     return _compared(union, settings, progress)
 
 
@@ -182,7 +176,7 @@ def between_namespaces(
     """Finds what a store says in more than one namespace; reads only.
 
     Args:
-        store: Open. Who calls this for a store that is not sectioned was asked to.
+        store: Open, and sectioned: its namespaces are no users.
         settings: As for `between_stores`.
         progress: Told how far each stage is.
 

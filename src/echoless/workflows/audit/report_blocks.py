@@ -384,7 +384,7 @@ def between_blocks(between: Between, extent: Extent, *, what: str) -> Iterator[B
         shown = names(name or "(none)" for name in between.unmet)
         yield say(
             f"Namespaces of different names in two stores were not compared ({shown}): they may be "
-            "different users. --across compares them too."
+            "different users."
         )
     yield from skipped_blocks(between.tally)
 
