@@ -220,7 +220,8 @@ def compare(
     old, new = (list(_claims(*each)) for each in zip((before, after), states, strict=True))
     equal = _equal(old, new)
     gone = [at for at in range(len(old)) if at not in equal]
-    fresh = sorted({*range(len(new))}.difference(equal.values()))
+    forms = {claim.form for claim in old}  # a further copy of what was said is not new
+    fresh = [at for at, claim in enumerate(new) if claim.form not in forms]
     vectors = open_vectors(settings, tally, tell)
     near = _Nearness(vectors.encoder if vectors else None, (*old, *new))
     questions = sorted(
@@ -252,7 +253,7 @@ def _claims(store: Store, memories: Sequence[Memory]) -> Iterator[_Claim]:
         home, note = str(native.get(FILE, memory.id)), note_of(memory.content)
         place = store.place(memory.id) if FIRST_LINE not in native else None
         placed = replace(memory, native={**native, FIRST_LINE: place[1]} if place else native)
-        if isinstance(about, str) and (form := loosely(about)):
+        if isinstance(about, str) and weight(about) >= _LEAST_WORDS and (form := loosely(about)):
             yield _Claim(Said(memory.id, home, 1, about, (0, 0)), form, ())
         for claim, text, bare in zip(note.claims, note.texts, note.bare, strict=True):
             says = not bare or (claim.kind in _SAID and weight(text) >= _LEAST_WORDS)
@@ -389,10 +390,12 @@ def _fate(
     """
     own = {*words(claim.form)}
     conflicts = {at for at, each in verdicts.items() if _conflicts(each)}
+    shared = {at: own & {*words(new[at].form)} for at in verdicts}
     held = [
         at
         for at, verdict in verdicts.items()
-        if _holds(verdict, "b") or (own and at not in conflicts and own <= {*words(new[at].form)})
+        if (_holds(verdict, "b") and (shared[at] or not own))
+        or (own and at not in conflicts and own == shared[at] and not _lacks(verdict))
     ]
     if held:
         return Fate.REWORDED, held[0]
@@ -409,12 +412,27 @@ def _fate(
     return Fate.LOST, None
 
 
+_NAMED: Final = frozenset(
+    {DifferenceKind.PATH, DifferenceKind.NAME, DifferenceKind.IDENTIFIER, DifferenceKind.VERSION}
+)
 _VALUES: Final = VALUES_OF_ONE | {DifferenceKind.NEGATION, DifferenceKind.POLARITY}
 
 
 def _has_other_values(verdict: Verdict) -> bool:
-    """Checks whether two claims give other values, rather than other words."""
-    return any(each.kind in _VALUES for each in verdict.evidence.differences)
+    """Checks whether two claims give other values, rather than other words.
+
+    A name or path that only one of them has was left out or added: that is no other one.
+    """
+    differences = verdict.evidence.differences
+    return any(e.kind in _VALUES or (e.kind in _NAMED and e.a and e.b) for e in differences)
+
+
+def _lacks(verdict: Verdict) -> bool:
+    """Checks whether the later claim lacks a value or name of the earlier one, word by word.
+
+    The words of a path may all stand there, and belong to another path.
+    """
+    return any(e.kind in _VALUES | _NAMED and e.a for e in verdict.evidence.differences)
 
 
 def _conflicts(verdict: Verdict) -> bool:

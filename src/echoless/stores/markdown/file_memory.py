@@ -86,6 +86,7 @@ def memory(path: str, text: str) -> tuple[Memory, str]:
         del values["tags"]
     else:
         tags = []
+    plain = text.replace("\r\n", "\n")  # a body has the ends of its lines in one form
     times = [key for key in _TIMES if isinstance(values.get(key), str)]
     time = str(values.pop(times[0])) if times else None
     return (
@@ -98,7 +99,7 @@ def memory(path: str, text: str) -> tuple[Memory, str]:
             metadata=values,
             native={
                 "raw": text,
-                FIRST_LINE: 1 + text.count("\n", 0, max(0, text.find(body))),
+                FIRST_LINE: 1 + plain.count("\n", 0, max(0, plain.find(body))),
                 FILE: path,
             },
             promise=promised(front_matter.promise_of(fields.values), body),
@@ -305,6 +306,8 @@ def unloaded(text: str, files: Sequence[str]) -> list[tuple[str, int]]:
     if unlisted := sorted(set(files) - named):
         sentence = f"{INDEX} does not name {count(len(unlisted), 'file')}: {_some(unlisted)}."
         said.append((sentence, len(unlisted)))
+    if missing := sorted(named - set(files)):
+        said.append((f"{INDEX} names {count(len(missing), 'missing file')}: {_some(missing)}.", 0))
     return said
 
 
@@ -323,9 +326,6 @@ def index_remarks(text: str, files: Sequence[str]) -> list[str]:
     """
     listed = index_lines(split_lines(text), files)
     said = [f"{_fullness(text)} that Claude Code loads."] if _fits(text) else []
-    missing = sorted({each.path for each in listed} - set(files))
-    if missing:
-        said.append(f"{INDEX} names {count(len(missing), 'missing file')}: {_some(missing)}.")
     titles = [each.title for each in listed]
     twice = sorted({title for title in titles if title and titles.count(title) > 1})
     if twice:

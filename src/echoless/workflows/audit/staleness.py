@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import date, timedelta
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Final
 from unicodedata import category
@@ -134,6 +134,9 @@ _SIGN: Final = lazy_pattern(
 """Words that would have an agent leave its rules, hide something from its user, or send secrets;
 and what a note says of itself: a field `status`, or a word in capitals. In 11,987 memories of ten
 public repositories no order was told, and 42 that are finished."""
+_NUMBERED: Final = lazy_pattern(r"\b[A-Z]{1,6}-?\d+[ :]{1,3}\Z")
+_FENCED: Final = lazy_pattern(r"^[ \t]*(```|~~~).*?^[ \t]*\1[^\n]*$", re.MULTILINE | re.DOTALL)
+"""A name of something else before a word, and code, whose links and paths are examples."""
 _QUOTES: Final = frozenset("\"'`“„«「『(")
 _HEAD: Final = 240
 """Characters of a text, after its description, in which it says that it is finished."""
@@ -194,6 +197,7 @@ def signs_of(memories: Iterable[Memory]) -> Iterator[Sign]:
 
 def _signs(text: str) -> Iterator[tuple[str, str]]:
     """Yields kind and words of what hangs on the day or on files."""
+    text = _FENCED.sub("", text) if "```" in text or "~~~" in text else text
     for line in text.splitlines() if "`" in text and "/" in text else ():
         paths = _PATH.findall(line) if "`" in line else ()
         if paths and not _CHANGED.search(line):
@@ -229,7 +233,8 @@ def cautions(memory: Memory) -> Iterator[tuple[str, str]]:
     end = len(text) - len(memory.content) + _HEAD
     for match in _SIGN.finditer(text):
         kind = match.lastgroup or ""
-        if (kind == "order" or match.start() < end) and not _is_quoted(text, match.start()):
+        own = kind == "order" or (match.start() < end and _is_of_itself(text, match.start()))
+        if own and not _is_quoted(text, match.start()):
             yield kind, " ".join(match[0][:_SHOWN].split())
     flags = (
         "\U0001f3f4" in text
@@ -243,6 +248,17 @@ def cautions(memory: Memory) -> Iterator[tuple[str, str]]:
         yield "unseen", f"{count(len(unseen), 'character')} such as U+{ord(unseen[0]):04X}"
     if secrets := secrets_in(text):
         yield "secret", count(len(secrets), "password, key or token", "passwords, keys or tokens")
+
+
+def _is_of_itself(text: str, at: int) -> bool:
+    """Checks whether a note says itself that it is finished, and not of something it names.
+
+    A line of a list or a log speaks of one thing among others, and so do brackets and `P10 DONE`.
+    """
+    before = text[:at].rpartition("\n")[2]
+    inside = before.count("(") > before.count(")") or before.count("[") > before.count("]")
+    whole = "\n" in text.strip() or not text[:at].strip(" #*>_~-")
+    return whole and not inside and _NUMBERED.search(before) is None
 
 
 def _is_quoted(text: str, at: int) -> bool:
@@ -299,6 +315,18 @@ def come_back(store: Store) -> Iterator[Sign]:
                 yield Sign(memory.id, "forgotten", day(said.at))
 
 
+_MOST_FILES: Final = 100_000
+"""Files of a project among which a path is looked for that is not where it is said to be."""
+_PASSED: Final = frozenset({".git", "node_modules", ".venv", "venv", "__pycache__"})
+
+
+def _files_below(folder: Path) -> Iterator[str]:
+    """Yields the files of a project, without those of others in it."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted({*folders} - _PASSED)
+        yield from (Path(place, name).as_posix() for name in names)
+
+
 class _Files:
     """The files beside a store.
 
@@ -312,6 +340,7 @@ class _Files:
         self._opened = path if path.is_dir() else path.parent
         self.seen: dict[str, bool] = {}
         self._known: dict[Path, Sequence[Path]] = {}
+        self._names: dict[Path, Sequence[str]] = {}
 
     def is_gone(self, sign: Sign) -> bool:
         """Returns whether what a memory names is gone, as far as this machine can tell.
@@ -331,8 +360,17 @@ class _Files:
         paths = [base / what for base in bases for what in whats]
         if self._is_short_lived(paths[0]) or any(map(self._exists, paths)):
             return False
+        if not sign.is_rooted and any(self._lies_in(each, sign.what) for each in projects):
+            return False
         beside = sign.kind == "link" and not sign.is_rooted and not sign.what.startswith("..")
         return beside or any(self._exists(path.parent) for path in paths)
+
+    def _lies_in(self, project: Path, what: str) -> bool:
+        """Checks whether a file whose path ends so lies anywhere in a project, as in a package."""
+        if project not in self._names:
+            self._names[project] = [*islice(_files_below(project), _MOST_FILES)]
+        ending = f"/{what.removeprefix('./')}"
+        return any(path.endswith(ending) for path in self._names[project])
 
     def _is_short_lived(self, path: Path) -> bool:
         """Returns whether a path lies below a folder `tmp` that is not around the project."""
