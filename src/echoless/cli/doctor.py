@@ -22,7 +22,7 @@ from echoless.cli.options import (
 from echoless.cli.progress import Bar
 from echoless.cli.tend import show_upkeep
 from echoless.core.destination import without_password
-from echoless.core.document import Block, Extent, Gap, Heading, cut, number, say, strong
+from echoless.core.document import Block, Extent, Gap, Heading, count, cut, number, say, strong
 from echoless.core.errors import OVER_LIMIT, StoreNotFound
 from echoless.core.garbage_collection import uncollected
 from echoless.core.model import Json
@@ -123,7 +123,10 @@ def _examined(name: str, choices: Choices, extent: Extent, *, quiet: bool) -> He
         alone = reports.with_store(alone, store)
         if not quiet:
             first = health(store, memories, alone, name)
-            render.show([Heading(f"{without_password(name)}: {first.sentence}"), Gap()])
+            found = any(part.concerned for part in first.parts)
+            whole = f"{count(len(memories), 'memory', 'memories')}. They are compared now."
+            sentence = first.sentence if found else whole
+            render.show([Heading(f"{without_password(name)}: {sentence}"), Gap()])
             screen = Screen(alone, extent, Between(), store)
             render.show([*screen.unloaded(), *screen.signs()])
         with Bar(quiet=quiet) as bar:

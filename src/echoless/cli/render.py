@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import Final
 
 import click
 
@@ -18,6 +19,8 @@ from echoless.core.errors import EcholessError
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Json
 from echoless.core.rendering import plain, reason
+
+_AT_ONCE: Final = 500
 
 
 def show(blocks: Iterable[Block]) -> None:
