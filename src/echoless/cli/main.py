@@ -38,7 +38,6 @@ FAMILIES: Final[Families] = {
         "apply": ("execution", "Carry out a plan that --plan wrote."),
     },
     "Serve": {
-        "setup": ("setup", "Give the agents on this machine a memory; takes it back."),
         "mcp": ("server", "Serve a store to agents over the Model Context Protocol."),
         "claude-hook": ("claude_hook", "Answer a hook of Claude Code: what its memory repeats."),
     },

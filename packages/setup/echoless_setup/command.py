@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 import click
 
 from echoless.cli import render
+from echoless.cli.command_group import Families
 from echoless.cli.options import again, complete_path, examples, json_option
 from echoless.core.destination import command_line, without_password
 from echoless.core.document import (
@@ -27,7 +28,7 @@ from echoless.core.groups import grouped
 from echoless.core.model import Json
 from echoless.core.optional import require_module
 from echoless.core.rendering import reason
-from echoless.workflows.agent_setup import (
+from echoless_setup.configuration import (
     AGENTS,
     ConfigChange,
     Launch,
@@ -36,6 +37,13 @@ from echoless.workflows.agent_setup import (
     plan,
     plan_undo,
 )
+
+FAMILIES: Final[Families] = {
+    "Agents": {
+        "setup": (__name__, "Give the agents on this machine a memory; undoable."),
+    },
+}
+"""The entry point of the group `echoless.commands`."""
 
 Answer: TypeAlias = dict[str, Json]
 

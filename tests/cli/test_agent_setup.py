@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 from click.testing import Result
+from echoless_setup import configuration as agent_setup
+from echoless_setup.command import FAMILIES
+from echoless_setup.configuration import AGENT_FILES, AGENTS, AgentFile
 
 from echoless.cli import render
+from echoless.cli.main import main
 from echoless.core.errors import InputError, MissingExtra, StoreChanged, StoreError, UsageError
-from echoless.workflows import agent_setup
-from echoless.workflows.agent_setup import AGENT_FILES, AGENTS, AgentFile
-from tests.cli.pseudo_terminal import PseudoTerminal
 
 Call = Callable[..., Result]
 ROWS = pytest.mark.parametrize("row", AGENT_FILES, ids=lambda row: f"{row.agent}-{row.place[0]}")
@@ -30,6 +31,12 @@ BEFORE = {
     "toml": b"# mine\r\nmodel = 'a'\r\n\r\n[x]\r\ny = 1 # no end",
     "yaml": b"# mine\nmodel: a\nmcp_servers:\n    # time\n    time: {command: uvx}\n\n# end",
 }
+
+
+@pytest.fixture(autouse=True)
+def plugged_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command is there as where the plug-in is installed."""
+    monkeypatch.setitem(main.__dict__, "all_families", {**main.all_families, **FAMILIES})
 
 
 @pytest.fixture(autouse=True)
@@ -200,11 +207,10 @@ def test_a_file_that_changes_after_it_was_shown_is_not_written(
     assert "Nothing to take back." in echoless("setup", "--undo").stdout
 
 
-def test_a_person_is_asked_for_each_agent(home: Path, place: Path) -> None:
+def test_a_person_is_asked_for_each_agent(echoless: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     codex, zed = there(CODEX, b"a = 1\n"), there(ZED, b"{}")
-    terminal = PseudoTerminal.start("setup", folder=place, HOME=str(home), PATH="")
-    assert "Write this to Codex? [y/N]" in terminal.press("y\r")
-    terminal.press("\r")
+    monkeypatch.setattr(render, "is_interactive", lambda: True)
+    assert "Write this to Codex? [y/N]" in echoless("setup", stdin="y\n\n").stdout
     assert b"echoless" in codex.read_bytes()
     assert zed.read_bytes() == b"{}"
 

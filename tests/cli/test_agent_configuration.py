@@ -7,12 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
-from echoless.stores import json_splice
-from echoless.workflows import agent_setup
-from echoless.workflows.agent_setup import (
+from echoless_setup import configuration as agent_setup
+from echoless_setup import json_document
+from echoless_setup.configuration import (
     AGENT_FILES,
     NAME,
     AgentFile,
@@ -20,6 +17,8 @@ from echoless.workflows.agent_setup import (
     with_entries,
     without_entries,
 )
+from hypothesis import given
+from hypothesis import strategies as st
 
 PLUGIN = Path(__file__).parents[2] / "plugins" / "claude-code"
 LAUNCH = Launch(("echoless",), "/srv/agent.db", creates=True)
@@ -206,7 +205,7 @@ def test_any_document_keeps_all_else(
 @given(st.text("{}[],:\"'\\/* \nab1", max_size=20))
 def test_a_damaged_document_is_refused_and_nothing_else_happens(text: str) -> None:
     try:
-        node = json_splice.document(text)
+        node = json_document.document(text)
     except ValueError:
         return
     assert node is None or text[node.start : node.end].strip() == text[node.start : node.end]

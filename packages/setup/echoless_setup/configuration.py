@@ -29,9 +29,9 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from echoless.core.errors import EcholessError, InputError, StoreReadOnly, UsageError
 from echoless.core.own_folders import NOWHERE, expanded, insist_on_own, make_own, user_folder
 from echoless.stores.files import Snapshot, make_folders, read_bytes, refuse_changed, replace_bytes
-from echoless.stores.json_splice import NEW_ELEMENT, document, put, take
 from echoless.stores.places import Base
 from echoless.stores.registry import locate
+from echoless_setup.json_document import NEW_ELEMENT, document, put, take
 
 NAME: Final = "echoless"
 """Of the server in each configuration."""
@@ -153,8 +153,9 @@ def _filled(shape: Any, launch: Launch) -> Any:
             return first
         case "{args}":
             return [*more, "mcp", launch.store, *(["--create"] if launch.creates else [])]
-        case "{hook}":
-            return f"PYTHONPATH= {shlex.join([*launch.command, 'claude-hook'])} || exit 0"
+        case "{hook}" | "{hook --snapshot}":
+            words = shape.strip("{}").replace("hook", "claude-hook", 1).split()
+            return f"PYTHONPATH= {shlex.join([*launch.command, *words])} || exit 0"
         case dict():
             return {key: _filled(value, launch) for key, value in shape.items()}
         case list():

@@ -1,0 +1,1 @@
+"""The command `echoless setup`: a memory for the agents of a machine."""
