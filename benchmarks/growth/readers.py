@@ -372,6 +372,7 @@ ELSEWHERE: Final = (
     "echoless_stores.chroma.folder echoless_stores.lancedb.rows echoless_stores.lancedb.store "
     "echoless_stores.qdrant.client echoless_stores.qdrant.folder echoless_stores.sql.layout "
     "echoless_stores.sql.location echoless_stores.sql.postgres_backend "
+    "echoless_stores.sql.sqlite_backend "
     "echoless_stores.sql.postgres_ledger echoless_stores.sql.table "
     "integrations.claude_events matching.facts.word_classes mcp.access mcp.tool "
     "models.encoders.universal_sentence_encoder_batched stores.column_values stores.files "

@@ -123,9 +123,9 @@ def _examined(name: str, choices: Choices, extent: Extent, *, quiet: bool) -> He
         alone = reports.with_store(alone, store)
         if not quiet:
             first = health(store, memories, alone, name)
-            found = any(part.concerned for part in first.parts)
+            concerned = any(part.concerned for part in first.parts)
             whole = f"{count(len(memories), 'memory', 'memories')}. They are compared now."
-            sentence = first.sentence if found else whole
+            sentence = first.sentence if concerned else whole
             render.show([Heading(f"{without_password(name)}: {sentence}"), Gap()])
             screen = Screen(alone, extent, Between(), store)
             render.show([*screen.unloaded(), *screen.signs()])

@@ -32,7 +32,7 @@ from echoless.core.document import (
 )
 from echoless.core.errors import InputError, UsageError
 from echoless.core.masking import learn
-from echoless.core.model import Json, Memory
+from echoless.core.model import Json
 from echoless.core.settings import Choices
 from echoless.core.text import is_blank
 from echoless.execution.forgetting import Removal, forget, removal, still_in
@@ -98,8 +98,11 @@ def forget_command(
         if not ids and not texts:
             _list(opened, as_json=as_json)
             return
-        found = [memory.id for text in texts for memory in _saying(opened, text, choices)]
-        wanted = list(dict.fromkeys((*ids, *found)))
+        if any(map(is_blank, texts)):
+            raise UsageError("--text is empty. Give the words that are to be forgotten.")
+        with Guard(opened, settings_for(opened, choices)) as guard:
+            saying = [memory.id for text in texts for memory in guard.saying(text)]
+        wanted = list(dict.fromkeys((*ids, *saying)))
         planned = removal(opened, wanted)
         learn(planned.memories.values())
         if not as_json:
@@ -126,14 +129,6 @@ def forget_command(
         "remains": remains,
     }
     render.show_answer(answer, _done(done, digests, left, remains, store), as_json=as_json)
-
-
-def _saying(store: Store, text: str, choices: Choices) -> Sequence[Memory]:
-    """Returns the memories that say a text."""
-    if is_blank(text):
-        raise UsageError("--text is empty. Give the words that are to be forgotten.")
-    with Guard(store, settings_for(store, choices)) as guard:
-        return guard.saying(text)
 
 
 def _list(store: Store, *, as_json: bool) -> None:

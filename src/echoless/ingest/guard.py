@@ -399,20 +399,15 @@ class Guard:
         handed = self._handed.holds(request.text) or request.origin == "recalled"
         return ruling, "recalled" if handed else "store"
 
-    def _forgotten(self, text: str) -> str | None:
-        """Returns why a text is held that says again what was to be forgotten, or None."""
-        why = held(self._store, text)
-        return why and f"It {why}."
-
     # ------------------------------------------------------------------ carry out
 
     def _carry_out(
         self, request: Request, memory: Memory, ruling: Decided, source: Source, tally: Tally
     ) -> Remembered:
         about, kind, recalled = ruling.about, ruling.kind, request.origin == "recalled"
-        again = None if request.force else self._forgotten(request.text)
+        again = None if request.force else held(self._store, request.text)
         if again is not None:
-            return NeedsReview(candidates=(), why=again)
+            return NeedsReview(candidates=(), why=f"It {again}.")
         if request.force and not (request.supersede and kind == "updates"):
             return writing.admit(self._store, request, memory, about, self.settings)
         if kind == "known" or (recalled and kind == "review"):

@@ -184,17 +184,14 @@ class JsonlStore(StoreKind, HidesOnRequest):
         if document is not None:
             self._head, self._lines, self._tail = document
             self._between = ","
-            self._bound = bound_to(text, len(self._lines)) or self._file_beside()
+            self._bound = bound_to(text, len(self._lines))
+            beside = sorted(self._path.parent.glob("*"))
+            if names := [each.name for each in beside if each.suffix in _OF_VECTORS]:
+                self._bound = f"{names[0]} beside it may hold a row for each element"
             return
         alone = self._path.suffix == ".json"
         if advice := not_read(text, self._path, alone=alone, query=_WITH_TEXT):
             raise BadRecord(advice)
-
-    def _file_beside(self) -> str:
-        """Returns that a file of vectors lies beside the document, or ""."""
-        beside = sorted(self._path.parent.glob("*"))
-        names = [each.name for each in beside if each.suffix in _OF_VECTORS]
-        return f"{names[0]} beside it may hold a row for each element" if names else ""
 
     @property
     def bound(self) -> str:
