@@ -20,36 +20,39 @@ LARGEST = 12_000
 """Characters of the whole list; that of the reference server for memories has 11,500."""
 
 
-def offered(notes: Path, names: str | None) -> tuple[set[str], str]:
-    """The tools of a server, and its instructions."""
+def offered(notes: Path, names: str | None) -> tuple[set[str], str, int]:
+    """The tools of a server, its instructions, and how many prompts there are."""
     served = served_store(notes)
     if names is not None:
         served.tools = tools_named(served, names)
-    answers: list[tuple[set[str], str]] = []
+    answers: list[tuple[set[str], str, int]] = []
 
     async def ask() -> None:
         with served:
             async with Client(make_server(served)) as client:
                 tools = {tool.name for tool in (await client.list_tools()).tools}
-                answers.append((tools, client.instructions or ""))
+                prompts = (await client.list_prompts()).prompts
+                answers.append((tools, client.instructions or "", len(prompts)))
 
     anyio.run(ask)
     return answers[0]
 
 
 def test_named_tools_are_offered_and_the_instructions_speak_of_no_other(notes: Path) -> None:
-    tools, said = offered(notes, "remember, memory_search")
+    tools, said, prompts = offered(notes, "remember, memory_search")
     assert tools == {"memory_remember", "memory_search"}
     assert "memory_search before you answer" in said
     for absent in ("memory_audit", "memory_consolidate", "memory_merge", "plan_id"):
         assert absent not in said
+    assert prompts == 0
 
 
-def test_without_a_choice_all_are_offered(notes: Path) -> None:
-    tools, said = offered(notes, None)
+def test_without_a_choice_all_are_offered_with_the_prompt(notes: Path) -> None:
+    tools, said, prompts = offered(notes, None)
     assert len(tools) == 12
     for name in ("memory_audit", "memory_deduplicate", "memory_supersede", "memory_undo"):
         assert name in said
+    assert prompts == 1
 
 
 @pytest.mark.parametrize(

@@ -484,10 +484,15 @@ def test_a_store_that_is_gone_is_said(notes: Path) -> None:
 # ------------------------------------------------------------------ the frame
 
 
-def test_the_instructions_are_those_of_the_store(notes: Path) -> None:
+def test_the_prompt_and_the_instructions_are_those_of_the_store(notes: Path) -> None:
     async def story() -> None:
         async with Client(make_server(served_store(notes, read_only=True))) as client:
             assert "only reads" in str(client.instructions)
+            (prompt,) = (await client.list_prompts()).prompts
+            assert prompt.name == "review_memories"
+            text = str((await client.get_prompt("review_memories")).messages[0].content)
+            for tool in ("memory_audit", "memory_consolidate", "memory_merge", "memory_keep_both"):
+                assert tool in text
 
     anyio.run(story)
 

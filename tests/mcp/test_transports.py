@@ -1,4 +1,4 @@
-"""A real client over stdio and over HTTP: every tool, and errors."""
+"""A real client over stdio and over HTTP: every tool, errors, the prompt."""
 
 from __future__ import annotations
 
@@ -73,6 +73,10 @@ def test_a_client_drives_every_tool(opened: Opened, notes: Path) -> None:
             agent = Agent(client)
             await _whole_story(agent)
             assert agent.called == TOOLS == agent.schemas.keys()
+            prompt = await client.get_prompt("review_memories", {"namespace": "work", "limit": "5"})
+            asked = prompt.messages[0].content
+            assert asked.type == "text"
+            assert "memory_consolidate with limit=5 and namespace='work'" in asked.text
 
     anyio.run(story)
     assert notes.read_bytes() == before

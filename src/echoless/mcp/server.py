@@ -29,7 +29,7 @@ from echoless.core.errors import UsageError
 from echoless.core.http_connection import timed_protocol
 from echoless.mcp.access import Clients, OnlyLocal, SingleTokenVerifier, security
 from echoless.mcp.ingest_tools import IngestTools
-from echoless.mcp.instructions import instructions
+from echoless.mcp.instructions import instructions, prompts
 from echoless.mcp.read_tools import ReadTools
 from echoless.mcp.served_store import ServedStore
 from echoless.mcp.tool import MemoryTool
@@ -115,7 +115,7 @@ class SessionLimits:
 def make_server(
     served: ServedStore, *, token: str | None = None, issuer: str = "http://localhost"
 ) -> MCPServer:
-    """Makes the server with its tools, over one store.
+    """Makes the server with tools and the prompt, over one store.
 
     Args:
         served: The store and settings to serve.
@@ -136,6 +136,8 @@ def make_server(
         if token is None
         else AuthSettings(issuer_url=AnyHttpUrl(issuer), resource_server_url=None),
     )
+    for prompt in prompts(served):
+        server.add_prompt(prompt)
     return server
 
 
