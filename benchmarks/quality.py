@@ -100,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--data", type=Path, default=Path("../shared/data"))
     add("--pairs", type=Path, action="append", help="folder of labelled pairs; repeatable")
-    add("--encoder", action="append", help="none, use, minilm, openai:MODEL@URL, …; repeatable")
+    add("--encoder", action="append", help="none, use, minilm, model2vec:PATH, …; repeatable")
     add("--set", action="append", help="only sets of this name or beginning; repeatable")
     add("--no-baselines", action="store_true")
     add("--no-store", action="store_true")

