@@ -21,13 +21,10 @@ from echoless.core.own_folders import cache_folder, user_folder
 from echoless.core.text import is_blank
 from echoless.execution.executor import new_run
 from echoless.execution.journal import TAKEN_BACK, Entry, announce, confirm, put_back, reveal, write
-from echoless.execution.recovery import recover, remember_store
+from echoless.execution.recovery import FORGET, recover, remember_store
 from echoless.stores.base import Store, TextFiles, together_with_ledger
 from echoless.stores.ledger import FORGOTTEN
 from echoless.stores.registry import locate
-
-FORGET: Final = "forget"
-"""Stands in the place of a profile in the run."""
 
 _LEAST: Final = 12
 """Characters of a line that is looked for in files; a shorter one may stand anywhere."""
@@ -172,7 +169,12 @@ def still_in(store: Store, texts: Sequence[str]) -> list[Path]:
 
 def _files(store: Store) -> Iterator[Path]:
     """Yields the files of a store, of the lineage beside it, and of the caches."""
-    places = [cache_folder(), user_folder("data")]
+    lineage = store.ledger.database.place
+    places = [
+        cache_folder(),
+        user_folder("data"),
+        *([lineage] if isinstance(lineage, Path) else []),
+    ]
     if isinstance(store, TextFiles):
         places += [store.root, *filter(None, [store.ledger_file])]
     else:

@@ -37,6 +37,9 @@ from echoless.stores.ledger_rows import damaged
 
 Outcome = Literal["finished", "rolled back", "conflict"]
 
+FORGET: Final = "forget"
+"""Stands in the place of a profile in a run that removes memories for good."""
+
 ADD: Final = "add"
 """Kind of an action that adds memories; the others are those of `execution/actions.py`."""
 
@@ -117,6 +120,8 @@ def _recover(store: Store, run: str) -> Recovered:
     with store.ledger.transaction():
         data: dict[str, Json] = {"status": "recovered", "stand": stand, "under_way": under_way}
         store.ledger.record("run_finished", run, {**data, "outcome": outcome})
+        if events[0].data.get("profile") == FORGET:  # what was to go for good does not stay here
+            store.ledger.record("purged", run, {"images": store.ledger.drop_images(run)})
     adds = bool(started) and all(e.data["kind"] == ADD for e in started)
     what: Literal["groups", "addition"] = "addition" if adds else "groups"
     return Recovered(run, outcome, ids, what, stand, under_way, planned(events))
