@@ -151,7 +151,7 @@ def bound_to(text: str, count: int) -> str:
     """
     value = json.loads(text)
     for key, each in value.items() if isinstance(value, dict) else ():
-        is_list = isinstance(each, list) and len(each) == count > 1
+        is_list = isinstance(each, list) and len(each) == count > 1 and key not in _KNOWN
         rows = is_list and not any(isinstance(one, dict) for one in each)
         if rows or (isinstance(each, str) and len(each) >= _LONG and " " not in each):
             return f"its {key!r} may hold a row for each element"
