@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final, Self
+from warnings import catch_warnings, simplefilter
 
 from echoless.core.batches import batched
 from echoless.core.errors import DuplicateId, StoreError
@@ -417,9 +418,9 @@ class LanceStore(StoreKind, MovesHidden):
 
         A program that reads one of them at this moment has to open the table again.
         """
-        with self._translated():
-            age = timedelta(milliseconds=1)
-            self._table.optimize(cleanup_older_than=age, delete_unverified=True)
+        with self._translated(), catch_warnings():
+            simplefilter("ignore", UserWarning)  # that such a program has to: the docs say it
+            self._table.optimize(cleanup_older_than=timedelta(0), delete_unverified=True)
 
     def united(
         self,
