@@ -100,9 +100,11 @@ def forget_command(
             return
         if any(map(is_blank, texts)):
             raise UsageError("--text is empty. Give the words that are to be forgotten.")
-        with Guard(opened, settings_for(opened, choices)) as guard:
-            saying = [memory.id for text in texts for memory in guard.saying(text)]
-        wanted = list(dict.fromkeys((*ids, *saying)))
+        wanted = list(dict.fromkeys(ids))
+        if texts:  # else no model is opened
+            with Guard(opened, settings_for(opened, choices)) as guard:
+                saying = (memory.id for text in texts for memory in guard.saying(text))
+                wanted = list(dict.fromkeys((*ids, *saying)))
         planned = removal(opened, wanted)
         learn(planned.memories.values())
         if not as_json:

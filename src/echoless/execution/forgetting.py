@@ -63,7 +63,9 @@ def removal(store: Store, ids: Collection[str]) -> Removal:
             raise InputError(f"There is no memory {id_!r} in {store.url}.")
         why = "it is pinned" if memories[id_].pinned else store.protected(memories[id_])
         if why := why or store.retained([(id_, id_)]).get(id_):
-            raise PlanRefused(f"{id_!r} stays: {why}. Take that back in its program first.")
+            raise PlanRefused(
+                f"{id_!r} stays: {why}. Change that in its program, or remove it there."
+            )
     texts = {memory.content.strip() for memory in memories.values()} - {""}
     also = (
         memory.id

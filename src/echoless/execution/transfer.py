@@ -24,8 +24,8 @@ from echoless.stores.registry import SUFFIXES, is_one_file, locate, open_store
 
 FORMATS: Final = ("jsonl", "sqlite")
 
-Held: TypeAlias = Callable[[Store, str], str | None]
-"""Returns why a text may not come into a store, as what follows its id, or None."""
+Held: TypeAlias = Callable[[Store], Callable[[str], str | None]]
+"""Returns, for a store, what says why a text may not come into it, as what follows its id."""
 
 _PAUSE: Final = 0.02
 """Seconds before a store that was written to meanwhile is copied again."""
@@ -68,7 +68,8 @@ def transfer(
     """
     memories, skipped = _valid(source.scan(), skip_invalid=skip_invalid)
     if held is not None:
-        back = {m.id: why for m in memories if (why := held(target, m.content))}
+        why_not = held(target)
+        back = {m.id: why for m in memories if (why := why_not(m.content))}
         skipped, memories = {**skipped, **back}, [m for m in memories if m.id not in back]
     # the target is read in the transaction that writes: another process may bring the ids
     with target.writing(), together_with_ledger(target):

@@ -204,14 +204,19 @@ class ForgottenClaims:
         return None
 
 
-def held(store: Store, text: str) -> str | None:
-    """Returns why a text is not to come into a store, as what follows its id, or None."""
-    said = ForgottenClaims(store.ledger).said_by(text)
-    return (
-        None
-        if said is None
-        else f"says again what was to be forgotten on {day(said.at)} ({said.key})"
-    )
+def held(store: Store) -> Callable[[str], str | None]:
+    """Returns what says why a text is not to come into a store, as what follows its id, or None.
+
+    The lineage is read once, here.
+    """
+    claims = ForgottenClaims(store.ledger)
+
+    def why(text: str) -> str | None:
+        if (said := claims.said_by(text)) is None:
+            return None
+        return f"says again what was to be forgotten on {day(said.at)} ({said.key})"
+
+    return why
 
 
 def forgotten(ledger: Ledger) -> list[Forgotten]:

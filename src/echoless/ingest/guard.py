@@ -405,7 +405,7 @@ class Guard:
         self, request: Request, memory: Memory, ruling: Decided, source: Source, tally: Tally
     ) -> Remembered:
         about, kind, recalled = ruling.about, ruling.kind, request.origin == "recalled"
-        again = None if request.force else held(self._store, request.text)
+        again = None if request.force else held(self._store)(request.text)
         if again is not None:
             return NeedsReview(candidates=(), why=f"It {again}.")
         if request.force and not (request.supersede and kind == "updates"):

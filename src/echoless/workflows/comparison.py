@@ -481,7 +481,8 @@ def restoration(before: Store, after: Store, made: MemoryComparison) -> Restorat
     """
     gone = (each.before for each in made.of(Fate.LOST) if each.before is not None)
     # neither what an index or front matter says, nor what was to be forgotten
-    lost = [said for said in gone if said.span[1] and not held(after, said.text)]
+    why_not = held(after)
+    lost = [said for said in gone if said.span[1] and not why_not(said.text)]
     by_memory = grouped((said.memory, said) for said in lost)
     old, now = before.get(by_memory), after.get(by_memory)
     changed = []

@@ -259,7 +259,10 @@ class LangGraphStore(LiveStore):
         """Checks whether a search by meaning that compares these fields finds the text."""
         path = self.text.path
         return any(
-            not path or each == "$" or f"{each}.".startswith(f"{path}.") or path.startswith(each)
+            not path
+            or each == "$"
+            or f"{each}.".startswith(f"{path}.")
+            or f"{path}.".startswith(f"{each}.")
             for each in fields
         )
 

@@ -380,12 +380,13 @@ def searchable() -> InMemoryStore:
     return inner
 
 
-@pytest.mark.parametrize("index", [False, ["title"]])
+@pytest.mark.parametrize("index", [False, ["title"], ["tex"]])
 def test_a_memory_that_no_search_finds_stands_for_none_that_is_to_be_found(
     index: Literal[False] | list[str],
 ) -> None:
     inner = searchable()
-    inner.put(("u",), "unfound", {"text": GARDEN, "title": "Notes of May"}, index=index)
+    value = {"text": GARDEN, "title": "Notes of May", "tex": "Notes"}
+    inner.put(("u",), "unfound", value, index=index)
     with GuardedStore(inner, lineage=None) as store:
         store.put(("u",), "found", {"text": GARDEN})
         first, *_ = store.search(("u",), query="garden")

@@ -360,10 +360,11 @@ class _Files:
         paths = [base / what for base in bases for what in whats]
         if self._is_short_lived(paths[0]) or any(map(self._exists, paths)):
             return False
-        if not sign.is_rooted and any(self._lies_in(each, sign.what) for each in projects):
-            return False
         beside = sign.kind == "link" and not sign.is_rooted and not sign.what.startswith("..")
-        return beside or any(self._exists(path.parent) for path in paths)
+        if not (beside or any(self._exists(path.parent) for path in paths)):
+            return False
+        # the project is walked last, and only for what else would be told
+        return sign.is_rooted or not any(self._lies_in(each, sign.what) for each in projects)
 
     def _lies_in(self, project: Path, what: str) -> bool:
         """Checks whether a file whose path ends so lies anywhere in a project, as in a package."""
