@@ -9,9 +9,9 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
-from tests.conformance.stores import fill, plan_by_hand, state
+from tests.conformance.stores import edits_by_hand, fill, plan_by_hand, state
 
 from benchmarks.faults.kinds import GROUPS, MANY, Kind, memories
 from echoless import apply, history, open_store
@@ -108,6 +108,8 @@ class World:
     exact: bool = False
 
 
+PlannedKind: TypeAlias = ActionKind | Literal["edit"]
+
 Case = Callable[[Kind, Path, int], World]
 
 
@@ -117,28 +119,27 @@ def filled(kind: Kind, folder: Path, count: int) -> Picture:
     return picture(kind.url(folder), folder, exact=kind.exact)
 
 
-def _by_hand(store: Store, action: ActionKind, count: int) -> Plan:
+def _by_hand(store: Store, action: PlannedKind, count: int) -> Plan:
     """Makes a plan from groups of the first, second … memory as the store lists them."""
     listed = [memory.id for memory in store.scan()]
     groups = MANY if count > max(map(max, GROUPS)) else GROUPS
-    return plan_by_hand(
-        store, [tuple(listed[number - 1] for number in group) for group in groups], action
-    )
+    chosen = [tuple(listed[number - 1] for number in group) for group in groups]
+    return edits_by_hand(store, chosen) if action == "edit" else plan_by_hand(store, chosen, action)
 
 
-def _plan(kind: Kind, folder: Path, action: ActionKind, count: int) -> Path:
+def _plan(kind: Kind, folder: Path, action: PlannedKind, count: int) -> Path:
     path = folder / "plan.json"
     with open_store(kind.url(folder)) as store:
         write_plan(_by_hand(store, action, count), path)
     return path
 
 
-def _done(kind: Kind, folder: Path, action: ActionKind, count: int) -> str:
+def _done(kind: Kind, folder: Path, action: PlannedKind, count: int) -> str:
     with open_store(kind.url(folder)) as store:
         return apply(store, _by_hand(store, action, count)).id
 
 
-def applying(action: ActionKind) -> Case:
+def applying(action: PlannedKind) -> Case:
     """`echoless apply`."""
 
     def made(kind: Kind, folder: Path, count: int) -> World:
@@ -163,7 +164,7 @@ def _one_run_done(url: str) -> str | None:
     return None if runs == ["done"] else f"runs are {runs}"
 
 
-def undoing(action: ActionKind) -> Case:
+def undoing(action: PlannedKind) -> Case:
     """`echoless undo` of a run."""
 
     def made(kind: Kind, folder: Path, count: int) -> World:
@@ -336,9 +337,11 @@ CASES: Final[Mapping[str, Case]] = {
     "apply mark": applying("mark"),
     "apply merge": applying("merge"),
     "apply delete": applying("delete"),
+    "apply edit": applying("edit"),
     "undo mark": undoing("mark"),
     "undo merge": undoing("merge"),
     "undo delete": undoing("delete"),
+    "undo edit": undoing("edit"),
     "dedup mark": deduplicating("mark"),
     "dedup merge": deduplicating("merge"),
     "dedup delete": deduplicating("delete"),

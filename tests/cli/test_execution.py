@@ -72,7 +72,7 @@ def test_dedup_apply_hides_and_undo_brings_back_every_field(echoless: Call, data
         echoless("dedup", database, "--set", "semantic=no", "--apply", "--json").stdout
     )
     assert hidden(database) == ALL
-    assert answer["run"]["counts"] == {"groups": 2, "mark": 3, "merge": 0, "delete": 0}
+    assert answer["run"]["counts"] == {"groups": 2, "mark": 3, "merge": 0, "delete": 0, "edit": 0}
     assert answer["plan"] == answer["run"]["plan"]
     assert answer["undo"] == f"echoless undo {database} {answer['applied']}"
     result = echoless(*answer["undo"].split()[1:], "--json")

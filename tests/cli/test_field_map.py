@@ -73,7 +73,7 @@ def test_a_general_collection_is_audited_deduplicated_and_brought_back(
     assert contents(notes.parent / "db") == files
     said = echoless("dedup", *mapped, "--apply", "--action", "merge", "--json")
     answer = json.loads(said.stdout)
-    assert answer["run"]["counts"] == {"groups": 60, "mark": 0, "merge": 60, "delete": 0}
+    assert answer["run"]["counts"] == {"groups": 60, "mark": 0, "merge": 60, "delete": 0, "edit": 0}
     after = held(notes, "notes")
     changed = [id_ for id_ in before if before[id_] != after[id_]]
     assert len(changed) == 60

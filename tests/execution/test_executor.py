@@ -46,7 +46,7 @@ def test_the_others_go_on(store: Store, monkeypatch: pytest.MonkeyPatch) -> None
     before = state(store)
     refusing(store, monkeypatch)
     run = apply(store, plan_by_hand(store, GROUPS, "delete"), one_by_one=True)
-    assert run.counts == {"groups": 2, "mark": 0, "merge": 0, "delete": 2}
+    assert run.counts == {"groups": 2, "mark": 0, "merge": 0, "delete": 2, "edit": 0}
     assert [(f.survivor, f.ids, f.reason) for f in run.failed] == [
         ("m-3", ("m-3", "m-4"), "m-4 cannot be removed")
     ]

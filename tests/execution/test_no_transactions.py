@@ -116,7 +116,7 @@ def test_a_failed_action_is_rolled_back_and_the_others_go_on(
     (failed,) = run.failed
     assert (failed.survivor, failed.ids) == ("m-1", ("m-1", "m-2", "m-3"))
     assert (refuses or stays) in failed.reason
-    assert run.counts == {"groups": 1, "mark": 0, "merge": 0, "delete": 1}
+    assert run.counts == {"groups": 1, "mark": 0, "merge": 0, "delete": 1, "edit": 0}
     assert [m for m in groups(store) if m.id != "m-4"] == [
         m for m in before if m.id not in {"m-4", "m-5"}
     ]

@@ -191,6 +191,6 @@ def test_what_must_stay_is_marked_where_the_others_are_deleted() -> None:
     assert (kept.kind, kept.ids, gone.kind, gone.ids) == (
         "mark", ("m-1", "m-2"), "delete", ("m-1", "m-3"),
     )  # fmt: skip
-    assert planned().counts == {"groups": 1, "mark": 1, "merge": 0, "delete": 1}
+    assert planned().counts == {"groups": 1, "mark": 1, "merge": 0, "delete": 1, "edit": 0}
     assert [a.kind for a in planned(None, "m-3").actions] == ["mark"]
     assert [a.kind for a in planned({"m-1": Rewrite("A fact.")}).actions] == ["merge"]

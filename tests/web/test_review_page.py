@@ -23,7 +23,13 @@ from echoless.web.review_view import card
 from echoless.web.store_queue import StoreQueue
 from echoless.workflows.review.session import ReviewSession, open_review
 from tests.web.review_stores import ask, memory, store_thread, write_sqlite
-from tests.workflows.review.notes import LEXICAL, NEWER_PORT, write_notes
+from tests.workflows.review.notes import (
+    LEXICAL,
+    NEWER_PORT,
+    REVIEWING,
+    write_long_notes,
+    write_notes,
+)
 
 ROOMS = (
     *("kitchen", "cellar", "attic", "garage", "porch", "library", "chapel", "gym", "barn"),
@@ -259,6 +265,20 @@ def test_conflicts_have_a_tab_of_their_own_behind_what_is_out_of_date(tmp_path: 
         assert "Both stay, true at different times" in card_in(review.get("/conflict"), key)
         assert "both are true, at different times" in review.get("/apart")
         assert "nothing to do" in review.get("/plan")
+
+
+def test_a_claim_of_a_note_is_kept_in_the_other_note_and_the_plan_shows_what_is_left(
+    tmp_path: Path,
+) -> None:
+    folder = write_long_notes(tmp_path / "memory")
+    with reviewed(f"markdown:///{folder}?preset=claude-memory") as review:
+        key = review.key("Friday", "claim")
+        assert "review.md#L5" in card_in(review.get("/claim"), key)
+        review.answer(key, "accept")
+        plan = review.get("/plan")
+        assert "1 claim taken out of" in plan
+        assert "Comments that begin with" in plan
+        assert (folder / "review.md").read_text() == REVIEWING
 
 
 def test_unknown_pages_and_files_are_answered_with_a_sentence(review: Review) -> None:

@@ -45,7 +45,12 @@ from echoless.stores import Store, open_store
 from echoless.stores.ledger import Event
 from echoless.workflows.dedupe.secret_masking import learn_run
 
-_DOES: Final = {"mark": "hide behind", "merge": "merge into", "delete": "delete behind"}
+_DOES: Final = {
+    "mark": "hide behind",
+    "merge": "merge into",
+    "delete": "delete behind",
+    "edit": "take claims out of",
+}
 """Kinds of action in words."""
 
 # ------------------------------------------------------------------ apply and undo
@@ -219,6 +224,7 @@ def _did(runs: list[PastRun]) -> str:
         "hidden": first.marked,
         "merged": first.merged,
         "deleted": first.deleted,
+        "edited": first.edited,
         "refused": first.refused,
     }
     words = ", ".join(f"{number(amount)} {word}" for word, amount in counts.items() if amount)

@@ -211,9 +211,8 @@ def edit_command(*, store: str, id_: str, text: str | None, as_json: bool) -> No
         if new != memory.content:
             changed = replace(memory, content=new, vectors=())
             with writing(store):
-                run = add(
-                    opened, (), changed=[changed], profile=opened.profile, why="edited by a person"
-                )
+                why, said = "edited by a person", {"edited": id_}
+                run = add(opened, (), changed=[changed], profile=opened.profile, why=why, said=said)
     blocks = [say("Nothing was changed.")]
     if run:
         blocks = [say(strong(f"{id_} was changed.")), say("To take it back:")]

@@ -36,6 +36,7 @@ _NOUNS: Final[dict[ItemKind, str]] = {
     "conflict": "conflict",
     "newer": "newer value",
     "same": "group",
+    "claim": "claim",
     "unsure": "unsure pair",
 }
 """Kinds of item in words, each for one item."""

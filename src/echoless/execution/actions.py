@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Final, TypeAlias
+from typing import ClassVar, Final, Literal, TypeAlias
 
 from echoless.core import json_codec as codec
 from echoless.core.errors import BadRecord
@@ -14,6 +14,9 @@ from echoless.core.text import count, unreadable
 
 BY_CHAIN: Final = "joined by a chain, no direct match"
 """Evidence of a member without a verdict of its own."""
+
+PREVIEW: Final = 160
+"""Characters of a text that a plan shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class _GroupAction:
-    """Fields that all actions have.
+    """Fields that all actions have. Of an edit, members are the memories that say what goes.
 
     Attributes:
         survivor: Id of the memory that stays visible.
@@ -74,7 +77,7 @@ class _GroupAction:
         marked: Whether the members stand hidden behind this survivor already (deletions only).
     """
 
-    kind: ClassVar[ActionKind]
+    kind: ClassVar[ActionKind | Literal["edit"]]
 
     survivor: str
     fingerprint: str
@@ -118,14 +121,22 @@ class Delete(_GroupAction):
     kind = "delete"
 
 
-Action: TypeAlias = Mark | Merge | Delete
-KINDS: Final[Mapping[str, type[Mark | Merge | Delete]]] = {c.kind: c for c in (Mark, Merge, Delete)}
+class Edit(_GroupAction):
+    """Takes claims out of the survivor's text that the members say; no member changes."""
+
+    __slots__ = ()
+    kind = "edit"
+
+
+Action: TypeAlias = Mark | Merge | Delete | Edit
+KINDS: Final[Mapping[str, type[Action]]] = {c.kind: c for c in (Mark, Merge, Delete, Edit)}
 
 
 def counted(actions: Iterable[Action]) -> dict[str, int]:
-    """Counts groups, and memories that would be hidden or removed, by kind of action."""
+    """Counts groups, memories that would be hidden or removed, and claims, by kind of action."""
     actions = list(actions)
-    counts = {"groups": len({a.survivor for a in actions}), "mark": 0, "merge": 0, "delete": 0}
+    groups = {action.survivor for action in actions if not isinstance(action, Edit)}
+    counts = {"groups": len(groups), **dict.fromkeys(KINDS, 0)}
     for action in actions:
         counts[action.kind] += len(action.members)
     return counts
@@ -138,14 +149,25 @@ _DONE: Final = {"mark": "hidden", "merge": "merged", "delete": "deleted"}
 
 
 def promise(counts: Mapping[str, int]) -> str:
-    """Returns what a plan would do, in one sentence."""
+    """Returns what a plan would do, in one sentence or two."""
+    edits = _edits(counts, "would be ")
     done = _by_kind(counts, "would be ") or "nothing would change"
-    return f"{count(counts['groups'], 'group')}: {done}."
+    groups = (
+        "" if edits and not counts["groups"] else f"{count(counts['groups'], 'group')}: {done}."
+    )
+    return " ".join(filter(None, (groups, edits)))
 
 
 def achieved(counts: Mapping[str, int]) -> str:
-    """Returns the changes of a run, in one sentence."""
-    return f"{_by_kind(counts) or 'nothing changed'} in {count(counts['groups'], 'group')}."
+    """Returns the changes of a run, in one sentence or two."""
+    edits = _edits(counts)
+    done = f"{_by_kind(counts) or 'nothing changed'} in {count(counts['groups'], 'group')}."
+    return " ".join(filter(None, ("" if edits and not counts["groups"] else done, edits)))
+
+
+def _edits(counts: Mapping[str, int], would: str = "") -> str:
+    """Returns how many claims are taken out, as a sentence; empty where none is."""
+    return f"{count(counts['edit'], 'claim')} {would}taken out of notes." if counts["edit"] else ""
 
 
 def _by_kind(counts: Mapping[str, int], would: str = "") -> str:
@@ -197,6 +219,8 @@ def action_from_json(data: Json) -> Action:
         new = codec.insist_object(data["rewrite"], "a rewrite")
         vectors = codec.read_vectors(new.get("vectors"))
         rewrite = Rewrite(_readable(new, "content"), vectors, _readable(new, "by"))
+    elif kind == Edit.kind:
+        raise BadRecord("an edit has no new text")
     return KINDS[kind](
         _readable(data, "survivor"),
         _readable(data, "fingerprint"),

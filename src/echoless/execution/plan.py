@@ -13,15 +13,17 @@ from echoless.core import json_codec as codec
 from echoless.core.errors import BadRecord, InputError, PlanUnreadable, StoreError, UsageError
 from echoless.core.groups import Group, Membership, grouped
 from echoless.core.model import Json, JsonObject, Judged, Memory, digest, fingerprint, verdict_name
-from echoless.core.profiles import ActionKind
+from echoless.core.profiles import ACTIONS, ActionKind
 from echoless.core.secrets import shortened
 from echoless.core.timestamps import now
 from echoless.core.verdict_sentences import sentence
 from echoless.execution.actions import (
     BY_CHAIN,
     KINDS,
+    PREVIEW,
     Action,
     Delete,
+    Edit,
     Member,
     Rewrite,
     action_from_json,
@@ -34,7 +36,6 @@ from echoless.stores.base import Store
 from echoless.stores.files import check_new, read_bytes, write_new
 
 FORMAT: Final = 1
-_PREVIEW: Final = 160
 
 LEAVABLE: Final = ("tags", "metadata")
 """Fields of a survivor that a plan may leave as they are; the others' values are in the ledger."""
@@ -144,8 +145,8 @@ def make_plan(
     """
     if rewrites and action == "mark":
         raise UsageError("A mark changes no record, so it cannot rewrite one. Use merge or delete.")
-    if action not in KINDS:
-        raise UsageError(f"Unknown action {action!r}. Known: {', '.join(KINDS)}.")
+    if action not in ACTIONS:
+        raise UsageError(f"Unknown action {action!r}. Known: {', '.join(ACTIONS)}.")
     unknown = sorted(set(untouched) - set(LEAVABLE))
     if unknown:
         raise UsageError(f"{unknown[0]!r} cannot be left alone. Known: {', '.join(LEAVABLE)}.")
@@ -164,7 +165,7 @@ def make_plan(
                         for m in part
                     ),
                     reasons[survivor.id],
-                    shortened(survivor.content, _PREVIEW),
+                    shortened(survivor.content, PREVIEW),
                     gains(survivor, duplicates, kind, basis.rules, untouched),
                     rewrite,
                     tuple(untouched),
@@ -218,7 +219,7 @@ def removals(
                     for m in hidden
                 ),
                 "what stands hidden behind it is removed",
-                shortened(survivor.content, _PREVIEW),
+                shortened(survivor.content, PREVIEW),
                 gains(survivor, [memories[m.duplicate] for m in hidden], "delete", rules),
                 marked=True,
             )
@@ -243,7 +244,7 @@ def _judged_member(
 
 
 def _member(memory: Memory, verdict: str | None, similarity: float | None, evidence: str) -> Member:
-    preview = shortened(memory.content, _PREVIEW)
+    preview = shortened(memory.content, PREVIEW)
     return Member(memory.id, fingerprint(memory), verdict, similarity, evidence, preview)
 
 
@@ -362,7 +363,8 @@ def plan_from_json(data: JsonObject) -> Plan:
     )
     staying = {action.survivor for action in plan.actions}
     going: set[str] = set()
-    for member in (m for action in plan.actions for m in action.members):
+    behind = (action for action in plan.actions if not isinstance(action, Edit))
+    for member in (m for action in behind for m in action.members):
         if member.id in staying or member.id in going:  # each has one part, behind one survivor
             raise BadRecord(f"{member.id!r} has two parts in it")
         going.add(member.id)

@@ -29,7 +29,7 @@ from echoless.core.document import (
 from echoless.core.masking import learn
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
-from echoless.execution.actions import BY_CHAIN, Action, Member
+from echoless.execution.actions import BY_CHAIN, Action, Edit, Member
 
 LEGEND: Final = legend("removed words", "added words")
 _SIGNS: Final[Mapping[str | None, str]] = {"duplicate": "=", "subsumes": "<", "update": "<"}
@@ -69,6 +69,14 @@ def _group(
 ) -> Iterator[Block]:
     """Yields one group."""
     survivor, why = group.survivor, group.why and f"  ({quoted(group.why)})"
+    if isinstance(group, Edit):
+        yield say(f"{at}. ", strong(f"edit {survivor}"), why)
+        learn(memories.get(id_) for id_ in group.ids)
+        for member in group.members:
+            yield say(strong("- "), flat(member.preview), level=1)
+            if member.sentence:
+                yield say(strong("= "), flat(member.sentence), level=1)
+        return
     yield say(f"{at}. ", strong(f"keep {survivor}"), why)
     if survivor in memories:
         yield quote(survivor, memories)
@@ -182,8 +190,10 @@ def plan_blocks(
         yield LEGEND
         yield Gap()
     older = [action for action in shown if action.is_update]
-    for title, part in (("Out of date", older), ("The same", shown[len(older) :])):
-        if older and part:
+    edits = [action for action in shown if isinstance(action, Edit)]
+    same = shown[len(older) : len(shown) - len(edits)]
+    for title, part in (("Out of date", older), ("The same", same), ("Said again in notes", edits)):
+        if part and (older or edits):
             yield Heading(title)
         yield from group_blocks(part, memories, explained=explained, repeat=repeat)
     if len(shown) < len(actions):

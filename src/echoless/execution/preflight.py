@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 
 from echoless.core.model import Json, Memory, fingerprint
 from echoless.core.timestamps import now
-from echoless.execution.actions import Action, Delete, Mark
+from echoless.execution.actions import Action, Delete, Edit, Mark
 from echoless.execution.field_merge import Conflict, merged, relinked
 from echoless.execution.journal import Account, Entry, Refusal, state_print
 from echoless.execution.recovery import release
@@ -117,6 +117,8 @@ def _refusal(store: Store, action: Action, state: _State, account: Account) -> s
         mark = state.marks.get(id_)
         if mark and not (action.marked and mark.survivor == action.survivor):
             return f"{id_} was hidden since the plan was made"
+    if isinstance(action, Edit):
+        return _keeps_text(store, state.records[action.survivor], state)
     for member in action.members:
         if reason := _loss(action, member.id, state):
             return reason
@@ -124,6 +126,16 @@ def _refusal(store: Store, action: Action, state: _State, account: Account) -> s
         if why := store.protected(state.records[member.id]):
             return f"{member.id} is protected: {why}"
     return None
+
+
+def _keeps_text(store: Store, memory: Memory, state: _State) -> str | None:
+    """Returns why the text of a memory may not change, or None."""
+    if memory.pinned:
+        return f"{memory.id} is pinned"
+    if memory.id in state.survivors:
+        return f"{memory.id} became the survivor of others since the plan was made"
+    why = store.keeps_text(memory)
+    return f"{memory.id} is protected: {why}" if why else None
 
 
 def _loss(action: Action, id_: str, state: _State) -> str | None:
@@ -162,12 +174,14 @@ def _entry(
     survivor = working[action.survivor]
     if isinstance(action, Mark):
         return Entry(_event(number, action, survivor, working, hidden, ()), {}, {})
-    members = [working[m.id] for m in action.members]
+    members = [] if isinstance(action, Edit) else [working[m.id] for m in action.members]
     removed = isinstance(action, Delete)
     before = {action.survivor: survivor}
-    survivor, conflicts = merged(
-        survivor, members, rules=rules, at=now(), removed=removed, untouched=action.untouched
-    )
+    conflicts: tuple[Conflict, ...] = ()
+    if members:
+        survivor, conflicts = merged(
+            survivor, members, rules=rules, at=now(), removed=removed, untouched=action.untouched
+        )
     if action.rewrite is not None:
         new = action.rewrite
         survivor = replace(survivor, content=new.content, vectors=new.vectors)
@@ -202,9 +216,11 @@ def _event(
     Each mark remembers its two texts, the survivor's as the action leaves it, and how the hidden
     record is, so that an undo can compare it.
     """
-    released: dict[str, Json] = {"marked": [asdict(mark) for mark in hidden]} if hidden else {}
+    more: dict[str, Json] = {"marked": [asdict(mark) for mark in hidden]} if hidden else {}
+    if isinstance(action, Edit):
+        more["edited"] = action.survivor
     return {
-        **released,
+        **more,
         "action": number,
         "kind": action.kind,
         "survivor": action.survivor,
@@ -218,7 +234,7 @@ def _event(
                 "texts": texts_key(survivor, working[m.id]),
                 "fingerprint": state_print(working[m.id]),
             }
-            for m in action.members
+            for m in (() if isinstance(action, Edit) else action.members)
         ],
         "conflicts": [
             {"id": c.id, "key": c.key, "kept": c.kept, "lost": c.lost} for c in conflicts

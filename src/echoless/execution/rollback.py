@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
@@ -89,6 +90,7 @@ class PastRun:
         deleted: Memories removed.
         refused: Groups left out.
         added: Memories added.
+        edited: Memories whose text was changed by a person, or by a plan that takes claims out.
         groups: Groups carried out.
         planned: Groups of its plan; None where it did not tell.
     """
@@ -103,6 +105,7 @@ class PastRun:
     deleted: int
     refused: int
     added: int = 0
+    edited: int = 0
     groups: int = 0
     planned: int | None = None
 
@@ -399,11 +402,12 @@ def history(ledger: Ledger, run: str | None = None) -> list[PastRun]:
 def _past_run(run: str, events: list[Event]) -> PastRun:
     start = next(e for e in events if e.kind == "run_started")
     done = {e.data["action"] for e in events if e.kind == "action_done"}
-    count = {"mark": 0, "merge": 0, "delete": 0, ADD: 0}
+    count: Counter[str] = Counter()
     for event in events:
         if event.kind == "action_started" and event.data["action"] in done:
             members = event.data["added" if event.data["kind"] == ADD else "members"]
             count[str(event.data["kind"])] += len(members) if isinstance(members, list) else 0
+            count["edited"] += "edited" in event.data
     return PastRun(
         run,
         start.at,
@@ -415,6 +419,7 @@ def _past_run(run: str, events: list[Event]) -> PastRun:
         count["delete"],
         sum(e.kind == "action_refused" for e in events),
         count[ADD],
+        count["edited"],
         len(done),
         planned(events),
     )

@@ -223,6 +223,10 @@ class Store(ABC):
             return "it is a part of a longer note, which its program reads whole"
         return None
 
+    def keeps_text(self, memory: Memory) -> str | None:
+        """Returns why a plan may not take a claim out of a text, as `protected` does."""
+        return self.protected(memory)
+
     def retained(self, pairs: Sequence[tuple[str, str]]) -> Mapping[str, str]:
         """Returns why duplicates may be hidden but not removed, as when others refer to them.
 

@@ -300,7 +300,7 @@ def _objects(data: Mapping[str, Json], name: str, default: Json = None) -> list[
     return objects
 
 
-_KINDS: Final = (*ACTIONS, "add")
+_KINDS: Final = (*ACTIONS, "add", "edit")
 
 
 def _check_started(data: JsonObject) -> None:

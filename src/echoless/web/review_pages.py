@@ -50,7 +50,12 @@ from echoless.workflows.review.answers import AnsweredElsewhere, answer_words, d
 from echoless.workflows.review.items import CLASSES, KINDS, STATE_TITLES, ItemKind, ReviewItem
 from echoless.workflows.review.session import ReviewSession
 
-ACTIONS: Final[Mapping[str, str]] = {"mark": "hidden", "merge": "merged", "delete": "deleted"}
+ACTIONS: Final[Mapping[str, str]] = {
+    "mark": "hidden",
+    "merge": "merged",
+    "delete": "deleted",
+    "edit": "taken out of notes",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +163,8 @@ class ReviewPages:
                 survivor = referred(draft.survivor, item.ids) if draft.survivor else None
                 if draft.survivor and survivor is None:
                     raise InputError("That memory is not on this card. Load the page again.")
-                keep = survivor or item.survivor
-                text = new_text(self._session.memory(keep), draft) if keep else None
+                stays = (m for m in item.memories if m.id == (survivor or item.survivor))
+                text = next((new_text(memory, draft) for memory in stays), None)
                 without = filter(None, (referred(each, item.ids) for each in draft.without))
                 self._session.accept(
                     item.key, survivor=survivor, without=without, text=text, seen=draft.seen

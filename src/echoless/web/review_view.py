@@ -186,7 +186,9 @@ def card(
         shown.append(survivor)
     going = [m.memory for m in members if m.role == "goes"]
     text, note, refusal = _editable(survivor, draft)
-    action = session.settings.profile.action
+    if text is not None and item.kind == "claim":
+        text, refusal = None, "The text of a claim is changed in its note."
+    action = "mark" if item.kind == "claim" else session.settings.profile.action
     gained = gains(survivor.memory, going, action, session.store) if survivor and going else {}
     return CardView(
         item=item,

@@ -41,3 +41,53 @@ def write_notes(
             record["created_at"] = f"2026-01-{day:02d}T10:00:00Z"
         lines.append(json.dumps(record))
     path.write_text("\n".join(lines) + "\n", "utf-8")
+
+
+# ------------------------------------------------------------------ long notes
+
+_FILLER = (
+    "The dashboard of the shop shows the orders of each hour, and who looked at it last.\n\n"
+    "Screenshots are attached wherever a change can be seen on a page of the shop.\n\n"
+    "Large changes are split into parts that can each be read in a quarter of an hour.\n\n"
+    "A review that waits for longer than two days is raised in the daily meeting of the team.\n\n"
+    "Generated files are not read line by line; the generator and its tests are read instead.\n\n"
+    "Access to production is granted after the second week, and only by the lead of the team.\n"
+)
+DEPLOY = f"""# Deploy
+
+## Rules
+
+- Every deploy needs the approval of two engineers.
+- Never deploy on a Friday, as nobody is on call over the weekend.
+- The database is migrated before the web servers are restarted.
+
+## Contacts
+
+- The release manager is Jana Kovacs, reachable by phone.
+
+{_FILLER}"""
+REVIEWING = """# Review
+
+Reviews are done within one working day, in the order in which they were opened.
+
+- Never deploy on a Friday, as nobody is on call over the weekend.
+- Comments that begin with `nit` do not block a merge, and the author may ignore them.
+- The staging environment is a copy of production with a tenth of its data.
+- Feature flags are switched in the console, and who switched them is written to the channel.
+- The first pull request of a new colleague is a small fix from the list of good first issues.
+- A laptop is handed out on the first day, and the shop is set up on it with one command.
+- Load tests run on machines of their own, on Sunday nights, for at most three hours each.
+
+## Contacts
+
+- The release manager is Jana Kovacs, reachable by phone.
+"""
+
+
+def write_long_notes(folder: Path) -> Path:
+    """Writes a memory of Claude Code with two long notes that share two claims."""
+    folder.mkdir()
+    (folder / "MEMORY.md").write_text("- [d](deploy.md) - deploys\n- [r](review.md) - reviews\n")
+    (folder / "deploy.md").write_text(DEPLOY)
+    (folder / "review.md").write_text(REVIEWING)
+    return folder

@@ -43,7 +43,7 @@ Places: TypeAlias = Callable[[str], Path]
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class FileChange:
     """One file to change.
 
     Attributes:
@@ -110,7 +110,7 @@ def read_pending(record: Path) -> Pending | None:
 
 
 def carry_out(
-    place: Places, record: Path, token: str, changes: Sequence[Edit], earlier: Pending | None
+    place: Places, record: Path, token: str, changes: Sequence[FileChange], earlier: Pending | None
 ) -> None:
     """Writes the record, then replaces the files one by one: new ones first, removals last.
 
@@ -148,7 +148,7 @@ def carry_out(
         _write(place, change)
 
 
-def _write(place: Places, change: Edit) -> None:
+def _write(place: Places, change: FileChange) -> None:
     path = place(change.path)
     if change.after is None:
         with speaking_of(path):

@@ -335,6 +335,10 @@ class MarkdownStore(StoreKind, BesideSidecar):
         """Returns why a memory is never hidden: code, tables and introductions to lists."""
         return self._memories.protected(memory.id)
 
+    def keeps_text(self, memory: Memory) -> str | None:
+        """Returns why a text may not change: code and tables; links lead to a changed note too."""
+        return None if isinstance(self._memories, FileMemories) else self.protected(memory)
+
     def shaped(self, memory: Memory) -> Memory:
         """Returns a new memory in the form in which these files would return it."""
         self._fresh()

@@ -11,7 +11,7 @@ from typing import Final
 from echoless.core.errors import ForeignStore, StoreNotFound
 from echoless.core.failures import of_system
 from echoless.stores.files import Snapshot, is_below, is_text, place_in, read_bytes, text_of
-from echoless.stores.markdown.commit import Edit, record_of
+from echoless.stores.markdown.commit import FileChange, record_of
 from echoless.stores.markdown.presets import (
     ARCHIVE,
     ARCHIVES,
@@ -273,14 +273,14 @@ class Tree:
         self._staged[path] = (text, like)
         self._paths = None
 
-    def changes(self) -> list[Edit]:
+    def changes(self) -> list[FileChange]:
         """Returns the changes to write, without files that already have the new bytes."""
         changes = []
         for path, (text, like) in sorted(self._staged.items()):
             before = self._read(path)
             after = None if text is None else text.encode("utf-8")
             if before != after:
-                changes.append(Edit(path, before, after, self._snapshots[path], like))
+                changes.append(FileChange(path, before, after, self._snapshots[path], like))
         return changes
 
     def unstage(self) -> None:

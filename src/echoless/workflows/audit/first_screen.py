@@ -84,7 +84,7 @@ def first_screen(
     yield from list(_part("Noted", "line", *screen.remarks()))[:-1]
     if report.groups:
         yield command(command_line("dedup", name), before="Preview a plan:    ", level=0)
-    if report.groups or report.held:
+    if report.groups or report.held or report.claims:
         yield command(command_line("review", name), before="Decide one by one: ", level=0)
     yield command(command_line("audit", name, "--explain"), before="See all of it:     ", level=0)
 

@@ -18,6 +18,7 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 from echoless.core.errors import UsageError
 from echoless.core.garbage_collection import uncollected
 from echoless.core.model import Json, Judged, Memory, Related, Sibling
+from echoless.core.profiles import ActionKind
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Choices, Settings, resolve
 from echoless.core.text import count, is_blank, percent, token_estimate
@@ -99,7 +100,7 @@ class Report:
 
     url: str
     profile: str
-    action: str = "mark"
+    action: ActionKind = "mark"
     settings: Mapping[str, Json] = field(default_factory=dict)
     release: str = __version__
     off: str = ""

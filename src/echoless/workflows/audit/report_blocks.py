@@ -201,7 +201,7 @@ def _largest(
     for group in top:
         survivor = memories.get(group.survivor)
         others = [memories[member.id] for member in group.members if member.id in memories]
-        fields = gains(survivor, others, action.kind, store) if survivor else {}
+        fields = gains(survivor, others, report.action, store) if survivor else {}
         members = tuple(
             Member(m.id, "", m.verdict, m.similarity, m.evidence or "", sentence=m.sentence)
             for m in group.members
@@ -302,7 +302,7 @@ def _claims(report: Report, memories: Mapping[str, Memory], extent: Extent) -> I
     if not report.claims:
         return
     some, whole = report.claims[: extent.pairs], len(report.claims)
-    said = "Not merged: each stands in a note that says more. Take one of two out by hand."
+    said = "No plan takes them up by itself. A review asks which of two goes out of its note."
     boxes = (_claim_pair(each, memories) for each in some)
     yield from _boxes(f"Said again in notes: {number(whole)}", [said], boxes)
     yield from extent.more(len(some), whole, "--pairs")

@@ -19,7 +19,8 @@ from echoless.core.model import Json, JsonObject, Memory, digest
 from echoless.execution.rollback import keep_both, keep_both_no_more
 from echoless.stores.base import Store, together_with_ledger
 from echoless.stores.ledger import Kept, Ledger
-from echoless.workflows.review.items import item_key
+from echoless.workflows.review.claims import claims_of
+from echoless.workflows.review.items import ReviewItem, item_key, note_id
 
 Choice: TypeAlias = Literal["accept", "different", "skip"]
 CHOICES: Final[tuple[Choice, ...]] = get_args(Choice)
@@ -92,6 +93,13 @@ def answer_words(answer: Answer) -> str:
     stay = "Both stay" if len(answer.ids) == 2 else "All stay"
     words = {"accept": "Accepted", "skip": "Skipped"}.get(answer.choice, stay)
     return f"{words}, true at different times" if answer.times else words
+
+
+def placed(answer: Answer, item: ReviewItem) -> Answer:
+    """Returns an answer about claims with the lines that they have now."""
+    now = dict(zip(answer.ids, item.ids, strict=True))
+    hidden = tuple(now[id_] for id_ in answer.hidden)
+    return replace(answer, ids=item.ids, survivor=now.get(answer.survivor, ""), hidden=hidden)
 
 
 def answer_from_json(data: JsonObject, number: int = 0) -> Answer:
@@ -271,8 +279,12 @@ def decisions(store: Store) -> list[StandingDecision]:
     recorded = {pair for answer in answers.values() for pair in answer.apart}
     pairs = [pair for pair in ledger.kept() if pair.ids not in recorded]
     ids = {id_ for pair in pairs for id_ in pair.ids}
+    claims = {i for answer in answers.values() if answer.kind == "claim" for i in answer.ids}
     ids.update(id_ for answer in answers.values() for id_ in answer.ids)
-    memories, hidden = store.get(ids), ledger.marks_of(ids).keys()
+    notes = store.get(map(note_id, claims))
+    parts = {i: each for note in notes.values() for i, (_, each) in claims_of(note).items()}
+    memories = {**store.get(ids - claims), **{i: parts[i] for i in claims & parts.keys()}}
+    hidden = ledger.marks_of(ids).keys()
     origins = {
         (event.data.get("a"), event.data.get("b")): (str(event.data.get("by") or ""), event.at)
         for event in ledger.events(kind="kept_both")
@@ -299,6 +311,8 @@ def _answered(
         worth = "gone"
     elif item_key(answer.kind, shown) != answer.key:
         worth = "changed"
+    if answer.kind == "claim" and answer.hidden and worth != "holds":
+        worth = "done"  # it was taken out, by a plan or by hand
     return StandingDecision(answer=answer, memories=present, worth=worth)
 
 

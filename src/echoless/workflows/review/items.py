@@ -35,7 +35,7 @@ from echoless.core.text import content_key, count, number, token_estimate
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.series import outside, series_of
 
-ItemKind: TypeAlias = Literal["conflict", "newer", "same", "unsure"]
+ItemKind: TypeAlias = Literal["conflict", "newer", "same", "claim", "unsure"]
 GroupClass: TypeAlias = Literal["same-text", "same-facts", "other-words", "says-more"]
 Advice: TypeAlias = Literal["merge", "look", "keep_both"]
 """What a verdict suggests: both say the same; somebody has to look; both hold."""
@@ -63,9 +63,13 @@ KINDS: Final[Mapping[ItemKind, str]] = {
     "newer": "Out of date",
     "conflict": "Conflict",
     "same": "Same",
+    "claim": "In notes",
     "unsure": "Unsure",
 }
 """Kinds of item with their titles, in the order a review asks about them."""
+
+LINE: Final = "#L"
+"""Stands between the id of a note and the line of a claim, in the id of the claim."""
 
 CLASSES: Final[Mapping[GroupClass, str]] = {
     "same-text": "The same text but for case, spaces and signs",
@@ -96,7 +100,7 @@ class ReviewItem:
     Attributes:
         key: Digest of the kind, the ids and the texts: equal as long as none of them changes.
         kind: `same` for a group, `newer` for a chain of values, `conflict` for a pair of which only
-            one can be true, `unsure` for any other pair.
+            one can be true, `claim` for two claims of notes, `unsure` for any other pair.
         group_class: Class of a group; None for other kinds.
         memories: Of a group the survivor first, of a chain the oldest first.
         survivor: The memory that stays if the item is accepted as it is; empty where a person has
@@ -299,21 +303,32 @@ def advice_on(verdict: Verdict) -> Advice:
 def item_key(kind: str, memories: Iterable[Memory]) -> str:
     """Returns the key of an item: it changes with a text of its memories.
 
-    A pair keeps its key, and so its answer, if it becomes a conflict.
+    A pair keeps its key, and so its answer, if it becomes a conflict; a claim if its line moves.
     """
     kind = "unsure" if kind == "conflict" else kind
-    return digest([kind, sorted([memory.id, content_key(memory.content)] for memory in memories)])
+    name = note_id if kind == "claim" else str
+    named = ([name(memory.id), content_key(memory.content)] for memory in memories)
+    return digest([kind, sorted(named)])
+
+
+def note_id(claim: str) -> str:
+    """Returns the id of the note of a claim, by the id of the claim."""
+    return claim.rpartition(LINE)[0]
 
 
 # ------------------------------------------------------------------ all items of a store
 
 
-def review_items(findings: Findings) -> tuple[ReviewItem, ...]:
+def review_items(findings: Findings, claims: Iterable[ReviewItem] = ()) -> tuple[ReviewItem, ...]:
     """Returns everything a person can decide about, by kind, surest first.
 
     Memories that would go behind the survivor of a group are not asked about a second time: pairs
     of them are taken for pairs of their survivors. Series (one sentence with other figures) are
     left out, as in an audit.
+
+    Args:
+        findings: What was found.
+        claims: Items of claims, from `claims.claim_items`.
     """
     behind = {m.id: group.survivor for group in findings.groups for m in group.members}
     series = series_of(findings.held, findings.memories, labels=False)
@@ -329,6 +344,7 @@ def review_items(findings: Findings) -> tuple[ReviewItem, ...]:
         *(_chain_item(findings, each) for each in chains),
         *_sampled([_group_item(findings, group) for group in groups]),
         *(offer(memories[pair.a], memories[pair.b], pair) for pair in pairs),
+        *claims,
     )
     return tuple(sorted(items, key=lambda item: list(KINDS).index(item.kind)))
 
@@ -340,7 +356,7 @@ def pairs_note(findings: Findings, items: Iterable[ReviewItem]) -> str:
         findings: What was found.
         items: From `review_items`.
     """
-    asked = sum(len(item.ids) - 1 for item in items if item.kind != "same")
+    asked = sum(len(item.ids) - 1 for item in items if item.kind not in {"same", "claim"})
     left = len(findings.held) - asked
     if left < 1:
         return ""

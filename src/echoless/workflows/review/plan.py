@@ -23,10 +23,12 @@ from echoless.core.model import Judged, Memory, Update, merges, older_and_newer
 from echoless.execution.actions import Rewrite
 from echoless.execution.plan import Plan
 from echoless.workflows.consolidation.merge_pairs import asked_for
+from echoless.workflows.consolidation.rewrite import NewVectors
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.pipeline import plan_groups
 from echoless.workflows.review.answers import Answer
-from echoless.workflows.review.items import KINDS, ReviewItem, item_key
+from echoless.workflows.review.claims import edits
+from echoless.workflows.review.items import KINDS, ReviewItem, item_key, note_id
 
 CHOSEN: Final = "chosen by a person"
 """Reason for a survivor that a person put in place of the proposed one."""
@@ -112,8 +114,12 @@ def plan_answers(
     items: Mapping[str, ReviewItem],
     answers: Sequence[Answer],
     rewrites: Mapping[str, Rewrite],
+    vectors: NewVectors,
 ) -> Plan:
     """Returns the plan of the answers that accept something; writes nothing.
+
+    A note from which claims go keeps its text as long as others go behind it, or it goes itself:
+    then these answers wait for the next plan.
 
     Args:
         findings: What was reviewed.
@@ -121,15 +127,19 @@ def plan_answers(
         answers: Answers in force.
         rewrites: New texts by survivor. Their groups are merged where the others are only marked,
             as a mark changes no text.
+        vectors: Gives the vector of a note without its claims, where it needs one.
 
     Raises:
-        UsageError: Answers contradict each other.
+        UsageError: Answers contradict each other, or claims of a note cannot go together.
     """
     answers = [answer for answer in answers if answer.key in items]
     survivors = survivors_of(answers)
+    claims = {id_ for answer in answers if answer.kind == "claim" for id_ in answer.hidden}
     known = _verdicts(findings, [items[answer.key] for answer in answers])
     behind: dict[str, list[Membership]] = {}
     for id_, survivor in sorted(survivors.items()):
+        if id_ in claims:
+            continue
         text = rewrites[survivor].content if survivor in rewrites else None
         membership = _membership(findings.memories, survivor, id_, known, text)
         behind.setdefault(survivor, []).append(membership)
@@ -143,17 +153,23 @@ def plan_answers(
     reasons = {survivor: known_reasons.get(survivor, CHOSEN) for survivor in behind}
     reviewed = replace(findings, reasons=reasons)
     plain = [group for group in groups if group.survivor not in rewrites]
-    made = plan_groups(reviewed, plain)
-    if len(plain) == len(groups):
-        return made
     rewritten = [group for group in groups if group.survivor in rewrites]
-    merged = plan_groups(
-        reviewed,
-        rewritten,
-        action="delete" if findings.settings.profile.action == "delete" else "merge",
-        rewrites={group.survivor: rewrites[group.survivor] for group in rewritten},
-    )
-    return replace(made, actions=(*made.actions, *merged.actions))
+    made = plan_groups(reviewed, plain)
+    if rewritten:
+        merged = plan_groups(
+            reviewed,
+            rewritten,
+            action="delete" if findings.settings.profile.action == "delete" else "merge",
+            rewrites={group.survivor: rewrites[group.survivor] for group in rewritten},
+        )
+        made = replace(made, actions=(*made.actions, *merged.actions))
+    busy = {id_ for action in made.actions for id_ in action.ids}
+    going = {id_: survivors[id_] for id_ in claims if note_id(id_) not in busy}
+    if not going:
+        return made
+    judged = (judged for answer in answers for judged in items[answer.key].verdicts.values())
+    between = {frozenset((each.a, each.b)): each for each in judged}
+    return replace(made, actions=(*made.actions, *edits(findings, going, between, vectors.of)))
 
 
 def _verdicts(findings: Findings, items: Iterable[ReviewItem]) -> dict[frozenset[str], Judged]:

@@ -38,12 +38,14 @@ from echoless.workflows.review.answers import (
     AnsweredElsewhere,
     Choice,
     answer_words,
+    placed,
     record_answers,
     recording,
     standing_answers,
     take_back_answers,
     withdraw,
 )
+from echoless.workflows.review.claims import check_goes, claim_items
 from echoless.workflows.review.items import (
     CLASSES,
     STATES,
@@ -53,6 +55,7 @@ from echoless.workflows.review.items import (
     ItemKind,
     ReviewItem,
     State,
+    note_id,
     pairs_note,
     review_items,
 )
@@ -121,10 +124,9 @@ class ReviewSession:
         """Reads the store and finds what there is to decide; answers to what stayed are known."""
         recent = None if self.window is None else window_of(self.window)
         self.findings = find(self.store, self.settings, touching=recent, progress=progress)
-        asked = review_items(self.findings)
-        ledger = self.store.ledger
-        self._last = ledger.last_review()
-        self.answers = standing_answers(ledger)
+        asked = review_items(self.findings, claim_items(self.findings))
+        self.items = {item.key: item for item in asked}
+        self._read_answers()
         items = {item.key: item for item in asked}
         accepted = items_accepted(self.answers.values(), items, self.findings)
         self.items = items | {item.key: item for item in accepted}
@@ -136,11 +138,17 @@ class ReviewSession:
 
     def refresh(self) -> None:
         """Reads the answers again if any was given or taken back elsewhere meanwhile."""
-        last = self.store.ledger.last_review()
-        if last != self._last:
-            self.answers = standing_answers(self.store.ledger)
-            self._last = last
+        if self.store.ledger.last_review() != self._last:
+            self._read_answers()
             self._overrule()
+
+    def _read_answers(self) -> None:
+        """Reads the answers in force; claims have the lines that they have now."""
+        self._last = self.store.ledger.last_review()
+        standing = standing_answers(self.store.ledger)
+        claims = {key: item for key, item in self.items.items() if item.kind == "claim"}
+        moved = {key: placed(each, claims[key]) for key, each in standing.items() if key in claims}
+        self.answers = standing | moved
 
     def _overrule(self) -> None:
         """Records the answers that do not count because of a later change or decision."""
@@ -266,10 +274,12 @@ class ReviewSession:
             last = len(item.ids)
             keys = "1 or 2" if last == 2 else f"a key from 1 to {min(9, last)}"
             raise UsageError(f"Choose the memory to keep ({keys}).")
+        if item.kind == "claim" and text is not None:
+            raise UsageError(f"Change the text in its note: {note_id(keep)}.")
         hidden = [m.id for m in self.going(key, keep).group.members if m.id not in left]
         if not hidden:
             raise UsageError(f"Nothing would go behind {keep}. Press d: all of them stay.")
-        apart = self._own_pairs((keep, id_) for id_ in left.intersection(item.ids))
+        apart = self._own_pairs(item, ((keep, id_) for id_ in left.intersection(item.ids)))
         answer = replace(
             _new(item, "accept"), survivor=keep, hidden=tuple(hidden), apart=apart, text=text
         )
@@ -292,7 +302,7 @@ class ReviewSession:
         item = self._seen(key, seen)
         wide = len(item.ids) > WIDEST
         pairs = ((item.ids[0], id_) for id_ in item.ids[1:]) if wide else combinations(item.ids, 2)
-        answer = replace(_new(item, "different"), apart=self._own_pairs(pairs), times=times)
+        answer = replace(_new(item, "different"), apart=self._own_pairs(item, pairs), times=times)
         self._check(answer)
         return self._store([answer])[0]
 
@@ -416,7 +426,14 @@ class ReviewSession:
             InputError: There is no such item.
             UsageError: That memory may not be the survivor.
         """
-        item, keep = self.item(key), self.memory(survivor)
+        item = self.item(key)
+        if item.kind == "claim":
+            for claim in item.ids:
+                note = self.memory(note_id(claim))
+                if claim != survivor:
+                    check_goes(self.store, claim, note, self.findings.protected)
+            return Regrouped(item.behind(survivor), {})
+        keep = self.memory(survivor)
         if item.kind == "same" and survivor != item.survivor:
             return regroup(
                 self.findings, item.behind(item.survivor), survivor, apart=self.findings.apart
@@ -458,14 +475,16 @@ class ReviewSession:
             )
         return item
 
-    def _own_pairs(self, pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    def _own_pairs(
+        self, item: ReviewItem, pairs: Iterable[tuple[str, str]]
+    ) -> tuple[tuple[str, str], ...]:
         """Returns the pairs that answers have to keep apart, smaller id first.
 
         Those are left out that something else keeps apart, with the texts they have now: to take an
-        answer back must not take that back.
+        answer back must not take that back. Of claims the answer itself remembers it.
         """
         ordered = {(min(pair), max(pair)) for pair in pairs}
-        if not ordered:
+        if not ordered or item.kind == "claim":
             return ()
         elsewhere = kept_apart(self.store.ledger, self.findings.memories) - self._by_answers()
         return tuple(sorted(ordered - elsewhere))
@@ -537,7 +556,7 @@ class ReviewSession:
             and answer.text is not None
             and answer.survivor not in going
         }
-        return plan_answers(self.findings, self.items, standing, rewrites)
+        return plan_answers(self.findings, self.items, standing, rewrites, self._vectors)
 
     def apply(
         self,
