@@ -244,14 +244,14 @@ def tools(encoders: Mapping[str, Encoder | Missing | None]) -> list[Tool | Missi
     """Every baseline; one whose library or encoder is not there says so.
 
     Args:
-        encoders: As opened for the run, by name; `use` and `minilm` are looked for.
+        encoders: As opened for the run, by name; `minilm` is looked for.
     """
     listed: list[Tool | Missing] = [
         Threshold("difflib ratio >= 0.75", Difflib(), 0.75),
         Threshold("token_set_ratio >= 0.90", TokenSet(), 0.90),
         _tfidf(0.85),
     ]
-    for name, label, cuts in (("minilm", "MiniLM", (0.85, 0.90, 0.95)), ("use", "USE", (0.85,))):
+    for name, label, cuts in (("minilm", "MiniLM", (0.85, 0.90, 0.95)),):
         encoder = encoders.get(name)
         if encoder is None or isinstance(encoder, Missing):
             reason = encoder.reason if encoder else f"encoder {name} was not asked for"

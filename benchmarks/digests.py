@@ -53,7 +53,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--encoders", nargs="*", default=["none", "use"])
+    parser.add_argument("--encoders", nargs="*", default=["none", "fast"])
     chosen = parser.parse_args()
     stores = [path for pattern in STORES for path in sorted(chosen.data.glob(pattern))]
     sample = Path(str(files("echoless"))) / "data" / "sample.jsonl"

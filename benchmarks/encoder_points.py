@@ -1,6 +1,6 @@
 """What the cosine of an encoder is worth: average precision, and the share it finds by threshold.
 
-    python -m benchmarks.encoder_points --encoder use --encoder fast [--data ../shared/data]
+    python -m benchmarks.encoder_points --encoder fast [--data ../shared/data]
 
 The tables of ADR 0002 and ADR 0026. *AP all* asks for mergeable pairs among all labelled pairs,
 *AP easy* leaves out updates, contradictions and siblings. By cosine, the share at or above of the

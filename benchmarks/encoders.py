@@ -192,7 +192,7 @@ def open_for_benchmark(name: str, cache: Path, tokenizer: Path | None) -> Encode
     """An encoder by name.
 
     Args:
-        name: `none`, `minilm`, `e5`, or what `echoless --encoder` takes (`use`,
+        name: `none`, `minilm`, `e5`, or what `echoless --encoder` takes (`fast`,
             `model2vec:PATH`, …).
         cache: Folder for vectors.
         tokenizer: For `minilm`.

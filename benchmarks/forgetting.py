@@ -19,6 +19,7 @@ from benchmarks.measure import keep
 from echoless.execution.forgetting import forget
 from echoless.ingest import forgotten
 from echoless.ingest.forgotten import ForgottenClaims, digests_of
+from echoless.models.encoders.registry import open_encoder
 from echoless.stores import open_store
 
 FORGOTTEN, NEWS = 100, 200
@@ -30,6 +31,10 @@ def held(claims: ForgottenClaims, texts: Iterable[str]) -> str:
     return f"{sum(answers)} of {len(answers)}"
 
 
+def _none(_spec: str) -> None:
+    """No encoder."""
+
+
 def measured(languages: str, *, words_alone: bool) -> list[str]:
     """One row of the page."""
     every = [*sets(languages)]
@@ -38,7 +43,7 @@ def measured(languages: str, *, words_alone: bool) -> list[str]:
     with (
         tempfile.TemporaryDirectory() as folder,
         open_store(Path(folder, "a.db"), create=True) as store,
-        patch.object(forgotten, "has_default_encoder", lambda: not words_alone),
+        patch.object(forgotten, "open_encoder", _none if words_alone else open_encoder),
     ):
         forget(store, [], digests_of(item["base"] for item in gone))
         claims = ForgottenClaims(store.ledger)

@@ -50,7 +50,7 @@ _NUMBER: Final = re.compile(r"\d+")
 
 
 def main() -> None:
-    encoder = open_encoder("use")
+    encoder = open_encoder("fast")
     assert encoder is not None
     vectors = TextVectors(encoder, open_cache())
     sample = _sample()

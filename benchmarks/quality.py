@@ -41,7 +41,7 @@ from echoless.models.encoders.base import Encoder
 PAIRS = Path(__file__).parent / "pairs"
 Said: TypeAlias = dict[str, dict[str, Sequence[Verdict]]]
 """Verdicts by set and method."""
-ENCODERS = ("none", "use", "minilm")
+ENCODERS = ("none", "fast", "minilm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,8 +208,8 @@ def store(bench: Bench, data: Path) -> dict[str, ClusterScores]:
 
 
 def _best_known(said: Mapping[str, Sequence[Verdict]]) -> tuple[str, Sequence[Verdict]]:
-    """The method whose errors are printed: `use`, else the last."""
-    name = "echoless, use"
+    """The method whose errors are printed: `fast`, else the last."""
+    name = "echoless, fast"
     return (name, said[name]) if name in said else list(said.items())[-1]
 
 

@@ -256,7 +256,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--store", type=Path, help="JSON Lines with gold clusters")
     parser.add_argument("--pairs", type=Path, action="append", default=[], help="labelled pairs")
-    parser.add_argument("--encoder", default="use")
+    parser.add_argument("--encoder", default="fast")
     chosen = parser.parse_args()
     path = chosen.store or Path(str(files("echoless").joinpath("data/sample.jsonl")))
     made = writes(path)

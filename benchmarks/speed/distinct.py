@@ -34,7 +34,6 @@ TIMES: Final = ("cpu_ms", "again_ms", "wall_ms")
 METHODS: Final[Mapping[str, str]] = {
     "echoless fast": "`distinct`, the default",
     "echoless none": "`distinct`, words alone",
-    "echoless use": "`distinct`, encoder `use`",
     "SemHash": "SemHash, potion-base-8M, .9",
     "rensa": "rensa, MinHash of words, .8",
     "script": "ten lines, `rapidfuzz.fuzz.ratio`, .9",

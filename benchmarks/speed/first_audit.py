@@ -39,7 +39,7 @@ from benchmarks.speed.peer_truth import build, never_seen, real_notes
 from benchmarks.speed.peers import PEERS, ROOT, records
 from benchmarks.speed.side_by_side import Line, numbers, store, table
 
-OWN: Final = ("none", "fast", "use")
+OWN: Final = ("none", "fast")
 BASE: Final = "SemHash"
 IN_ONE: Final = 200
 """Memories of a namespace."""

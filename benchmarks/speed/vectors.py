@@ -87,7 +87,7 @@ def _plant(
 
 def real(count: int) -> Rows:
     """Vectors of so many different sentences by the default encoder, kept in its cache."""
-    encoder = open_encoder("use")
+    encoder = open_encoder("fast")
     texts, cache, tally = sentences(count), open_cache(), Tally()
     assert encoder is not None
     assert cache is not None

@@ -147,19 +147,6 @@ def test_a_note_in_other_words_is_recognised_and_named_by_its_file(project: Path
     assert hook(event(project, "PostToolUse", **wrote(note))).output == ""
 
 
-def test_where_no_encoder_is_at_hand_words_are_compared_and_it_is_said(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("echoless.models.encoders.registry.has_default_encoder", lambda: False)
-    second = project / "second.jsonl"
-    write(second, ("x", PORT))
-    names = ("--memory", "first.jsonl", "--memory", "second.jsonl")
-    done = hook(event(project, "PostToolUse", **wrote(second)), *names)
-    assert "said already in first.jsonl:1" in context(done)
-    assert done.stderr.startswith("echoless: ")
-    assert "encoder" in done.stderr
-
-
 def test_hidden_memories_and_pairs_to_keep_are_not_told_of(project: Path, echoless: Hook) -> None:
     first = project / "first.jsonl"
     write(first, *FIRST, ("d", "anna drinks green tea in the morning"))

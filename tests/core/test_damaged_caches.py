@@ -27,7 +27,7 @@ from echoless.cli.main import main
 from echoless.core.cache import CacheFile
 from echoless.core.own_folders import CACHE, NOWHERE, cache_folder, user_folder
 from echoless.core.run_notes import Tally
-from echoless.models.encoders.universal_sentence_encoder import UniversalSentenceEncoder
+from echoless.models.encoders.static import StaticEncoder
 
 ROOMS = ("cellar", "attic", "kitchen", "library")
 TEXTS = [
@@ -39,7 +39,7 @@ TEXTS = [
     *(f"The door of the {room} is painted green." for room in ROOMS),
     *(f"The door of the {room} is  painted green!" for room in ROOMS),
 ]
-AUDIT = ("audit", "agent.db", "--encoder", "use", "--json")
+AUDIT = ("audit", "agent.db", "--encoder", "fast", "--json")
 REMEMBER = ("remember", "agent.db", "The door of the attic is painted green", "--dry-run", "--json")
 UNCACHED = {"audit": ("--set", "cache=no"), "remember": ("--no-cache",)}
 FILES = {
@@ -51,7 +51,7 @@ FILES = {
 
 
 def _letters(_encoder: object, texts: Sequence[str]) -> NDArray[np.float32]:
-    """Counts of letters in place of the model, which takes half a second to load."""
+    """Counts of letters in place of the table."""
     rows = np.zeros((len(texts), 512), dtype=np.float32)
     for row, text in zip(rows, texts, strict=True):
         np.add.at(row, [ord(each) % 512 for each in text], 1.0)
@@ -64,7 +64,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("echoless.workflows.audit.answer_cache.KEPT_FROM", 1)
         patch.setattr("echoless.ingest.index_cache.WORTH_KEEPING", 1)
-        patch.setattr(UniversalSentenceEncoder, "encode", _letters)
+        patch.setattr(StaticEncoder, "encode", _letters)
         patch.chdir(tmp_path_factory.mktemp("work"))
         _make_store()
         yield Path.cwd()

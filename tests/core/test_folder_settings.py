@@ -142,7 +142,7 @@ def test_one_key_that_is_refused_keeps_the_harmless_ones_from_counting_too(place
         "limit = 5",
         "cache = false",
         'locale = "de"',
-        'encoder = "use"',
+        'encoder = "fast"',
         'encoder = "none"',
         'verifier = "none"',
         'detector = "sequence"',

@@ -13,11 +13,11 @@ def test_flags_outrank_the_environment_and_that_the_file(tmp_path: Path) -> None
         'profile = "wt-memory"\nsurvivor = "oldest"\nencoder = "none"\nthreshold = ["sequence=0.8"]'
     )
     environment = {"ECHOLESS_SURVIVOR": "newest", "ECHOLESS_ENCODER": "stored"}
-    choices = layered(Choices(encoder="use"), folder=tmp_path, environment=environment)
+    choices = layered(Choices(encoder="fast"), folder=tmp_path, environment=environment)
     settings = resolve(choices)
     assert settings.profile.name == "wt-memory"
     assert settings.profile.survivor == "newest"
-    assert settings.encoder == "use"
+    assert settings.encoder == "fast"
     assert {d.name: d.threshold for d in settings.profile.detectors}["sequence"] == 0.8
 
 

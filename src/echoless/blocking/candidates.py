@@ -131,13 +131,12 @@ def options_for(
 
 
 def open_vectors(
-    settings: Settings, tally: Tally, tell: Progress, spill: Spill | None = None
+    settings: Settings, tell: Progress, spill: Spill | None = None
 ) -> MemoryVectoriser | None:
     """Returns the vectors of a run, for detectors and judge; None where the profile wants none.
 
     Args:
         settings: Profile, encoder, cache.
-        tally: Takes the memories without a vector.
         tell: Takes how many texts are encoded.
         spill: Where large matrices are stored; in memory by default.
 
@@ -152,7 +151,6 @@ def open_vectors(
     return registry.open_vectoriser(
         settings.encoder,
         cache=settings.cache,
-        tally=tally,
         progress=lambda done, whole: tell("encoding", done, whole),
         allocate=spill.allocate if spill else None,
     )

@@ -16,7 +16,7 @@ from echoless.core.answer_schemas import answer_names, answer_schema
 from echoless.core.document import Table
 from echoless.core.errors import MissingExtra, UsageError
 from echoless.core.profiles import PROFILES
-from echoless.models.encoders.registry import open_encoder
+from echoless.models.encoders.registry import DEFAULT, open_encoder
 from echoless.stores.registry import kinds
 
 
@@ -36,13 +36,11 @@ def stores_command(*, as_json: bool) -> None:
 def encoders_command(*, as_json: bool) -> None:
     """List the sources of vectors, and whether each is usable here. Loads no model.
 
-    `--encoder auto` takes vectors the store holds, else the encoder `use` if it is installed;
-    `stored` takes what the store holds and nothing else.
+    `--encoder auto` takes vectors the store holds, else the encoder `fast`; `stored`
+    takes what the store holds and nothing else.
     """
-    automatic = open_encoder("auto")
-    model = automatic.model if automatic else "none (nothing is installed)"
     rows = [
-        ("auto", "yes", f"vectors the store holds, else {model}"),
+        ("auto", "yes", f"vectors the store holds, else {DEFAULT}"),
         ("stored", "yes", "vectors the store holds"),
         ("none", "yes", "the same as stored: nothing is encoded"),
     ]

@@ -255,7 +255,7 @@ class Choices:
         "encoders` with its argument, such as model2vec:/models/potion.",
         metavar="NAME[:ARG]",
         default="auto",
-        built_in=frozenset({"auto", "stored", "none", "use", "fast"}),
+        built_in=frozenset({"auto", "stored", "none", "fast"}),
         loads="model",
     )
     survivor: str | None = declare(

@@ -30,7 +30,7 @@ def require_module(module: str, what: str, extra: str = "", *, package: str = ""
 
     Args:
         module: Its import name.
-        what: Subject of the error message ("The encoder 'use'").
+        what: Subject of the error message ("The pair model").
         extra: The extra that brings it; empty where the default installation does.
         package: The package that has it, where no extra brings it.
 

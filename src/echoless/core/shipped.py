@@ -1,4 +1,4 @@
-"""Word lists and weights of installed packages, read only if unchanged since installation.
+"""Word lists and weights of echoless, read only if unchanged since installation.
 
 pip keeps the SHA-256 of every file of a package in `RECORD`
 (https://packaging.python.org/en/latest/specifications/recording-installed-packages/). A weight that
@@ -23,52 +23,6 @@ _HERE: Final = Path(__file__).parents[1]
 _ALGORITHM: Final = "sha256="
 
 
-def insist_as_shipped(package: str, *, suffixes: tuple[str, ...]) -> None:
-    """Compares files of an installed package with the digests they were installed with.
-
-    Args:
-        package: Name of the distribution.
-        suffixes: How the names of the files end; 33 MB take 60 ms.
-
-    Raises:
-        DamagedPackage: One is missing or is another one now.
-    """
-    from importlib import metadata
-
-    for name, digest in _digests(package).items():
-        if name.endswith(suffixes):
-            _insist(package, Path(str(metadata.distribution(package).locate_file(name))), digest)
-
-
-def state(package: str, *, suffixes: tuple[str, ...]) -> str:
-    """Returns a text that changes with the listed digest, size, time and place of some files.
-
-    What was made of files that `insist_as_shipped` found sound holds as long as it stays.
-
-    Args:
-        package: Name of the distribution.
-        suffixes: How the names of the files end.
-
-    Returns:
-        Empty where the package lists no digests.
-
-    Raises:
-        DamagedPackage: One is missing.
-    """
-    parts = []
-    from importlib import metadata
-
-    for name, digest in sorted(_digests(package).items()):
-        if name.endswith(suffixes):
-            path = Path(str(metadata.distribution(package).locate_file(name)))
-            try:
-                status = path.stat()
-            except OSError as problem:
-                raise _damaged(package, path) from problem
-            parts.append(f"{path} {digest} {status.st_size} {status.st_mtime_ns} {status.st_ino}")
-    return "\n".join(parts)
-
-
 def shipped_json(name: str) -> Any:
     """Reads a JSON file of echoless itself, such as `matching/decision.json`.
 
@@ -78,7 +32,7 @@ def shipped_json(name: str) -> Any:
     try:
         return json.loads(shipped_text(name))
     except ValueError as problem:
-        raise _damaged("echoless", _HERE / name) from problem
+        raise _damaged(_HERE / name) from problem
 
 
 def shipped_text(name: str) -> str:
@@ -88,11 +42,11 @@ def shipped_text(name: str) -> str:
         DamagedPackage: It is missing, is another one now, or is no text.
     """
     path = _HERE / name
-    _insist("echoless", path, _digests("echoless").get(f"echoless/{name}"))
+    _insist(path, _digests().get(f"echoless/{name}"))
     try:
         return path.read_text("utf-8")
     except (OSError, ValueError) as problem:
-        raise _damaged("echoless", path) from problem
+        raise _damaged(path) from problem
 
 
 def first_changed(files: Mapping[Path, str]) -> str | None:
@@ -112,35 +66,32 @@ def first_changed(files: Mapping[Path, str]) -> str | None:
     return None
 
 
-def _insist(package: str, path: Path, digest: str | None) -> None:
+def _insist(path: Path, digest: str | None) -> None:
     if digest is None:
         return
     try:
         with path.open("rb") as file:
             current = hashlib.file_digest(file, "sha256").digest()
     except OSError as problem:
-        raise _damaged(package, path) from problem
+        raise _damaged(path) from problem
     if base64.urlsafe_b64encode(current).rstrip(b"=").decode("ascii") != digest:
-        raise _damaged(package, path)
+        raise _damaged(path)
 
 
-def _damaged(package: str, path: Path) -> DamagedPackage:
+def _damaged(path: Path) -> DamagedPackage:
     return DamagedPackage(
         f"{path} is not as it was installed, so nothing was judged or encoded with it. Install it "
-        f"again: pip install --force-reinstall --no-deps {package}"
+        "again: pip install --force-reinstall --no-deps echoless"
     )
 
 
 @cache
-def _digests(package: str) -> dict[str, str]:
+def _digests() -> dict[str, str]:
     """Returns digests by path, in URL-safe base64 without padding; none if none are listed."""
+    # `importlib.metadata` would find it too, in a twentieth of a short command
+    beside = [*_HERE.parent.glob("echoless-*.dist-info/RECORD")]
     try:
-        if package == "echoless":
-            # `importlib.metadata` would find it too, in a twentieth of a short command
-            beside = [*_HERE.parent.glob("echoless-*.dist-info/RECORD")]
-            record = beside[0].read_text("utf-8") if len(beside) == 1 else ""
-        else:
-            record = _record(package)
+        record = beside[0].read_text("utf-8") if len(beside) == 1 else ""
     except (OSError, ValueError):
         return {}
     rows = (row for row in csv.reader(record.splitlines()) if len(row) == 3)
@@ -149,16 +100,6 @@ def _digests(package: str) -> dict[str, str]:
         for name, digest, _ in rows
         if digest.startswith(_ALGORITHM)
     }
-
-
-def _record(package: str) -> str:
-
-    from importlib import metadata
-
-    try:
-        return metadata.distribution(package).read_text("RECORD") or ""
-    except metadata.PackageNotFoundError:
-        return ""
 
 
 # ------------------------------------------------------------------ files of models

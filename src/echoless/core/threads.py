@@ -1,4 +1,4 @@
-"""Work on several threads: tasks with their results in order, and how many threads are fastest."""
+"""Work on several threads: tasks with their results in order."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import cache
 from itertools import chain, islice
-from time import perf_counter
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from echoless.core.errors import UsageError
@@ -41,10 +39,6 @@ def _cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
     return os.cpu_count() or 1  # no affinity to ask for on macOS and Windows
-
-
-AGAIN: Final = 32
-"""Pieces of work after which the counts are tried anew."""
 
 
 def in_order(tasks: Iterable[Callable[[], Result]]) -> Iterator[Result]:
@@ -87,39 +81,3 @@ def blas() -> threadpoolctl.ThreadpoolController:
     import threadpoolctl
 
     return threadpoolctl.ThreadpoolController()
-
-
-class Pace:
-    """The choice of a number of threads by measurement, piece of work by piece of work.
-
-    Other programs may use the cores: on busy ones two threads can be slower than one, and the load
-    of a machine describes the last minute and includes our own work. So each count is tried on a
-    piece of the work, and the fastest one is used until the next trial. The results do not depend
-    on it.
-    """
-
-    def __init__(self) -> None:
-        """Starts without any measurement."""
-        self._rates: dict[int, float] = {}
-        self._pieces = 0
-
-    @contextmanager
-    def measured(self, size: int) -> Iterator[int]:
-        """Runs a piece of work in a block and measures it.
-
-        Args:
-            size: Of the piece, in any unit that is the same for all pieces.
-
-        Yields:
-            Threads to use: 1 to `workers()`.
-        """
-        most = workers()
-        counts = sorted({1, (most + 1) // 2, most})
-        untried = [count for count in counts if count not in self._rates]
-        threads = untried[-1] if untried else max(counts, key=self._rates.__getitem__)
-        start = perf_counter()
-        yield threads
-        self._rates[threads] = size / max(perf_counter() - start, 1e-9)
-        self._pieces += 1
-        if self._pieces % AGAIN == 0:
-            self._rates.clear()

@@ -28,7 +28,7 @@ from echoless.core.timestamps import day
 from echoless.matching.comparison import representative
 from echoless.matching.facts.extraction import facts_of
 from echoless.matching.values.tokens import Kind
-from echoless.models.encoders.registry import has_default_encoder, open_encoder
+from echoless.models.encoders.registry import open_encoder
 from echoless.stores.base import Store
 from echoless.stores.files import write_new
 from echoless.stores.ledger import FORGOTTEN as LINEAGE
@@ -37,7 +37,7 @@ from echoless.stores.ledger import Ledger
 if TYPE_CHECKING:
     from echoless.models.encoders.base import Encoder
 
-CLOSE: Final = 0.60
+CLOSE: Final = 0.55
 SAME_WORDS: Final = 0.50
 """A text says a claim again where the estimated cosine reaches `CLOSE`, or the share of words that
 both have reaches `SAME_WORDS`, and neither has a number or a name that the other one lacks and
@@ -165,7 +165,7 @@ class Traces:
 
     @cached_property
     def _encoder(self) -> Encoder | None:
-        return open_encoder("use") if has_default_encoder() else None
+        return open_encoder("auto")
 
     def signs(self, text: str) -> int:
         """Returns the signs of the projection of the vector of a text; -1 without an encoder."""

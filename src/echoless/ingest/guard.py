@@ -121,7 +121,7 @@ class Guard:
         self._lock = threading.RLock()
         self._opening = Tally()
         profile = self.settings.profile
-        self._vectoriser, self._encoder = vectors_for(self.settings, self._opening)
+        self._vectoriser, self._encoder = vectors_for(self.settings)
         self._judge = open_judge(profile, self._vectoriser, self._opening)
         self._index: MemoryIndex | None = None
         self._lines = {line.id: line for line in read_boot_files(boot)}

@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from echoless.models.encoders.vectorizer import MemoryVectoriser
 
 
-def vectors_for(settings: Settings, tally: Tally) -> tuple[MemoryVectoriser | None, Encoder | None]:
+def vectors_for(settings: Settings) -> tuple[MemoryVectoriser | None, Encoder | None]:
     """Returns the vectoriser of memories, and the encoder of new records.
 
     Where a profile compares stored vectors they are all that is compared: an encoder that is named
     makes the vector of a new record, and none of those that are stored.
     """
     if settings.profile.encoder != "stored":
-        return open_vectors(settings, tally, lambda *_: None), None
+        return open_vectors(settings, lambda *_: None), None
     named = settings.named_encoder
     from echoless.models.encoders import registry, vectorizer
 

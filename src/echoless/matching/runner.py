@@ -76,10 +76,6 @@ def left_off(settings: Settings) -> str:
     by_meaning = any(use.name == "semantic" for use in settings.profile.detectors)
     if not by_meaning or settings.encoder in {"none", "stored"}:
         return NO_MODEL
-    from echoless.models.encoders import registry as encoders
-
-    if settings.encoder == "auto" and not encoders.has_default_encoder():
-        return encoders.NO_ENCODER
     from echoless.matching import judge as road
     from echoless.matching.pair_model import network
 

@@ -222,7 +222,7 @@ def compare(
     gone = [at for at in range(len(old)) if at not in equal]
     forms = {claim.form for claim in old}  # a further copy of what was said is not new
     fresh = [at for at, claim in enumerate(new) if claim.form not in forms]
-    vectors = open_vectors(settings, tally, tell)
+    vectors = open_vectors(settings, tell)
     near = _Nearness(vectors.encoder if vectors else None, (*old, *new))
     questions = sorted(
         {*near.closest(old, new, gone), *((a, b) for b, a in near.closest(new, old, fresh))}

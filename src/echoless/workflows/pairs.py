@@ -149,9 +149,7 @@ def judge_pairs(
     tally = Tally() if tally is None else tally
     vectoriser = None
     if any(use.name == "semantic" for use in chosen.profile.detectors):
-        vectoriser = open_vectoriser(
-            chosen.encoder, cache=chosen.cache, tally=tally, prefer_stored=False
-        )
+        vectoriser = open_vectoriser(chosen.encoder, cache=chosen.cache, prefer_stored=False)
     judge = open_judge(chosen.profile, vectoriser, tally)
     consultation = open_consultation(chosen, lambda _stage, _done, _all: None)
     pair_judge = _PairJudge(chosen.profile, judge, vectoriser, consultation, tally)
@@ -417,9 +415,7 @@ def explain_memories(a: Memory, b: Memory, *, settings: Settings, tally: Tally) 
         MissingExtra: Its library is not installed.
         DamagedPackage: The weights of the pair model are not as they were shipped.
     """
-    vectors = open_vectoriser(
-        settings.encoder, cache=settings.cache, tally=tally, prefer_stored=False
-    )
+    vectors = open_vectoriser(settings.encoder, cache=settings.cache, prefer_stored=False)
     pair = Pair(a, b, {"lexical": 0.0})
     judge = open_judge(SAFE, vectors, tally)
     explanation = explain(judge, pair)

@@ -14,12 +14,12 @@ from echoless.blocking.detectors.semantic import SemanticDetector
 from echoless.core.model import Candidate, Memory, Vector
 from echoless.core.run_notes import Tally
 from echoless.models.encoders.base import Matrix
-from echoless.models.encoders.universal_sentence_encoder import UniversalSentenceEncoder
+from echoless.models.encoders.static import StaticEncoder
 from echoless.models.encoders.vectorizer import MemoryVectoriser
 from tests.conformance.detectors import DetectorConformance
 from tests.conformance.encoders import WordBag
 
-USE = UniversalSentenceEncoder()
+FAST = StaticEncoder()
 
 
 class TestConformance(DetectorConformance):
@@ -28,7 +28,7 @@ class TestConformance(DetectorConformance):
 
     def make(self) -> Detector:
         return SemanticDetector(
-            DetectorOptions(threshold=self.threshold, vectoriser=MemoryVectoriser(USE))
+            DetectorOptions(threshold=self.threshold, vectoriser=MemoryVectoriser(FAST))
         )
 
 
@@ -116,7 +116,7 @@ def test_a_model_without_a_figure_gets_the_documented_default_and_a_note() -> No
 
 def test_a_known_model_brings_its_own_threshold() -> None:
     tally = Tally()
-    model = "use-multilingual-v3@0.2.1"
+    model = "echoless-static@1"
     memories = [stored("a", (model, (1, 0))), stored("b", (model, (3, 4)))]
     assert found(memories, threshold=None, tally=tally) == [("a", "b", 0.6)]
     assert not tally.notes

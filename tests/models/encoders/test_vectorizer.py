@@ -177,7 +177,7 @@ def test_an_encoder_that_answers_with_another_shape_is_named(shape: tuple[int, .
 
 
 def test_a_matrix_knows_the_operating_point_of_its_model() -> None:
-    encoder = WordBag(model="use-multilingual-v3@0.2.1")
+    encoder = WordBag(model="echoless-static@1")
     (matrix,) = MemoryVectoriser(encoder).matrices([memory("a")], Tally())
     assert matrix.operating_point == 0.5
 

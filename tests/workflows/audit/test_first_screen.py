@@ -16,7 +16,7 @@ Audit = Callable[..., Result]
 
 NOTES = {
     "project_node.md": "Use Node 20.11 (fnm).",
-    "project_node_22.md": "Node is now 22.4, see `.nvmrc`.",
+    "project_node_22.md": "The team is on Node 22.4 now (fnm).",
     "feedback_tests.md": "Always run `pnpm test` before committing.",
     "feedback_before_commit.md": "Run `pnpm test` before each commit.",
     "project_limit.md": "The public API is limited to 100 requests per minute per key.",

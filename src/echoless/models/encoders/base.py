@@ -93,13 +93,12 @@ class Vectoriser(Protocol):
 
 
 DEFAULT_OPERATING_POINT: Final = 0.80
-"""For models without a figure. Of the models measured, those with spread cosines (USE, MiniLM,
+"""For models without a figure. Of the models measured, those with spread cosines (MiniLM,
 potion) find 30 to 56 of 100 mergeable pairs there; e5, whose cosines sit between 0.78 and 1.0,
 proposes 57 pairs a memory. Cautious for the one, noisy for the other: set `--threshold`."""
 
 OPERATING_POINTS: Final[Mapping[str, float]] = MappingProxyType(
     {
-        "use-multilingual-v3": 0.50,  # 91 %, 0.6
         "echoless-static": 0.50,  # 86 %, 0.5
         "all-minilm-l6-v2": 0.60,  # 89 %, 0.9
         "all-minilm-l6-v2-onnx-int8": 0.60,
@@ -120,7 +119,7 @@ def operating_point(model: str) -> float | None:
     """Returns the operating point of a known model, or None.
 
     Args:
-        model: Name of the model in its vectors: `use-multilingual-v3@0.2.1`,
+        model: Name of the model in its vectors: `echoless-static@5b1d`,
             `sentence-transformers/all-MiniLM-L6-v2`, `text-embedding-3-small@localhost/v1`. What
             stands between the last `/` before any `@` and that `@` is looked up.
     """

@@ -62,7 +62,7 @@ KEPT_FROM: Final = 20
 _OWN_DETECTORS: Final = frozenset({"exact", "normalised", "sequence", "lexical", "semantic"})
 """Those whose version `edition` covers."""
 
-_OWN_ENCODERS: Final = frozenset({"auto", "none", "stored", "fast", "use"})
+_OWN_ENCODERS: Final = frozenset({"auto", "none", "stored", "fast"})
 """Those whose vectors hang on what is installed and on nothing else."""
 
 

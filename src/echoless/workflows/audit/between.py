@@ -262,7 +262,7 @@ def _compared(union: _Union, settings: Settings, progress: Progress | None) -> B
     profile = replace(settings.profile, grouping="star", centre="", folding="bytes")
     settings = replace(settings, profile=profile)
     copies = fold(eligible(union.memories, {}, tally, profile), profile, set(), union.apart, tally)
-    vectors = open_vectors(settings, tally, tell)
+    vectors = open_vectors(settings, tell)
     proposed, left_out = _proposed(union, copies, settings, vectors, tell)
     from echoless.workflows.dedupe import judging
 

@@ -203,7 +203,7 @@ def partition_plan(task: Task, partition: Partition) -> PartitionPlan:
 
 def basis(settings: Settings) -> str:
     """Returns a digest of all that a plan depends on, apart from the memories."""
-    vectors = open_vectors(settings, Tally(), lambda _stage, _done, _all: None)
+    vectors = open_vectors(settings, lambda _stage, _done, _all: None)
     libraries = [f"{name} {version(name)}" for name in ("numpy", "rapidfuzz")]
     model = "" if vectors is None else vectors.basis
     return digest([settings.digest, *map(edition, STAGES), *libraries, model, learned()])

@@ -166,7 +166,7 @@ def _read(
         contents=contents,
         copies=copies,
         touched=touched,
-        vectors=open_vectors(settings, tally, tell, spill),
+        vectors=open_vectors(settings, tell, spill),
         tally=tally,
         tell=tell,
     )

@@ -152,7 +152,6 @@ def _scores(
     vectors = open_vectoriser(
         settings.encoder,
         cache=settings.cache,
-        tally=encoding,
         progress=lambda done, whole: tell("encoding", done, whole),
     )
     scores = closeness(base, others, vectors, encoding)
