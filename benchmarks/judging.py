@@ -20,6 +20,7 @@ from itertools import islice, pairwise
 from pathlib import Path
 from typing import Final, TypeAlias
 
+import numpy as np
 from rapidfuzz import fuzz
 
 from benchmarks.measure import keep
@@ -31,8 +32,8 @@ from echoless.matching.judge import LearnedJudge
 from echoless.matching.pair_model.network import open_network
 from echoless.matching.pair_model.scoring import PairScorer, Scores
 from echoless.matching.rule_judge import RuleJudge
+from echoless.models.encoders.base import Encoder
 from echoless.models.encoders.registry import open_encoder
-from echoless.models.encoders.vectorizer import TextVectors, open_cache
 
 Texts: TypeAlias = tuple[str, str]
 CANDIDATE: Final = 0.5
@@ -52,13 +53,12 @@ _NUMBER: Final = re.compile(r"\d+")
 def main() -> None:
     encoder = open_encoder("fast")
     assert encoder is not None
-    vectors = TextVectors(encoder, open_cache())
     sample = _sample()
     kinds: dict[str, list[Texts]] = {
         "same words in other dressing": list(_dressed(sample)),
         "a number differs": list(_numbered(sample)),
-        f"store candidates, cosine {CANDIDATE} or more": list(_candidates(sample, vectors)),
-        f"the same of {STORE:,} memories in one namespace": list(_crowd(vectors)),
+        f"store candidates, cosine {CANDIDATE} or more": list(_candidates(sample, encoder)),
+        f"the same of {STORE:,} memories in one namespace": list(_crowd(encoder)),
         "labelled pairs (hard)": list(_labelled()),
         "long texts (ten memories each)": list(_long(sample)),
     }
@@ -111,19 +111,20 @@ def _numbered(sample: dict[str, list[str]]) -> Iterator[Texts]:
                 yield text, _NUMBER.sub(lambda match: str(int(match.group()) + 3), text, count=1)
 
 
-def _candidates(sample: dict[str, list[str]], vectors: TextVectors) -> Iterator[Texts]:
+def _candidates(sample: dict[str, list[str]], encoder: Encoder) -> Iterator[Texts]:
     for texts in sample.values():
-        rows = vectors.rows(texts)
+        rows = encoder.encode(texts)
+        rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         near = (rows @ rows.T >= CANDIDATE).nonzero()
         for i, j in zip(*(place.tolist() for place in near), strict=True):
             if i < j:
                 yield texts[i], texts[j]
 
 
-def _crowd(vectors: TextVectors) -> Iterator[Texts]:
+def _crowd(encoder: Encoder) -> Iterator[Texts]:
     """Candidates of a store whose texts are drawn from few words, spread over all of them."""
     texts = list(peer_truth.build(STORE, peer_truth.never_seen()).texts)
-    pairs = list(_candidates({"": texts}, vectors))
+    pairs = list(_candidates({"": texts}, encoder))
     yield from pairs[:: max(1, len(pairs) // MOST)]
 
 

@@ -1,4 +1,4 @@
-"""Vectors of memories and of texts: stored ones, and ones an encoder makes, through the cache.
+"""Vectors of memories: stored ones, and ones an encoder makes, through the cache.
 
 Law 11 is kept here: each model has its own matrix, and within a model all rows have one length. A
 vector of another length is counted by id, never changed.
@@ -224,9 +224,6 @@ LOOKED_UP: Final = 8_192
 _ROWS_AT_ONCE: Final = 256
 """Number of stored vectors that go to a matrix in one step, which halves the time."""
 
-_TEXT_BATCH: Final = 512
-"""Texts that `TextVectors` hands to the encoder at a time."""
-
 KEPT_EVERY: Final = 1.0
 """Seconds after which what was made is put on the disk: a killed run loses no more, and a fast
 encoder does not wait for the disk after each batch."""
@@ -441,61 +438,6 @@ class _CacheBuffer:
             self._cache.put(self._waiting, self._model, self._tally)
         self._waiting = {}
         self._written = monotonic()
-
-
-class TextVectors:
-    """Unit vectors of texts by an encoder, through the cache of vectors."""
-
-    def __init__(
-        self, encoder: Encoder, cache: VectorCache | None = None, tally: Tally | None = None
-    ) -> None:
-        """Keeps encoder and cache; nothing is encoded yet.
-
-        Args:
-            encoder: Makes vectors; each must depend on its own text alone.
-            cache: Where vectors of earlier runs lie, or None.
-            tally: Told if the cache cannot be used.
-        """
-        self._encoder = encoder
-        self._cache = cache
-        self._tally = tally or Tally()
-        self._rows: dict[str, NDArray[np.float32]] = {}
-
-    def rows(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Returns unit vectors, shape (len(texts), dimensions); zeros where the model gave none.
-
-        Raises:
-            EncoderError: The encoder failed.
-        """
-        new = sorted({text for text in texts if text not in self._rows})
-        import numpy as np
-
-        for start in range(0, len(new), _TEXT_BATCH):
-            some = new[start : start + _TEXT_BATCH]
-            vectors = self._vectors(some)
-            made = np.stack([vectors[text] for text in some])
-            norms = np.linalg.norm(made, axis=1, keepdims=True)
-            usable = np.isfinite(norms) & (norms > 0)
-            units = np.where(usable, made / np.where(usable, norms, 1.0), 0.0).astype(np.float32)
-            self._rows.update(zip(some, units, strict=True))
-        return np.stack([self._rows[text] for text in texts])
-
-    def _vectors(self, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
-        """Returns vectors by text as the cache or the encoder gives them, shape (dimensions,).
-
-        Raises:
-            EncoderError: The encoder failed, or gave no row for each text.
-        """
-        model = self._encoder.model
-        known = {} if self._cache is None else self._cache.get(texts, model, self._tally)
-        fresh = [text for text in texts if text not in known]
-        made: dict[str, NDArray[np.float32]] = {}
-        if fresh:
-            rows = encoded(self._encoder, [valid_unicode(text) for text in fresh])
-            made = dict(zip(fresh, rows, strict=True))
-            if self._cache is not None:
-                self._cache.put(made, model, self._tally)
-        return {**known, **made}
 
 
 def encoded(encoder: Encoder, texts: Sequence[str]) -> NDArray[np.float32]:
