@@ -8,7 +8,6 @@ has only what the judge counts as content.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -16,6 +15,7 @@ from enum import IntEnum, StrEnum
 from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
+from echoless.core.json_codec import json_object
 from echoless.core.model import Duplicate, Judged, Memory, richer
 from echoless.core.text import normalise, undress
 
@@ -376,12 +376,8 @@ def _json_dumps(tail: str) -> Iterator[tuple[int, set[str]]]:
         start = tail.rfind("{", 0, start)
         if start < 0:
             return
-        try:
-            value = json.loads(tail[start:])
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict) and value:
-            yield start, {str(key).casefold() for key in value}
+        if value := json_object(tail[start:]):
+            yield start, {key.casefold() for key in value}
 
 
 def _keys(parts: Iterable[str]) -> set[str]:

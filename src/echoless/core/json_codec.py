@@ -48,6 +48,21 @@ def json_text(value: Json) -> str:
     return text if unreadable(text) is None else _ESCAPED.encode(value)
 
 
+def json_value(text: object) -> Json:
+    """Returns the value of a JSON text; None for anything else, and for one nested too deeply."""
+    try:
+        value: Json = json.loads(text) if isinstance(text, str) else None
+    except (ValueError, RecursionError):
+        return None
+    return value
+
+
+def json_object(text: object) -> JsonObject:
+    """Returns the object of a JSON text; an empty one for anything else."""
+    value = json_value(text)
+    return value if isinstance(value, Mapping) else {}
+
+
 def memory_to_json(memory: Memory, *, with_native: bool = False) -> dict[str, Json]:
     """Returns all fields of a memory in the order of `FIELDS`, vectors as base64.
 

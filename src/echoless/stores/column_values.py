@@ -304,17 +304,6 @@ def _links_like(links: Sequence[Link], like: Json, usual: JsonObject | None) -> 
     return codec.json_text(made)
 
 
-def as_object(value: Json) -> JsonObject:
-    """Parses a JSON object written as text; returns an empty one for anything else."""
-    if not isinstance(value, str):
-        return {}
-    try:
-        parsed = json.loads(value)
-    except ValueError:
-        return {}
-    return parsed if isinstance(parsed, dict) else {}
-
-
 # ------------------------------------------------------------------ cells of SQL
 
 

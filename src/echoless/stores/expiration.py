@@ -12,14 +12,13 @@ show it again.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from functools import lru_cache
 from typing import Final
 
-from echoless.core.json_codec import json_text
+from echoless.core.json_codec import json_object, json_text
 from echoless.core.model import EMPTY, UNFOUND, Json, Memory, Promise
 from echoless.core.text import lazy_pattern, retired
 from echoless.core.timestamps import instant, iso
@@ -206,11 +205,8 @@ def shown(record: Mapping[str, Json], key: str) -> dict[str, Json]:
 
 def _before(text: Json, key: str) -> dict[str, Json]:
     """Returns what stood under the key of the day, if anything did."""
-    try:
-        before = json.loads(str(text))
-    except ValueError:
-        return {}
-    return {key: before[key]} if isinstance(before, dict) and key in before else {}
+    before = json_object(text)
+    return {key: before[key]} if key in before else {}
 
 
 def expires(record: Mapping[str, Json], key: str) -> bool:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from echoless.core.json_codec import json_value
+
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _DECODER: Final = json.JSONDecoder()
 LARGEST: Final = 256 * 2**20
@@ -112,10 +114,7 @@ def records_in(text: str, is_record: Callable[[object], bool]) -> tuple[str, lis
     Returns:
         None where the text is no such document, or more than one array may be meant.
     """
-    try:
-        value = json.loads(text)
-    except (RecursionError, ValueError):
-        return None
+    value = json_value(text)
     arrays: list[tuple[int, int]] = []
     if isinstance(value, list) and (
         not value or any(isinstance(each, str) or is_record(each) for each in value)

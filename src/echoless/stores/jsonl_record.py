@@ -79,10 +79,7 @@ def parse(line: str, path: Path, number: int, *, others: bool = False) -> JsonOb
 def holds_record(rows: Sequence[str]) -> bool:
     """Returns whether the first line with text is a record by itself, or there is none."""
     first = next((row for row in rows if row.strip()), None)
-    try:
-        return first is None or is_record(json.loads(first))
-    except (RecursionError, ValueError):
-        return False
+    return first is None or is_record(codec.json_value(first))
 
 
 def given_id(data: JsonObject, path: Path, number: int) -> str | None:

@@ -6,7 +6,6 @@ checked before it is used, and what is wrong is one sentence with a next step.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from echoless.core.errors import EcholessError, LedgerDamaged
-from echoless.core.json_codec import memory_from_json, memory_to_json
+from echoless.core.json_codec import json_value, memory_from_json, memory_to_json
 from echoless.core.model import Json, JsonObject, Memory, canonical, digest
 from echoless.core.profiles import ACTIONS
 from echoless.core.text import content_key
@@ -252,10 +251,7 @@ def text_of(value: object, place: Place, what: str) -> str:
 
 def object_of(value: object, place: Place, what: str) -> JsonObject:
     """Parses a JSON object; raises as `event_of`."""
-    try:
-        parsed = json.loads(value) if isinstance(value, str) else None
-    except (ValueError, RecursionError):
-        parsed = None
+    parsed = json_value(value)
     if not isinstance(parsed, dict):
         raise damaged(place, what, "is no JSON object")
     return parsed

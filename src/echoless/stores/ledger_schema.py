@@ -7,16 +7,17 @@ mark for each value; the few words in which their tables differ are a `Dialect`.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
+from echoless.core.document import records_in
 from echoless.core.errors import EcholessError
+from echoless.core.json_codec import json_object
 from echoless.core.model import JsonObject, canonical
 from echoless.core.sqlite import Cell, Migrations
 from echoless.stores.known_schema import KnownSchema
@@ -264,17 +265,10 @@ def count_again(database: LedgerDatabase) -> None:
         " OR (kind = 'action_started' AND data LIKE ?) ORDER BY seq",
         ('%"updates"%',),
     ):
-        try:
-            details = json.loads(data) if isinstance(data, str) else None
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(details, dict):
-            _count(database, seq, str(kind), str(at), details)
+        _count(database, seq, str(kind), str(at), json_object(data))
 
 
-def _count(
-    database: LedgerDatabase, seq: object, kind: str, at: str, details: dict[str, Any]
-) -> None:
+def _count(database: LedgerDatabase, seq: object, kind: str, at: str, details: JsonObject) -> None:
     """Takes one event into the projections."""
     if kind == "confirmed" and "id" in details:
         count_confirmation(database, str(details["id"]), at)
@@ -284,8 +278,8 @@ def _count(
         write_review(database, str(details["key"]), seq, details)
     elif kind == "review_withdrawn" and "key" in details:
         remove_review(database, str(details["key"]))
-    elif kind == "action_started" and isinstance(updates := details.get("updates"), list):
-        write_updates(database, updates)
+    elif kind == "action_started":
+        write_updates(database, records_in(details.get("updates")))
 
 
 def count_confirmation(database: LedgerDatabase, id_: str, at: str) -> None:

@@ -5,7 +5,6 @@ A namespace may be made of several labelled values, as mem0 scopes: `agent_id=pi
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from heapq import nsmallest
 from typing import Final, Protocol, TypeAlias, TypeVar
 from urllib.parse import quote, unquote
 
+from echoless.core.json_codec import json_value
 from echoless.core.model import Json, JsonObject, Memory, canonical
 from echoless.core.text import lazy_pattern
 from echoless.core.timestamps import instant
@@ -250,10 +250,7 @@ def _named(memory: Memory, *, whole: bool) -> Iterator[tuple[str, str, str]]:
 def _object(value: Json) -> JsonObject | None:
     """Returns the object that a field is, or holds as JSON in a text; None for any other."""
     if isinstance(value, str) and value.startswith('{"'):
-        try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
-            return None
+        value = json_value(value)
     return value if isinstance(value, Mapping) else None
 
 

@@ -18,6 +18,7 @@ from typing import Final, TypeAlias
 
 from echoless.blocking.pair_scores import DECIMALS
 from echoless.core.errors import EncoderError, ForeignStore, UsageError
+from echoless.core.json_codec import json_value
 from echoless.core.masking import learn
 from echoless.core.model import Duplicate, Json, JsonObject, Link, Memory, Pair
 from echoless.core.run_notes import Tally
@@ -289,11 +290,7 @@ def _body_state(value: str | Mapping[str, Json]) -> str:
         return json.dumps(dict(value), ensure_ascii=False) if value else ""
     if not value.strip():
         return ""
-    try:
-        parsed = json.loads(value)
-    except ValueError:
-        parsed = None
-    if not isinstance(parsed, dict):
+    if not isinstance(json_value(value), dict):
         raise UsageError(f"body_state must be a JSON object or empty, not {value!r}.")
     return value
 

@@ -18,7 +18,7 @@ from typing import ClassVar, Final, Self
 
 from echoless.core.errors import StoreLocked, StoreReadOnly, UsageError
 from echoless.core.failures import kind_of
-from echoless.core.json_codec import floats_to_bytes
+from echoless.core.json_codec import floats_to_bytes, json_value
 from echoless.core.model import Json, JsonObject, Memory
 from echoless.core.timestamps import instant
 from echoless.stores.base import StoreKind
@@ -100,10 +100,7 @@ def persons(value: Json) -> tuple[str, ...]:
     """Returns the ids of persons in a text that holds a JSON list or names with commas."""
     if not isinstance(value, str):
         return ()
-    try:
-        parsed = json.loads(value)
-    except ValueError:
-        parsed = None
+    parsed = json_value(value)
     listed = parsed if isinstance(parsed, list) else value.split(",")
     return tuple(text for each in listed if (text := str(each).strip()))
 

@@ -6,12 +6,11 @@ record has no place for goes under one key, `echoless`, only where there is some
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Final
 
 from echoless.core.errors import BadRecord, StoreError
-from echoless.core.json_codec import FIELDS, memory_from_json, memory_to_json
+from echoless.core.json_codec import FIELDS, json_value, memory_from_json, memory_to_json
 from echoless.core.model import VOLATILE, Json, JsonObject, Memory, canonical, unstorable
 from echoless.stores.expiration import promised
 from echoless.stores.scope import owned
@@ -104,11 +103,7 @@ def own_fields(record: JsonObject) -> JsonObject | None:
     Some stores hold no objects, so what is kept there may be JSON in a text.
     """
     own = record.get(OWN)
-    if isinstance(own, str):
-        try:
-            own = json.loads(own)
-        except ValueError:
-            return None
+    own = json_value(own) if isinstance(own, str) else own
     return own if isinstance(own, Mapping) else None
 
 

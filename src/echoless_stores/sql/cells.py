@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from echoless.core.json_codec import json_text
+from echoless.core.json_codec import json_text, json_value
 from echoless.core.model import Json
 from echoless.core.sqlite import Cell
 
@@ -79,13 +79,7 @@ def parsed(cell: Cell) -> Json:
     """Returns the JSON a cell holds; None where it holds none."""
     if isinstance(cell, bytes):
         cell = cell.decode("utf-8", "replace")
-    if not isinstance(cell, str):
-        return cell
-    try:
-        value: Json = json.loads(cell)
-    except (ValueError, RecursionError):
-        return None
-    return value
+    return json_value(cell) if isinstance(cell, str) else cell
 
 
 def dumped(value: Json, like: Cell) -> Cell:

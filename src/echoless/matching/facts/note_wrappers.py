@@ -6,11 +6,11 @@ Only a frame whose every word is a word about notes is taken off; `Ticket 37:` s
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from typing import Final
 
+from echoless.core.json_codec import json_object
 from echoless.core.text import lazy_pattern
 from echoless.matching.languages import Lexicon, fold
 from echoless.matching.values.patterns import LINE
@@ -121,14 +121,11 @@ def _once(text: str, lexicon: Lexicon, stamps: list[str]) -> str:
 
 def _wrapped(text: str) -> str:
     """Returns the value of `{"memory": "…"}`."""
-    try:
-        fields = json.loads(text.replace(LINE, " "))
-    except (ValueError, RecursionError):
-        return text
+    fields = json_object(text.replace(LINE, " "))
     body = [key for key in fields if key.casefold() in _BODY_KEYS]
-    known = len(body) == 1 and isinstance(fields[body[0]], str)
+    said = fields[body[0]] if len(body) == 1 else None
     others = {key.casefold() for key in fields} - {key.casefold() for key in body}
-    return fields[body[0]] if known and others <= _META_KEYS else text
+    return said if isinstance(said, str) and others <= _META_KEYS else text
 
 
 _AROUND: Final = f" {LINE}"

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from echoless.core.json_codec import json_object
 from echoless.core.model import Json
 from echoless.stores.markdown.document import front_lines, split_lines
 from echoless.stores.markdown.presets import ARCHIVE
@@ -96,13 +97,8 @@ def entries(lines: Sequence[str]) -> list[ArchivedMemory]:
 
 def _about(line: str) -> Mapping[str, Json] | None:
     matched = _START.fullmatch(line)
-    if matched is None:
-        return None
-    try:
-        data = json.loads(matched.group(1))
-    except (ValueError, RecursionError):
-        return None
-    return data if isinstance(data, dict) and isinstance(data.get("id"), str) else None
+    data = json_object(matched and matched.group(1))
+    return data if isinstance(data.get("id"), str) else None
 
 
 def _entry(data: Mapping[str, Json], lines: Sequence[str], start: int, stop: int) -> ArchivedMemory:

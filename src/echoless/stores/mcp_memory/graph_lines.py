@@ -23,7 +23,7 @@ from typing import Final, TypeAlias
 
 from echoless.core.errors import BadRecord, LedgerDamaged
 from echoless.core.failures import kind_of
-from echoless.core.json_codec import json_text
+from echoless.core.json_codec import json_object, json_text
 from echoless.core.model import Json, JsonObject
 from echoless.stores.files import Snapshot, read_bytes, replace_bytes, speaking_of
 from echoless.stores.json_splice import array_of, elements, splice
@@ -165,12 +165,7 @@ def is_graph(head: str) -> bool:
     first = next((line for line in head.removeprefix(BOM).split("\n") if line.strip()), "")
     if _OPENING.match(first):
         return True
-    try:
-        data = json.loads(first)
-    except (RecursionError, ValueError):
-        return False
-    if not isinstance(data, dict):
-        return False
+    data = json_object(first)
     entity = data.get("type") == "entity" and {"name", "observations"} <= data.keys()
     return entity or (data.get("type") == "relation" and data.keys() >= _RELATION_KEYS)
 

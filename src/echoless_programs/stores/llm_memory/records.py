@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from echoless.core.errors import BadRecord, StoreError
-from echoless.core.json_codec import json_text, read_provenance
+from echoless.core.json_codec import json_text, json_value, read_provenance
 from echoless.core.model import Json, JsonObject, Link, Memory, Provenance, Vector, canonical
 from echoless.core.sqlite import Cell
 from echoless.core.text import unreadable
@@ -243,10 +243,7 @@ def _extra(row: Row) -> dict[str, Json]:
             extra[name] = value
     sources = row.get("consolidated_from")
     if sources is not None:
-        try:
-            parsed: Json = json.loads(str(sources))
-        except ValueError:
-            parsed = None
+        parsed = json_value(sources)
         extra["consolidated_from"] = parsed if isinstance(parsed, list) else str(sources)
     return extra
 

@@ -12,14 +12,13 @@ between two memories.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from echoless.core.json_codec import json_text
+from echoless.core.json_codec import json_text, json_value
 from echoless.core.model import Json, JsonObject, Link, Memory
 from echoless.core.sqlite import Cell
 from echoless.core.timestamps import instant
@@ -63,10 +62,7 @@ def link_of(row: Row) -> Link:
     if row["created_at"] != _NO_TIME:
         data["created_at"] = str(row["created_at"])
     text = row.get("metadata")
-    try:
-        metadata: Json = json.loads(str(text)) if text else {}
-    except ValueError:
-        metadata = None
+    metadata: Json = json_value(text) if text else {}
     if not isinstance(metadata, Mapping):  # a text that is no JSON object stays a text
         metadata = str(text)
     if metadata:

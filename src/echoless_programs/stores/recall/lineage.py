@@ -5,17 +5,15 @@ Copies in a Recall database that must stay: other records refer to them, or they
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from echoless.core.json_codec import json_text
+from echoless.core.json_codec import json_object, json_text, json_value
 from echoless.core.model import Json, JsonObject, Memory, digest
 from echoless.core.sqlite import table_exists
 from echoless.core.text import loose
-from echoless.stores.column_values import as_object
 from echoless.stores.ledger import Kept, Mark
 from echoless.stores.ledger_schema import LedgerDatabase
 from echoless.stores.sidecar import JoinedLedger
@@ -94,7 +92,7 @@ def _entry(row: Sequence[Any]) -> LineageRow:
         str(reason),
         float(similarity) if isinstance(similarity, int | float) else None,
         str(row[7]),
-        as_object(row[8]),
+        json_object(row[8]),
     )
 
 
@@ -245,10 +243,7 @@ def _named(db: sqlite3.Connection, table: str, column: str) -> Iterator[tuple[st
     """
     rows = db.execute(f"SELECT id, {column} FROM {table} WHERE {column} IS NOT NULL ORDER BY id")
     for by, text in rows.fetchall():
-        try:
-            named = json.loads(text_of(text))
-        except ValueError:
-            continue
+        named = json_value(text_of(text))
         for each in named if isinstance(named, list) else [named]:
             source, number = "learnings", each
             if isinstance(each, dict):

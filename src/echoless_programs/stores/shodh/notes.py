@@ -214,10 +214,7 @@ def note(record: Record) -> ShodhNote:
 
 def _take(left: dict[str, Any], key: str, fits: Callable[[Any], bool]) -> Any:
     """Removes a value from the metadata and returns it; what is none that fits stays."""
-    try:
-        value = json.loads(left.get(key, ""))
-    except (TypeError, ValueError):
-        return None
+    value = codec.json_value(left.get(key))
     if not fits(value):
         return None
     del left[key]
