@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from echoless.core.destination import command_line
+from echoless.core.document import names
 from echoless.core.errors import BadRecord, ForeignStore, InputError, LedgerDamaged
 from echoless.core.model import Json, JsonObject
 from echoless.execution.journal import hidden_before, marks_of
@@ -18,8 +19,6 @@ from echoless.stores.ledger_rows import survey
 
 _DAMAGE = (LedgerDamaged, ForeignStore, BadRecord)
 """What a damaged file raises; what says "not now" (locked, full) still ends the check."""
-
-_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +240,7 @@ def _projection(ledger: Ledger) -> list[Problem]:
     differing = sorted(i for i in both if expected.get(i) != actual.get(i))
     if not differing:
         return []
-    says = f"The marks of {', '.join(differing[:5])} are not what the events of the ledger say."
+    says = f"The marks of {names(differing)} are not what the events of the ledger say."
     return [Problem("ledger", tuple(differing), says, mended=False)]
 
 
@@ -276,11 +275,10 @@ def _missing(store: Store, reported: AbstractSet[str], *, mend: bool) -> list[Pr
     gone = [id_ for id_ in unexplained if id_ not in reported]
     if not gone:
         return []
-    named = ", ".join(map(repr, gone[:_NAMED])) + (", ..." if len(gone) > _NAMED else "")
     says = (
         f"{len(gone):,} {'memory is' if len(gone) == 1 else 'memories are'} missing that no run "
-        f"removed ({named}). If you removed them yourself all is well, and this is not said again; "
-        "if not, look for another program that writes to the file."
+        f"removed ({names(map(repr, gone))}). If you removed them yourself all is well, and this "
+        "is not said again; if not, look for another program that writes to the file."
     )
     return [Problem("missing", tuple(gone), says, mended=False)]
 

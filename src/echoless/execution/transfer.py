@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 
 from echoless.core import drafts, plugins
 from echoless.core import json_codec as codec
+from echoless.core.document import names
 from echoless.core.errors import BadRecord, DuplicateId, StoreError, UsageError
 from echoless.core.model import JsonObject, Memory, fingerprint, unstorable
 from echoless.core.sqlite import BUSY_TIMEOUT_SECONDS
@@ -309,7 +310,7 @@ def _compare(
         if wrong or list(source.ledger.dump()) != list(lineage):
             raise _WrittenMeanwhile(
                 f"The copy does not hold what {store.url} holds "
-                f"({', '.join(wrong[:5]) or 'lineage differs'}). It was removed; try again when no "
+                f"({names(wrong) or 'lineage differs'}). It was removed; try again when no "
                 "other program writes to the store."
             )
         if source.ledger.open_runs() and not shares_transaction(store):

@@ -20,6 +20,7 @@ from urllib.parse import quote
 from echoless.core import json_codec as codec
 from echoless.core.destination import command_line
 from echoless.core.errors import BadRecord, EcholessError, StoreError
+from echoless.core.groups import grouped
 from echoless.core.model import Json, JsonObject, Link, Memory, Provenance
 from echoless.core.sqlite import Cell, Database, is_sqlite, looking
 from echoless.core.text import lazy_pattern, words
@@ -351,20 +352,31 @@ def is_database_with(path: Path, holds: Callable[[sqlite3.Connection], bool]) ->
         return False
 
 
+def quoted(name: str) -> str:
+    """Returns a name, or a word to search for, in the form SQLite takes whatever is in it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def columns_by_table(connection: sqlite3.Connection) -> dict[str, list[str]]:
+    """Returns the columns of each table of an SQLite database that is no virtual one."""
+    rows = connection.execute(
+        "SELECT t.name, c.name FROM sqlite_master t, pragma_table_info(t.name) c"
+        " WHERE t.type = 'table' AND t.sql NOT LIKE 'create virtual%' ORDER BY t.rowid, c.cid"
+    )
+    return grouped(rows)
+
+
 def texts_in(connection: sqlite3.Connection) -> list[tuple[str, str]]:
     """Returns tables of an SQLite database with the places of their texts, longest texts first.
 
     The first rows decide, see `text_places`.
     """
-    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'create virtual%'"
     tables = []
-    for (table,) in connection.execute(query).fetchall():
-        names = connection.execute("SELECT name FROM pragma_table_info(?)", (table,)).fetchall()
-        keys = [name for (name,) in names]
-        quoted = [f'"{name.replace(chr(34), chr(34) * 2)}"' for name in keys]
-        cells = ", ".join(f"CASE WHEN length({c}) <= {_LONGEST} THEN {c} END" for c in quoted)
-        home = table.replace('"', '""')
-        rows = connection.execute(f'SELECT {cells} FROM "{home}" LIMIT {LOOKED_AT}')
+    for table, keys in columns_by_table(connection).items():
+        cells = ", ".join(
+            f"CASE WHEN length({c}) <= {_LONGEST} THEN {c} END" for c in map(quoted, keys)
+        )
+        rows = connection.execute(f"SELECT {cells} FROM {quoted(table)} LIMIT {LOOKED_AT}")
         length, places = text_places(dict(zip(keys, row, strict=True)) for row in rows)
         if places:
             tables.append((-length, table, places))
@@ -470,11 +482,10 @@ def foreign(path: Path, connection: sqlite3.Connection) -> list[str]:
         path: The database.
         connection: To it; where it has no texts, the sentence is a form to fill in.
     """
-    sentences = []
+    sentences, columns = [], columns_by_table(connection)
     for table, places in texts_in(connection) or [("TABLE", "COLUMN")]:
-        rows = connection.execute("SELECT name FROM pragma_table_info(?)", (table,)).fetchall()
         column = places.partition(MANY)[0].partition(ARROW)[0]
-        options = options_for([name for (name,) in rows if name != column])
+        options = options_for([name for name in columns.get(table, ()) if name != column])
         wanted = "&".join((f"map=content:{quote(places, safe='->,')}", *options.values()))
         line = command_line("audit", f"sql:///{path}?{wanted}#{quote(table)}")
         looks = (f"{each} ({what})" for what, each in options.items())

@@ -11,6 +11,7 @@ from echoless.core.json_codec import json_text
 from echoless.core.model import Memory
 from echoless.core.sqlite import Database, in_memory
 from echoless.core.text import has_unspaced_script, normalise
+from echoless.stores.column_values import quoted
 from echoless.stores.sqlite_tables import TRIGRAMS, WORDS, migrations
 
 _TOKEN: Final = re.compile(r"\w+", re.UNICODE)
@@ -48,7 +49,7 @@ def _match(
     db: sqlite3.Connection, table: str, tokens: Iterable[str], namespace: str | None, limit: int
 ) -> dict[str, float]:
     """Finds memories with any of the tokens; returns BM25 scores by id."""
-    expression = " OR ".join('"' + token.replace('"', '""') + '"' for token in tokens)
+    expression = " OR ".join(map(quoted, tokens))
     rows = db.execute(
         f"SELECT m.id, -bm25({table}) AS score FROM {table}"
         f" JOIN memories m ON m.seq = {table}.rowid"

@@ -15,6 +15,7 @@ from heapq import merge
 from typing import Any, ClassVar, Final
 
 from echoless.core.destination import command_line
+from echoless.core.document import names
 from echoless.core.errors import EcholessError, StoreError, StoreReadOnly
 from echoless.core.json_codec import memory_from_json, memory_to_json
 from echoless.core.model import Memory, canonical
@@ -27,7 +28,6 @@ from echoless.stores.ledger_schema import LedgerDatabase
 from echoless.stores.sidecar import BesideSidecar
 
 _FACT: Final = "hide"
-_NAMED: Final = 5
 COLUMNS: Final = "id, place, after, body"
 """Columns of the table, besides the number of the row."""
 
@@ -424,10 +424,10 @@ def back_again(ids: Sequence[str]) -> tuple[str, ...]:
     """Returns the remark on hidden memories that are in the store again; none without ids."""
     if not ids:
         return ()
-    named = ", ".join(map(repr, ids[:_NAMED])) + (", ..." if len(ids) > _NAMED else "")
     remark = (
-        f"Hidden memories that another program wrote into the store again: {len(ids)} ({named}). "
-        "It sees them. They stay hidden in echoless; undo their run and hide them once more."
+        f"Hidden memories that another program wrote into the store again: {len(ids)} "
+        f"({names(map(repr, ids))}). It sees them. They stay hidden in echoless; undo their run "
+        "and hide them once more."
     )
     return (remark,)
 

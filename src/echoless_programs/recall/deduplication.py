@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from echoless.core.document import names
 from echoless.core.eligibility import MARKED, NOT_LOOKED_AT, TOO_SHORT, eligible
 from echoless.core.errors import PlanError, UsageError
 from echoless.core.groups import KEPT_SURVIVOR
@@ -335,7 +336,7 @@ def execute(store: RecallStore, dedup_plan: Plan) -> DedupResult:
     if recorded := sorted(deleted & store.ledger.sticky()):
         raise PlanError(
             f"destructive dedup refused: {len(recorded)} planned duplicate(s) are recorded "
-            f"survivors in dedup_lineage ({', '.join(recorded[:5])}). No changes were made."
+            f"survivors in dedup_lineage ({names(recorded)}). No changes were made."
         )
     run = apply(store, dedup_plan)
     refused = tuple(f"left alone: {each.reason}" for each in run.refused)

@@ -16,10 +16,10 @@ from echoless.core.errors import StoreError, UsageError
 from echoless.core.masking import OUTPUT
 from echoless.core.model import Json
 from echoless.core.sqlite import Cell, table_exists, translated
-from echoless.stores.column_values import cell_to_json
+from echoless.stores.column_values import cell_to_json, quoted
 from echoless.stores.files import Snapshot, replace_bytes, speaking_of, write_new
 from echoless_programs.recall import HOME
-from echoless_programs.stores.program_file import columns, quoted, text_of
+from echoless_programs.stores.program_file import columns, text_of
 from echoless_programs.stores.recall import RecallStore
 from echoless_programs.stores.recall.tables import TABLES
 

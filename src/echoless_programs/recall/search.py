@@ -12,6 +12,7 @@ from echoless.core.model import Provenance
 from echoless.core.secrets import uncut
 from echoless.core.sqlite import Cell
 from echoless.core.text import numbered
+from echoless.stores.column_values import quoted
 from echoless_programs.stores.program_file import columns
 from echoless_programs.stores.recall import RecallStore
 from echoless_programs.stores.recall.tables import TABLES, RecallTable, memory_of
@@ -105,7 +106,7 @@ def _matches(
     try:
         rows = db.execute(statement, (query, project, limit)).fetchall()
     except sqlite3.OperationalError:  # not the syntax of FTS5
-        words = " ".join('"' + word.replace('"', '""') + '"' for word in query.split())
+        words = " ".join(map(quoted, query.split()))
         rows = db.execute(statement, (words, project, limit)).fetchall()
     return [_hit(table, dict(zip((*names, "rank"), row, strict=True))) for row in rows]
 

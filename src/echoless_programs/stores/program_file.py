@@ -23,7 +23,7 @@ from echoless.core.model import Json, Memory, Vector
 from echoless.core.sqlite import Cell, Database, open_for_reading, table_exists
 from echoless.stores import files
 from echoless.stores.base import ALL, Capabilities, Head, Scope, StoreKind
-from echoless.stores.column_values import cell_from_json, cell_to_json, is_database_with
+from echoless.stores.column_values import cell_from_json, cell_to_json, is_database_with, quoted
 from echoless.stores.sidecar import BesideSidecar, Sidecar
 
 Row: TypeAlias = "Mapping[str, Cell]"
@@ -238,11 +238,6 @@ def text_of(value: Cell) -> str:
     if value is None:
         return ""
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
-
-
-def quoted(name: str) -> str:
-    """Returns a name of a table or column as SQL."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def columns(db: sqlite3.Connection, table: str) -> tuple[str, ...]:

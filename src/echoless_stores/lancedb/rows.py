@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from echoless.core.document import names
 from echoless.core.errors import BadRecord, StoreError
 from echoless.core.json_codec import FIELDS
 from echoless.core.model import Json, JsonObject, Memory, Provenance, unstorable
@@ -56,15 +57,16 @@ class Oddities:
         """Returns one sentence for each kind of oddity."""
         result = [
             f"{table}: the column {column!r} cannot be read in {len(ids)} "
-            f"{'row' if len(ids) == 1 else 'rows'} ({', '.join(sorted(ids)[:5])}"
-            f"{', …' if len(ids) > 5 else ''}); it counts as empty and is left as it is."
+            f"{'row' if len(ids) == 1 else 'rows'} ({names(sorted(ids))}); "
+            "it counts as empty and is left as it is."
             for column, ids in sorted(self.broken.items())
         ]
         if self.without_id:
             result.append(f"{table}: {self.without_id} rows have no id; they were left out.")
         if self.twice:
+            ids = names(sorted(self.twice))
             result.append(
-                f"{table}: ids that several rows carry: {len(self.twice)} ({named(self.twice)}). "
+                f"{table}: ids that several rows carry: {len(self.twice)} ({ids}). "
                 "All are read, the second as 'ID (2)'; nothing can be written to such a table."
             )
         return tuple(result)
@@ -153,11 +155,6 @@ def in_order(memory: Memory | Head) -> tuple[int, str]:
     """Returns a sort key for the store's order, oldest first, ties by id; LanceDB keeps none."""
     at = instant(memory.created_at)
     return (_OLDEST if at is None else at, memory.id)
-
-
-def named(ids: Collection[str]) -> str:
-    """Returns the first of some ids."""
-    return ", ".join(sorted(ids)[:5]) + (", …" if len(ids) > 5 else "")
 
 
 def shared_id(id_: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 from warnings import catch_warnings, simplefilter
 
 from echoless.core.batches import batched
+from echoless.core.document import names
 from echoless.core.errors import DuplicateId, StoreError
 from echoless.core.failures import kind_of, misplaced
 from echoless.core.model import Json, Memory, Vector
@@ -319,7 +320,7 @@ class LanceStore(StoreKind, MovesHidden):
         """
         if twice := self._oddities.twice:
             raise DuplicateId(
-                f"{self.url} has ids that several rows carry ({rows.named(twice)}). It can be "
+                f"{self.url} has ids that several rows carry ({names(sorted(twice))}). It can be "
                 "read; to write, give each row its own id. Nothing was changed."
             )
 

@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property
-from typing import Final
 
+from echoless.core.document import names
 from echoless.core.errors import StoreError, StoreLocked, UsageError
 from echoless.core.model import Memory
 from echoless.core.sqlite import Cell
@@ -26,8 +26,6 @@ from echoless_stores.sql.layout import Layout
 from echoless_stores.sql.row_writing import new_id
 from echoless_stores.sql.store import DEPENDENTS, Opened, TableStore
 from echoless_stores.sql.table import Hiding, Row, shown_fact
-
-_NAMED: Final = 5
 
 
 def check_hiding(opened: Opened, layout: Layout) -> None:
@@ -156,12 +154,10 @@ class MovingTable(MovesHidden, TableStore):
         """Returns whose vectors are out of date, and which hidden rows could not leave."""
         if not self._staying:
             return super().notes()
-        ids = sorted(self._staying)
-        named = ", ".join(map(repr, ids[:_NAMED])) + (", ..." if len(ids) > _NAMED else "")
         note = (
             f"Hidden rows that stay in {self._location.place}, where its program sees them: "
-            f"{len(ids)} ({named}). Rows of other tables refer to them, or the next new row would "
-            "get their number."
+            f"{len(self._staying)} ({names(map(repr, sorted(self._staying)))}). Rows of other "
+            "tables refer to them, or the next new row would get their number."
         )
         return (*super().notes(), note)
 

@@ -6,7 +6,6 @@ How a table hides what is marked is chosen here: by a column, by moving rows out
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -19,7 +18,13 @@ from sqlalchemy.dialects import sqlite
 from echoless.core.errors import LedgerDamaged, StoreNotFound, UsageError
 from echoless.core.sqlite import open_for_writing, table_exists
 from echoless.stores.base import StoreKind
-from echoless.stores.column_values import ARROW, LOOKED_AT, foreign, is_database_with
+from echoless.stores.column_values import (
+    ARROW,
+    LOOKED_AT,
+    columns_by_table,
+    foreign,
+    is_database_with,
+)
 from echoless.stores.field_map import FieldMap
 from echoless.stores.files import make_file
 from echoless_stores.sql.database import Backend
@@ -90,7 +95,7 @@ class SqlStore(StoreKind):
     @classmethod
     def recognises(cls, path: Path) -> bool:
         """Returns whether it is an SQLite file with a table of a known program."""
-        return is_database_with(path, _has_known_table)
+        return is_database_with(path, lambda db: any(map(preset_of, columns_by_table(db).values())))
 
 
 class PostgresStore(SqlStore):
@@ -111,16 +116,6 @@ class PostgresStore(SqlStore):
     def recognises(cls, path: Path) -> bool:  # noqa: ARG003
         """Returns False: a server is no file."""
         return False
-
-
-def _has_known_table(database: sqlite3.Connection) -> bool:
-    """Returns whether a table of a known program is in an SQLite file."""
-    query = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'create virtual%'"
-    for (name,) in database.execute(query).fetchall():
-        columns = database.execute("SELECT name FROM pragma_table_info(?)", (name,)).fetchall()
-        if preset_of([column for (column,) in columns]) is not None:
-            return True
-    return False
 
 
 def _only_table(backend: Backend, location: Location) -> str:

@@ -14,7 +14,7 @@ from sqlalchemy import exc
 
 from echoless.core.errors import StoreError, StoreNotFound
 from echoless.core.sqlite import Database, open_for_reading, open_for_writing, translated
-from echoless.stores.column_values import lenient
+from echoless.stores.column_values import lenient, quoted
 from echoless_stores.sql.cells import CellKind, Column
 from echoless_stores.sql.database import Backend, Event, Reference, SideEffect
 from echoless_stores.sql.table import SqlTable
@@ -143,14 +143,14 @@ class SqliteBackend(Backend):
 
         Full-text tables that triggers fill are left out: they follow the rows.
         """
-        name, known = _quoted(table.name), {each.casefold(): each for each in self.tables()}
+        name, known = quoted(table.name), {each.casefold(): each for each in self.tables()}
         cells = [n for n, c in table.columns.items() if n not in table.key and not c.generated]
         statements: dict[Event, str] = {
             "insert": f"INSERT INTO {name} DEFAULT VALUES",
             "delete": f"DELETE FROM {name}",
         }
         if cells:
-            given = ", ".join(f"{_quoted(each)} = NULL" for each in cells)
+            given = ", ".join(f"{quoted(each)} = NULL" for each in cells)
             statements["update"] = f"UPDATE {name} SET {given}"
         effects: dict[SideEffect, None] = {}
 
@@ -234,7 +234,7 @@ class SqliteBackend(Backend):
         """Returns whether the rows of a table have a `rowid`."""
         with self.database.speaking():
             try:
-                self.database.connection.execute(f"SELECT rowid FROM {_quoted(name)} LIMIT 0")
+                self.database.connection.execute(f"SELECT rowid FROM {quoted(name)} LIMIT 0")
             except self.database.errors as problem:
                 if "no such column" not in str(problem):
                     raise  # a disk that fails once must not make rows without their places
@@ -297,11 +297,6 @@ def _spoken(raw: sqlite3.Connection) -> sa.Connection:
         "sqlite://", creator=lambda: raw, poolclass=sa.pool.StaticPool, pool_reset_on_return=None
     )
     return engine.connect()
-
-
-def _quoted(name: str) -> str:
-    escaped = name.replace('"', '""')
-    return f'"{escaped}"'
 
 
 def _as_declared(names: Iterable[str], table: SqlTable) -> tuple[str, ...]:

@@ -257,7 +257,7 @@ def test_where_the_disk_fails_while_a_table_is_looked_at_it_is_not_taken_for_ano
         raise sqlite3.OperationalError("disk I/O error")
 
     with monkeypatch.context() as patched:
-        patched.setattr(sqlite_backend, "_quoted", failing)
+        patched.setattr(sqlite_backend, "quoted", failing)
         with pytest.raises(StoreError, match="disk"):
             open_store(f"sql:///{path}#notes")
     with open_store(f"sql:///{path}#notes") as store:

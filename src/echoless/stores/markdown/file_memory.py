@@ -17,6 +17,7 @@ from typing import Final
 from unicodedata import normalize
 from urllib.parse import unquote
 
+from echoless.core.document import names
 from echoless.core.errors import StoreError
 from echoless.core.model import FILE, FIRST_LINE, Json, Memory
 from echoless.core.text import count
@@ -304,10 +305,10 @@ def unloaded(text: str, files: Sequence[str]) -> list[tuple[str, int]]:
         behind = f", with {count(lost, 'file')}" if lost else ""
         said.append((f"{_fullness(text)}; what follows is not loaded{behind}.", lost))
     if unlisted := sorted(set(files) - named):
-        sentence = f"{INDEX} does not name {count(len(unlisted), 'file')}: {_some(unlisted)}."
+        sentence = f"{INDEX} does not name {count(len(unlisted), 'file')}: {names(unlisted)}."
         said.append((sentence, len(unlisted)))
     if missing := sorted(named - set(files)):
-        said.append((f"{INDEX} names {count(len(missing), 'missing file')}: {_some(missing)}.", 0))
+        said.append((f"{INDEX} names {count(len(missing), 'missing file')}: {names(missing)}.", 0))
     return said
 
 
@@ -329,12 +330,8 @@ def index_remarks(text: str, files: Sequence[str]) -> list[str]:
     titles = [each.title for each in listed]
     twice = sorted({title for title in titles if title and titles.count(title) > 1})
     if twice:
-        said.append(f"{INDEX} has {count(len(twice), 'title')} more than once: {_some(twice)}.")
+        said.append(f"{INDEX} has {count(len(twice), 'title')} more than once: {names(twice)}.")
     return said
-
-
-def _some(items: Sequence[str]) -> str:
-    return ", ".join(items[:5]) + (", ..." if len(items) > 5 else "")
 
 
 def _fits(text: str) -> bool:

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final, Self
 
+from echoless.core.document import names
 from echoless.core.errors import (
     BadRecord,
     ForeignStore,
@@ -393,9 +394,9 @@ class McpMemoryStore(StoreKind, BesideSidecar):
         odd = Counter(line.odd for line in self._lines)
         relations = Counter(line.relation for line in self._lines if line.relation)
         twice = [triple for triple, times in relations.items() if times > 1]
-        names = Counter(line.entity.name for line in self._lines if line.entity)
-        same = [name for name, times in names.items() if times > 1]
-        nowhere = [each for each in relations if not {each[0], each[1]} <= names.keys()]
+        entities = Counter(line.entity.name for line in self._lines if line.entity)
+        same = [name for name, times in entities.items() if times > 1]
+        nowhere = [each for each in relations if not {each[0], each[1]} <= entities.keys()]
         notes = [
             self._bom
             and "The file begins with a byte order mark: every call of the memory server fails on "
@@ -408,13 +409,13 @@ class McpMemoryStore(StoreKind, BesideSidecar):
             "stay, until the server writes and drops them.",
             same
             and f"Entities of one name that stand on several lines: {len(same):,} "
-            f"({_examples(map(repr, same))}). The memory server adds to the first alone.",
+            f"({names(map(repr, same), _NAMED)}). The memory server adds to the first alone.",
             twice
             and f"Relations that stand more than once: {len(twice):,} "
-            f"({_examples(map(shown, twice))}).",
+            f"({names(map(shown, twice), _NAMED)}).",
             nowhere
             and f"Relations to an entity that is not in the file: {len(nowhere):,} "
-            f"({_examples(map(shown, nowhere))}).",
+            f"({names(map(shown, nowhere), _NAMED)}).",
         ]
         bare = sum(line.entity is not None and line.entity.elements is None for line in self._lines)
         odd_ones = self._graph.without_text
@@ -426,10 +427,3 @@ class McpMemoryStore(StoreKind, BesideSidecar):
 def shown(relation: Triple) -> str:
     """Returns a relation in the form for a person."""
     return f"{relation[0]} -{relation[2]}-> {relation[1]}"
-
-
-def _examples(values: Iterator[str]) -> str:
-    """Returns the first of some values, and how many more there are."""
-    listed = list(values)
-    more = f" and {len(listed) - _NAMED:,} more" if len(listed) > _NAMED else ""
-    return ", ".join(listed[:_NAMED]) + more
