@@ -163,7 +163,6 @@ class Detector(Protocol):
     @property
     def name(self) -> str:
         """Returns the word used in profiles, flags and evidence."""
-        ...
 
     def detect(self, memories: Sequence[Memory], tally: Tally) -> Iterator[Candidate]:
         """Yields pairs worth comparing.
@@ -177,7 +176,6 @@ class Detector(Protocol):
             Each pair at most once, similarity exact in the detector's measure (an approximate
             index may miss pairs but never reports an estimated similarity).
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +246,6 @@ class BulkDetector(Protocol):
         Yields:
             Each pair once in all blocks together, similarity exact in the detector's measure.
         """
-        ...
 
 
 def places_with_text(memories: Sequence[Memory], tally: Tally) -> Iterator[int]:

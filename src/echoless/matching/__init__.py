@@ -30,11 +30,9 @@ class Judge(Protocol):
 
     def judge(self, pair: Pair) -> Verdict:
         """Gives the verdict with its evidence."""
-        ...
 
     def judge_all(self, pairs: Sequence[Pair]) -> list[Verdict]:
         """Returns the verdicts on many pairs, in their order: those of one by one, but sooner."""
-        ...
 
 
 @runtime_checkable
@@ -44,4 +42,3 @@ class Layered(Judge, Protocol):
     @property
     def rules(self) -> Judge:
         """Returns the rules."""
-        ...

@@ -115,7 +115,6 @@ class ProgressSink(Protocol):
         self, progress: float, total: float | None = None, message: str | None = None
     ) -> Coroutine[object, object, None]:
         """Sends one message; `progress` only ever grows."""
-        ...
 
 
 class ProgressReporter:

@@ -56,7 +56,6 @@ class HttpRequest(Protocol):
     @property
     def headers(self) -> MutableMapping[str, str]:
         """Returns the headers."""
-        ...
 
 
 Hooks: TypeAlias = dict[str, list[Callable[[HttpRequest], None]]]

@@ -461,7 +461,6 @@ class TextSearch(Protocol):
 
     def search_text(self, query: str, scope: Scope, limit: int) -> Sequence[tuple[str, float]]:
         """Returns at most `limit` ids with a score, best first (higher is better), ties by id."""
-        ...
 
 
 @runtime_checkable
@@ -471,16 +470,13 @@ class TextFiles(Protocol):
     @property
     def root(self) -> Path:
         """Returns the file, or the folder all files lie in; links are resolved."""
-        ...
 
     @property
     def ledger_file(self) -> Path | None:
         """Returns where the ledger lies, below the folder of `root`; None if it is in memory."""
-        ...
 
     def text_files(self) -> Sequence[Path]:
         """Returns every file that a write may change, sorted; the ledger is none of them."""
-        ...
 
 
 def check_namespace(store: Store, namespace: str | None) -> None:

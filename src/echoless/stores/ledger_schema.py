@@ -33,77 +33,59 @@ class LedgerDatabase(Protocol):
     @property
     def errors(self) -> tuple[type[Exception], ...]:
         """Returns what the driver raises."""
-        ...
 
     @property
     def place(self) -> Path | str | None:
         """Returns where the ledger lies, for messages: a file, or a description; None in memory."""
-        ...
 
     @property
     def in_transaction(self) -> bool:
         """Returns whether a transaction is open."""
-        ...
 
     def table(self, name: str) -> str:
         """Returns a table of the ledger as statements name it."""
-        ...
 
     def rows(self, statement: str, values: Sequence[Cell] = ()) -> list[tuple[object, ...]]:
         """Returns the rows of a query."""
-        ...
 
     def stream(self, statement: str) -> Iterator[tuple[object, ...]]:
         """Yields the rows of a query without holding all of them."""
-        ...
 
     def change(self, statement: str, values: Sequence[Cell] = ()) -> int:
         """Runs a statement that changes rows, and returns how many it changed."""
-        ...
 
     def change_many(self, statement: str, rows: Iterable[Sequence[Cell]]) -> None:
         """Runs a statement once for each of many rows."""
-        ...
 
     def append(self, statement: str, values: Sequence[Cell]) -> int:
         """Adds a row to a numbered table and returns the number (`seq`) the database gave it."""
-        ...
 
     def last_number(self, table: str) -> int | None:
         """Returns the highest number of a numbered table, or None where no row was written."""
-        ...
 
     def transaction(self) -> AbstractContextManager[None]:
         """Runs a block in one transaction; an inner call joins the outer one."""
-        ...
 
     def rewriting(self) -> AbstractContextManager[None]:
         """Lets events change inside the block; within a transaction, for `Ledger.redact` alone."""
-        ...
 
     def scrub(self) -> None:
         """Removes earlier states of rows from the files, where the database lets it."""
-        ...
 
     def reading(self) -> AbstractContextManager[None]:
         """Runs a block that sees one state of the database, whoever writes to it meanwhile."""
-        ...
 
     def speaking(self) -> AbstractContextManager[None]:
         """Turns errors of the driver inside the block into errors of echoless."""
-        ...
 
     def is_damage(self, problem: Exception) -> bool:
         """Returns whether an error of the driver says that the ledger is damaged."""
-        ...
 
     def said(self, problem: Exception) -> str:
         """Returns the message of an error of the driver."""
-        ...
 
     def translated(self, problem: Exception) -> EcholessError:
         """Returns the error of echoless for one of the driver."""
-        ...
 
 
 STARTS: Final = frozenset({"run_started", "undo_started"})

@@ -106,17 +106,14 @@ class Placed(Protocol):
     @property
     def id(self) -> str:
         """Returns the id of the memory."""
-        ...
 
     @property
     def namespace(self) -> str:
         """Returns its namespace."""
-        ...
 
     @property
     def created_at(self) -> str | None:
         """Returns its time of creation."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

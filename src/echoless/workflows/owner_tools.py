@@ -105,12 +105,10 @@ class OwnerPreview(Protocol):
     @property
     def answer(self) -> Answer:
         """Returns the answer of a dry run."""
-        ...
 
     @property
     def plan(self) -> Plan:
         """Returns the plan of the preview."""
-        ...
 
 
 @runtime_checkable
@@ -123,7 +121,6 @@ class OwnerTools(Protocol):
         Raises:
             OwnerRefusal: An argument is out of range, or there is no such memory.
         """
-        ...
 
     def preview(
         self,
@@ -142,7 +139,6 @@ class OwnerTools(Protocol):
         Raises:
             OwnerRefusal: An argument is out of range.
         """
-        ...
 
     def carry_out(
         self, store: Store, preview: OwnerPreview, *, progress: Callable[[int, int], None] | None
@@ -152,7 +148,6 @@ class OwnerTools(Protocol):
         Raises:
             OwnerRefusal: The merge cannot be, or must not be; nothing was written.
         """
-        ...
 
 
 def owner_tools(store: Store) -> OwnerTools | None:

@@ -92,7 +92,6 @@ class Verifier(Protocol):
     @property
     def name(self) -> str:
         """Returns name and model for evidence, such as `openai:gpt-x`. No secrets."""
-        ...
 
     def verify(self, pairs: Sequence[tuple[Memory, Memory]]) -> Sequence[Reply]:
         """Reads pairs; texts may be long, and hold anything.
@@ -107,7 +106,6 @@ class Verifier(Protocol):
             VerifierError: No pair can be answered at all: no such model, no server, a wrong key.
                 What concerns one pair is a `NoOpinion`.
         """
-        ...
 
 
 @runtime_checkable
@@ -117,21 +115,17 @@ class Limited(Protocol):
     @property
     def spent(self) -> Spent:
         """Returns the questions and tokens so far."""
-        ...
 
     @property
     def workers(self) -> int:
         """Questions on their way at a time."""
-        ...
 
     @property
     def prompt(self) -> str:
         """Returns the version of the prompt: its name, its language, and a digest of its words."""
-        ...
 
     def within(self, limits: Limits, locale: str) -> Verifier:
         """Returns the same verifier with other limits and language, and a total of its own."""
-        ...
 
 
 def turned(opinion: Opinion) -> Opinion:

@@ -32,7 +32,6 @@ class Encoder(Protocol):
     @property
     def model(self) -> str:
         """Returns name and version of the model, which identify its vectors everywhere."""
-        ...
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Returns one vector for each text.
@@ -47,7 +46,6 @@ class Encoder(Protocol):
         Raises:
             EncoderError: The model or its server failed.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +74,6 @@ class Vectoriser(Protocol):
     @property
     def basis(self) -> str:
         """Returns the identity of the matrices besides the memories: the model and its settings."""
-        ...
 
     def matrices(self, memories: Sequence[Memory], tally: Tally) -> Sequence[Matrix]:
         """Returns vectors of the memories, one matrix for each model and dimension.
@@ -89,7 +86,6 @@ class Vectoriser(Protocol):
         Returns:
             Matrices ordered by model and dimensions; may be empty.
         """
-        ...
 
 
 DEFAULT_OPERATING_POINT: Final = 0.80

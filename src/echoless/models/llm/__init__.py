@@ -75,7 +75,6 @@ class Model(Protocol):
     @property
     def name(self) -> str:
         """Returns adapter and model for the evidence, for example `openai:gpt-x`; no secrets."""
-        ...
 
     def answer(self, prompt: Prompt) -> Answer:
         """Returns the answer to one prompt.
@@ -84,4 +83,3 @@ class Model(Protocol):
             ModelUnavailable: No prompt can be answered.
             ModelError: This prompt cannot be answered.
         """
-        ...

@@ -37,7 +37,6 @@ class Closable(Protocol):
 
     def close(self) -> None:
         """Closes its connections."""
-        ...
 
 
 Client = TypeVar("Client", bound=Closable)
