@@ -90,6 +90,9 @@ class PairSignals(Mapping[tuple[str, str], Mapping[str, float]]):
 
     A pair takes 8 bytes, and 8 (or 16) for each detector that measured it. Objects are made on
     request and not kept.
+
+    Attributes:
+        ids: The sorted ids that places refer to.
     """
 
     def __init__(
@@ -100,7 +103,7 @@ class PairSignals(Mapping[tuple[str, str], Mapping[str, float]]):
         crowds: DenseMemories | None,
     ) -> None:
         """Wraps arrays; use `gathered` instead."""
-        self._ids = ids
+        self.ids = ids
         self._keys = keys
         self._columns = tuple(columns)
         self.crowds = crowds
@@ -139,17 +142,12 @@ class PairSignals(Mapping[tuple[str, str], Mapping[str, float]]):
     @property
     def low(self) -> Ints:
         """Returns the place of each pair's smaller id."""
-        return self._keys // max(1, len(self._ids))
+        return self._keys // max(1, len(self.ids))
 
     @property
     def high(self) -> Ints:
         """Returns the place of each pair's larger id."""
-        return self._keys % max(1, len(self._ids))
-
-    @property
-    def ids(self) -> Sequence[str]:
-        """Returns the sorted ids that places refer to."""
-        return self._ids
+        return self._keys % max(1, len(self.ids))
 
     @property
     def best(self) -> Floats:
@@ -174,19 +172,19 @@ class PairSignals(Mapping[tuple[str, str], Mapping[str, float]]):
             crowds: Dense memories to keep with the result.
         """
         columns = [column.some(rows) for column in self._columns]
-        return PairSignals(self._ids, self._keys[rows], columns, crowds)
+        return PairSignals(self.ids, self._keys[rows], columns, crowds)
 
     def _pairs(self, start: int, stop: int) -> Iterator[tuple[str, str]]:
         """Returns the pairs of ids of some rows."""
-        keys, ids = self._keys[start:stop], self._ids
+        keys, ids = self._keys[start:stop], self.ids
         low, high = (keys // len(ids)).tolist(), (keys % len(ids)).tolist()
         return zip((ids[i] for i in low), (ids[i] for i in high), strict=True)
 
     def _row(self, pair: tuple[str, str]) -> int | None:
         """Returns the row of a pair of ids, None if it has none."""
-        low, high = (bisect_left(self._ids, each) for each in pair)
-        size = len(self._ids)
-        if size in {low, high} or (self._ids[low], self._ids[high]) != tuple(pair):
+        low, high = (bisect_left(self.ids, each) for each in pair)
+        size = len(self.ids)
+        if size in {low, high} or (self.ids[low], self.ids[high]) != tuple(pair):
             return None
         key = low * size + high
         row = int(np.searchsorted(self._keys, key))

@@ -115,6 +115,7 @@ class CacheFile:
         most: Bytes from which it is full.
         name: What it is called in a report.
         instead: What was done without it.
+        path: Of the file, which may not exist yet.
     """
 
     version: ClassVar[int] = 6
@@ -125,13 +126,8 @@ class CacheFile:
 
     def __init__(self, path: Path) -> None:
         """Keeps the path; file and folder are made when something is first written."""
-        self._path = path
+        self.path = path
         self._resting = False
-
-    @property
-    def path(self) -> Path:
-        """Returns the path of the file, which may not exist yet."""
-        return self._path
 
     def get(self, keys: Sequence[bytes], tally: Tally) -> dict[bytes, bytes]:
         """Returns the entries that are known; damaged ones are counted and the file begun anew.
@@ -169,7 +165,7 @@ class CacheFile:
             with connection:
                 if _size(connection) >= self.most:
                     connection.execute(f"DELETE FROM {self.table}")
-                    said = f"The {self.name} {self._path} was full and was begun anew."
+                    said = f"The {self.name} {self.path} was full and was begun anew."
                     tally.note(said, passing=True)
                 rows = ((key, _checked(key, data)) for key, data in entries.items())
                 connection.executemany(query, rows)
@@ -220,22 +216,22 @@ class CacheFile:
         """Returns whether there is a file of this user's own; makes it where `make` says so."""
         try:
             if make:
-                make_own(self._path.parent)
+                make_own(self.path.parent)
             else:
-                insist_on_own(self._path.parent)
+                insist_on_own(self.path.parent)
         except FileNotFoundError:
             return False
-        exists = insist_on_own_file(self._path)
+        exists = insist_on_own_file(self.path)
         for suffix in ("-wal", "-shm", "-journal"):
-            insist_on_own_file(Path(f"{self._path}{suffix}"))
+            insist_on_own_file(Path(f"{self.path}{suffix}"))
         if make and not exists:
             # what is kept tells something of the texts it is about
-            os.close(os.open(self._path, os.O_CREAT | os.O_WRONLY, 0o600))
+            os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
         return exists or make
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        with closing(sqlite3.connect(self._path)) as connection:
+        with closing(sqlite3.connect(self.path)) as connection:
             connection.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
             if not self._is_prepared(connection):
                 self._create_tables(connection)
@@ -276,7 +272,7 @@ class CacheFile:
         try:
             # The log goes first: in a new file SQLite would take it for that file's own.
             for suffix in ("-wal", "-shm", "-journal", ""):
-                path = Path(f"{self._path}{suffix}")
+                path = Path(f"{self.path}{suffix}")
                 if not os.path.lexists(path):
                     continue
                 if self._is_ours() and not path.is_dir():
@@ -287,7 +283,7 @@ class CacheFile:
             return False
         moved = f" What lay there is now {aside[-1]}." if aside else ""
         tally.note(
-            f"The {self.name} {self._path} could not be read ({problem}) and was begun anew; "
+            f"The {self.name} {self.path} could not be read ({problem}) and was begun anew; "
             f"{self.instead}.{moved}",
             passing=True,
         )
@@ -298,7 +294,7 @@ class CacheFile:
 
         Offset: https://sqlite.org/fileformat2.html#the_database_header.
         """
-        with suppress(OSError), self._path.open("rb") as file:
+        with suppress(OSError), self.path.open("rb") as file:
             head = file.read(72)
             ours = head[68:] == _APPLICATION.to_bytes(4, "big")
             return head.startswith(b"SQLite format 3\0") and ours
@@ -307,9 +303,9 @@ class CacheFile:
     def remove(self) -> None:
         """Deletes the cache file and its log, if echoless wrote the file."""
         with suppress(FileNotFoundError, NotPrivate, InTheWay):
-            insist_on_own(self._path.parent)
+            insist_on_own(self.path.parent)
             for suffix in ("-wal", "-shm", "-journal", "") if self._is_ours() else ():
-                Path(f"{self._path}{suffix}").unlink(missing_ok=True)
+                Path(f"{self.path}{suffix}").unlink(missing_ok=True)
 
     def _rest(self, problem: Exception, tally: Tally) -> None:
         self._resting = True
@@ -317,7 +313,7 @@ class CacheFile:
             tally.note(without(problem), passing=True)
             return
         tally.note(
-            f"The {self.name} {self._path} was not used ({problem}); {self.instead}. "
+            f"The {self.name} {self.path} was not used ({problem}); {self.instead}. "
             f"Delete the file, or set {CACHE} to another folder.",
             passing=True,
         )

@@ -90,7 +90,11 @@ class LedgerPlace(ABC):
 
 
 class Sidecar(LedgerPlace):
-    """Lineage of one file; made by the first write, never by a reader."""
+    """Lineage of one file; made by the first write, never by a reader.
+
+    Attributes:
+        database: The database of the ledger, for tables beside those of the lineage.
+    """
 
     def __init__(self, store: Path, *, path: Path | None = None) -> None:
         """Opens the sidecar of a store's file if there is one.
@@ -102,7 +106,7 @@ class Sidecar(LedgerPlace):
         self.path = path or store.with_name(store.name + SUFFIX)
         self._store = store
         self._damage: EcholessError | None = None
-        self._database = self._open_reader()
+        self.database = self._open_reader()
 
     def _open_reader(self) -> Database:
         """Opens the file for reading, or an empty ledger in memory where there is none."""
@@ -132,12 +136,7 @@ class Sidecar(LedgerPlace):
         """
         if self._damage is not None:
             raise self._damage
-        return Ledger(self._database)
-
-    @property
-    def database(self) -> Database:
-        """Returns the database of the ledger, for tables beside those of the lineage."""
-        return self._database
+        return Ledger(self.database)
 
     @property
     def name(self) -> str:
@@ -168,7 +167,7 @@ class Sidecar(LedgerPlace):
     def writing(self) -> Iterator[None]:
         """Opens the file for writing, and makes it if it is missing."""
         identity = self.identity
-        reader = self._database
+        reader = self.database
         with speaking_of(self.path):
             drafts.make_private(self.path, like=self._store)
             drafts.follow(self.path, self._store)
@@ -177,26 +176,26 @@ class Sidecar(LedgerPlace):
         reader.close()
         try:
             lineage.migrations.apply(writer)
-            self._database = writer
+            self.database = writer
             with writer.transaction():
                 if self.ledger.fact("store") is None:
                     self.ledger.set_fact("store", identity)
             yield
         finally:
             writer.close()
-            self._database = self._open_reader()
+            self.database = self._open_reader()
 
     def unfinished(self) -> tuple[Path, ...]:
         """Returns the file, where another writer was stopped in the middle."""
-        return (self.path,) if self._database.unfinished else ()
+        return (self.path,) if self.database.unfinished else ()
 
     def take_back(self) -> None:
         """Undoes the unfinished write on the file itself."""
-        self._database.heal()
+        self.database.heal()
 
     def close(self) -> None:
         """Closes the file."""
-        self._database.close()
+        self.database.close()
 
 
 def lost(path: Path, problem: EcholessError) -> LedgerDamaged:
@@ -211,12 +210,16 @@ def lost(path: Path, problem: EcholessError) -> LedgerDamaged:
 
 
 class MemorySidecar(LedgerPlace):
-    """Lineage in memory, for a store that is no file."""
+    """Lineage in memory, for a store that is no file.
+
+    Attributes:
+        database: The database of the ledger, for tables beside those of the lineage.
+    """
 
     def __init__(self) -> None:
         """Makes an empty ledger."""
-        self._database = in_memory()
-        lineage.migrations.apply(self._database)
+        self.database = in_memory()
+        lineage.migrations.apply(self.database)
         self._identity = uuid.uuid4().hex
 
     @property
@@ -227,12 +230,7 @@ class MemorySidecar(LedgerPlace):
     @property
     def ledger(self) -> Ledger:
         """Returns the present ledger."""
-        return Ledger(self._database)
-
-    @property
-    def database(self) -> Database:
-        """Returns the database of the ledger, for tables beside those of the lineage."""
-        return self._database
+        return Ledger(self.database)
 
     @property
     def name(self) -> str:
@@ -241,7 +239,7 @@ class MemorySidecar(LedgerPlace):
 
     def close(self) -> None:
         """Drops the lineage."""
-        self._database.close()
+        self.database.close()
 
 
 class BesideSidecar(Store):

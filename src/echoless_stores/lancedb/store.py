@@ -29,7 +29,6 @@ from echoless_stores.lancedb import cells, rows
 from echoless_stores.lancedb.layout import (
     CONTEXT_TABLE,
     SLIDING_CONTEXT,
-    Columns,
     context_schema,
     existing,
     layout_of,
@@ -67,7 +66,11 @@ _MESSAGE_IDS: Final = "telegramMessageIds"
 
 
 class LanceStore(StoreKind, MovesHidden):
-    """Memories in a table of a LanceDB folder."""
+    """Memories in a table of a LanceDB folder.
+
+    Attributes:
+        layout: The layout of the table.
+    """
 
     summary: ClassVar[str] = "a table of a LanceDB folder, any columns; lineage in a sidecar"
     takes_map = True
@@ -92,7 +95,7 @@ class LanceStore(StoreKind, MovesHidden):
         self._table = _table(self._location)
         with self._translated():
             self._schema: pa.Schema = self._table.schema
-        self._layout = layout_of(
+        self.layout = layout_of(
             self._schema, self._location.part, self._location.map, self._location.model
         )
         super().__init__(Sidecar(beside(self.folder, self.table)))
@@ -144,12 +147,7 @@ class LanceStore(StoreKind, MovesHidden):
     @property
     def profile(self) -> str:
         """Returns the profile of the layout."""
-        return self._layout.profile
-
-    @property
-    def layout(self) -> Columns:
-        """Returns the layout of the table."""
-        return self._layout
+        return self.layout.profile
 
     @property
     def folder(self) -> Path:
@@ -176,7 +174,7 @@ class LanceStore(StoreKind, MovesHidden):
     @property
     def dimensions(self) -> int | None:
         """Returns the length of the vectors, where the table fixes it."""
-        column = next((p.key for p in self._layout.places if p.field == "vectors"), None)
+        column = next((p.key for p in self.layout.places if p.field == "vectors"), None)
         return None if column is None else cells.dimensions(self._schema.field(column).type)
 
     def vector_model(self, dimensions: int) -> str:
@@ -185,7 +183,7 @@ class LanceStore(StoreKind, MovesHidden):
         Raises:
             StoreError: The table has no vectors.
         """
-        for place in self._layout.places:
+        for place in self.layout.places:
             if place.field == "vectors":
                 vectors = place.read([bytes(4 * dimensions)])
                 if isinstance(vectors, tuple) and vectors and isinstance(vectors[0], Vector):
@@ -226,14 +224,14 @@ class LanceStore(StoreKind, MovesHidden):
         """Returns id, namespace and time of each memory with its row, and the ids of all rows."""
         self._oddities = rows.Oddities()
         with self._translated():
-            query = self._table.search().with_row_id(True).select(rows.head_columns(self._layout))
+            query = self._table.search().with_row_id(True).select(rows.head_columns(self.layout))
             table = query.limit(max(1, self._table.count_rows())).to_arrow()
-        heads = rows.heads(table.drop_columns(_ROW), self._layout, self._oddities)
+        heads = rows.heads(table.drop_columns(_ROW), self.layout, self._oddities)
         return heads, table.column(_ROW).to_pylist()
 
     def _memories(self, table: pa.Table) -> list[Memory]:
         """Returns the memories of some rows."""
-        return rows.memories(table, self._layout, self._oddities)
+        return rows.memories(table, self.layout, self._oddities)
 
     def own_get(self, ids: Iterable[str]) -> Mapping[str, Memory]:
         """Returns fresh copies of rows by id."""
@@ -252,7 +250,7 @@ class LanceStore(StoreKind, MovesHidden):
 
     def _filter(self, ids: Sequence[str]) -> str | None:
         """Returns SQL that names these rows; None where none of the ids can be in the table."""
-        place = self._layout.id
+        place = self.layout.id
         literals = []
         for id_ in ids:
             try:
@@ -275,13 +273,13 @@ class LanceStore(StoreKind, MovesHidden):
 
     def linking(self, ids: Collection[str]) -> Collection[str]:
         """Returns the ids of the memories with a link to one of these, from the links alone."""
-        place = next((p for p in self._layout.places if p.field == "links"), None)
+        place = next((p for p in self.layout.places if p.field == "links"), None)
         if place is None:
             return self.moved_linking(ids)
-        linked = replace(self._layout, places=(self._layout.id, place))
+        linked = replace(self.layout, places=(self.layout.id, place))
         with self._translated():
             query = self._table.search().where(f"`{place.key}` IS NOT NULL")
-            query = query.select([self._layout.id.key, place.key])
+            query = query.select([self.layout.id.key, place.key])
             table = query.limit(max(1, self._table.count_rows())).to_arrow()
         index = LinkIndex(rows.memories(table, linked, rows.Oddities()))
         return index.linking(ids) | self.moved_linking(ids)
@@ -392,10 +390,10 @@ class LanceStore(StoreKind, MovesHidden):
         if not memories:
             return
         latest = list({memory.id: memory for memory in memories}.values())
-        table = rows.table_of(latest, self._layout, self._schema, self.url)
+        table = rows.table_of(latest, self.layout, self._schema, self.url)
         with self._read_back([memory.id for memory in latest]), self._translated():
-            for batch in rows.batches(table, self._layout, self.url):
-                upsert = self._table.merge_insert(self._layout.id.key)
+            for batch in rows.batches(table, self.layout, self.url):
+                upsert = self._table.merge_insert(self.layout.id.key)
                 upsert.when_matched_update_all().when_not_matched_insert_all().execute(
                     batch,
                     on_bad_vectors="null",  # null vectors are all that is left to be "bad"
@@ -437,7 +435,7 @@ class LanceStore(StoreKind, MovesHidden):
         The window of sliding-context is about the last mention, so the latest time stays, not the
         earliest. Topics come in the order of their first appearance, most recent entry first.
         """
-        if self._layout.name != SLIDING_CONTEXT:
+        if self.layout.name != SLIDING_CONTEXT:
             return new
         group = sorted((old, *members), key=rows.in_order, reverse=True)
         extra: dict[str, Json] = {k: v for k, v in new.extra.items() if k not in _ORIGIN}

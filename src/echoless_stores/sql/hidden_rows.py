@@ -130,7 +130,7 @@ class MovingTable(MovesHidden, TableStore):
     @cached_property
     def bound(self) -> str:
         """Returns what the program keeps by itself beside the rows."""
-        return self._backend.bound(self._table, self._layout.preset.vectors or "")
+        return self._backend.bound(self._table, self.layout.preset.vectors or "")
 
     def order(self, memory: Memory) -> tuple[int | float | str | bytes, ...]:
         """Returns the number of the row, or its key, as the database sorts by it."""

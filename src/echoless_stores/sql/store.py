@@ -63,7 +63,11 @@ class Opened:
 
 
 class TableStore(BesideSidecar):
-    """Memories in the rows of a table."""
+    """Memories in the rows of a table.
+
+    Attributes:
+        layout: Where each field lies.
+    """
 
     capabilities = Capabilities(transactions=True)
 
@@ -74,7 +78,7 @@ class TableStore(BesideSidecar):
         self._table = opened.table
         super().__init__(opened.sidecar)
         self._lock = opened.backend.lock_name(opened.table, opened.location.place)
-        self._layout = layout
+        self.layout = layout
         self._codec = Codec(layout, opened.location.place, self._shown_before)
         self._heads = RowHeads(layout, self._codec, lambda: self.ledger)
         self._partitions = Partitions(layout, self._codec, self._heads)
@@ -93,11 +97,6 @@ class TableStore(BesideSidecar):
         )
 
     # ------------------------------------------------------------------ reading
-
-    @property
-    def layout(self) -> Layout:
-        """Returns where each field lies."""
-        return self._layout
 
     @property
     def owner_view(self) -> OwnerView:
@@ -119,7 +118,7 @@ class TableStore(BesideSidecar):
 
     def _unread(self) -> Iterator[str]:
         """Yields what columns seem to hold by their names, where no program is known."""
-        layout, where = self._layout, self._location.place
+        layout, where = self.layout, self._location.place
         options = {} if layout.preset.program else options_for(layout.extra)
         if CREATED in options and "created_at" not in layout.places:
             yield f"{where}: {options[CREATED]} in the address reads the times of creation."
@@ -134,7 +133,7 @@ class TableStore(BesideSidecar):
         grown = self._effects.notes()
         if not self._stale:
             return grown
-        program = self._layout.preset.program or "its program"
+        program = self.layout.preset.program or "its program"
         note = (
             f"Rows with a new text whose vector in {self._vector_table!r} is still that of the old "
             f"one, or missing: {len(self._stale)}. Let {program} make them anew."
@@ -145,7 +144,7 @@ class TableStore(BesideSidecar):
     def _vector_table(self) -> str:
         """Returns the other table that holds the vectors, or an empty name."""
         own = (each.table.full_name for each in self._references if each.holds_vectors)
-        return self._layout.preset.vectors or next(own, "")
+        return self.layout.preset.vectors or next(own, "")
 
     def _read_heads(
         self, names: Collection[str] | None = None, odd: ScanRemarks | None = None
@@ -215,7 +214,7 @@ class TableStore(BesideSidecar):
     def retained(self, pairs: Sequence[tuple[str, str]]) -> Mapping[str, str]:
         """Returns why duplicates stay: rows of other tables refer to them."""
         holding = [each for each in self._references if not each.cascades]
-        if not holding or self._layout.deletion:
+        if not holding or self.layout.deletion:
             return {}
         reasons: dict[str, str] = {}
         rows = self._fetch({duplicate for duplicate, _ in pairs})
@@ -259,7 +258,7 @@ class TableStore(BesideSidecar):
 
     def _side_vectors(self, ids: Sequence[str] | None) -> dict[str, bytes]:
         """Returns the vectors of some rows, or of all, in a table of sqlite-vec beside theirs."""
-        name, files = self._layout.preset.vectors, self._backend.databases
+        name, files = self.layout.preset.vectors, self._backend.databases
         if not name or not files or self._backend.table(f"{name}_rowids") is None:
             return {}
         with files[0].speaking():
@@ -280,7 +279,7 @@ class TableStore(BesideSidecar):
 
     def linking(self, ids: Collection[str]) -> Collection[str]:
         """Returns the ids of the memories with a link to one of these; reads all that may have."""
-        if "links" not in self._layout.places and self._layout.rest is None:
+        if "links" not in self.layout.places and self.layout.rest is None:
             return ()
         return LinkIndex(self.scan()).linking(ids) if ids else ()
 
@@ -368,7 +367,7 @@ class TableStore(BesideSidecar):
         row = with_defaults(encode(self._codec, memory, None), self._table, self._backend)
         read = self._codec.decode(row, memory.id)
         assert read is not None
-        vectors = memory.vectors if self._layout.vectors is not None else ()
+        vectors = memory.vectors if self.layout.vectors is not None else ()
         return replace(read, native={}, vectors=read.vectors or vectors)
 
     def _new_id(self, memory: Memory) -> str:
@@ -417,7 +416,7 @@ class TableStore(BesideSidecar):
     def _changed(self, old: Row, new: Row) -> dict[str, Cell]:
         """Returns the cells to write: not those that hide a row, nor those the database makes."""
         skipped = set(self._table.key)
-        hiding = self._layout.hiding
+        hiding = self.layout.hiding
         if hiding is not None:
             if hiding.place.path:
                 new = hiding.as_in(old, new)
@@ -465,11 +464,11 @@ class TableStore(BesideSidecar):
 
         The hash of a text is unique in such a table, in rows that are set as deleted too.
         """
-        derived = [place.column for place in self._layout.derived if not place.path]
-        if not self._layout.deletion or not derived:
+        derived = [place.column for place in self.layout.derived if not place.path]
+        if not self.layout.deletion or not derived:
             return
         same = [sa.column(name) == cells.get(name) for name in derived]
-        deleted = sa.and_(sa.column(self._layout.deletion).is_not(None), *same)
+        deleted = sa.and_(sa.column(self.layout.deletion).is_not(None), *same)
         rows = list(self._table.rows(connection.execute(self._table.select_if(deleted))))
         if rows:
             names = [name for name, each in self._table.columns.items() if not each.generated]
@@ -517,7 +516,7 @@ class TableStore(BesideSidecar):
                 for id_, row in self._planned(wanted).items()
                 if not self._heads.is_gone(row)
             }
-            deletion = self._layout.deletion
+            deletion = self.layout.deletion
             gone = {deletion: datetime.now(UTC).timestamp()} if deletion else {}
             with self._backend.transaction() as connection:
                 if gone:
@@ -544,7 +543,7 @@ class TableStore(BesideSidecar):
 
         What such a column means is not known, so a cell of another row may be wrong in this one.
         """
-        vectors = old.vectors if self._layout.vectors is None else new.vectors
+        vectors = old.vectors if self.layout.vectors is None else new.vectors
         return replace(new, extra=old.extra, vectors=vectors)
 
     def _databases(self) -> Sequence[Database]:

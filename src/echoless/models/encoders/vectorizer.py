@@ -238,6 +238,10 @@ class MemoryVectoriser:
     it is, else made from the text in parts. Stored vectors of other models form matrices of their
     own. Without an encoder stored vectors are all there is. Each matrix is one array, made once and
     filled in place.
+
+    Attributes:
+        encoder: Makes vectors; without one only stored vectors are used.
+        cache: Keeps vectors, or None.
     """
 
     def __init__(
@@ -262,27 +266,17 @@ class MemoryVectoriser:
             allocate: Makes the array of a matrix from its shape, float32, where plain memory is too
                 small; a matrix may be its first rows only.
         """
-        self._encoder = encoder
-        self._cache = cache
+        self.encoder = encoder
+        self.cache = cache
         self._progress = progress
         self._batch = batch
         self._prefer_stored = prefer_stored
         self._allocate = allocate
 
     @property
-    def encoder(self) -> Encoder | None:
-        """Returns the encoder; without one only stored vectors are used."""
-        return self._encoder
-
-    @property
-    def cache(self) -> VectorCache | None:
-        """Returns the cache of vectors."""
-        return self._cache
-
-    @property
     def basis(self) -> str:
         """Returns the identity of the matrices besides the memories: the model and its settings."""
-        model = None if self._encoder is None else self._encoder.model
+        model = None if self.encoder is None else self.encoder.model
         point = None if model is None else operating_point(model)
         return repr((model, point, self._prefer_stored))
 
@@ -302,11 +296,11 @@ class MemoryVectoriser:
             EncoderError: The encoder failed; batches made before that are in the cache.
         """
         sheets, without = self._stored(memories, tally)
-        if self._encoder is not None:
+        if self.encoder is not None:
             complete = any(sheet.one_for_each(len(memories)) for sheet in sheets.values())
             if not (self._prefer_stored and complete):
-                model = self._encoder.model
-                sheets[model] = self._encoded(self._encoder, memories, sheets.get(model), tally)
+                model = self.encoder.model
+                sheets[model] = self._encoded(self.encoder, memories, sheets.get(model), tally)
         elif without:
             tally.skip(NO_VECTOR, *(memories[position].id for position in without))
 
@@ -378,7 +372,7 @@ class MemoryVectoriser:
 
     def _fill(self, encoder: Encoder, filling: Filling, tally: Tally) -> None:
         """Writes the vectors of all texts into their rows, in the order of the texts."""
-        buffer = _CacheBuffer(self._cache, encoder.model, tally)
+        buffer = _CacheBuffer(self.cache, encoder.model, tally)
         done = 0
         try:
             for start in range(0, len(filling.texts), LOOKED_UP):

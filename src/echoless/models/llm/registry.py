@@ -50,7 +50,11 @@ def as_complete(model: Model) -> Complete:
 
 
 class Completing:
-    """A plain callable as a model; its errors are passed on."""
+    """A plain callable as a model; its errors are passed on.
+
+    Attributes:
+        name: The name as given.
+    """
 
     def __init__(self, complete: Complete, *, name: str = "") -> None:
         """Keeps the callable and its name.
@@ -61,12 +65,7 @@ class Completing:
         """
         self._complete = complete
         own = name or getattr(complete, "name", "") or getattr(complete, "model", "")
-        self._name = str(own) or "a model"
-
-    @property
-    def name(self) -> str:
-        """Returns the name as given."""
-        return self._name
+        self.name = str(own) or "a model"
 
     def answer(self, prompt: Prompt) -> Answer:
         """Returns the callable's answer; plain words become the one text of the wanted object."""

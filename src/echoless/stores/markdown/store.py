@@ -52,7 +52,11 @@ _FOREIGN: Final = ("chroma.sqlite3", "memory_index")
 
 
 class MarkdownStore(StoreKind, BesideSidecar):
-    """Memories in files of Markdown."""
+    """Memories in files of Markdown.
+
+    Attributes:
+        root: The folder or file, behind any symbolic link.
+    """
 
     summary: ClassVar[str] = "a folder or file of Markdown: notes, rules and memories of agents"
     capabilities = Capabilities(transactions=True, hides=True, sectioned=True)
@@ -64,7 +68,7 @@ class MarkdownStore(StoreKind, BesideSidecar):
         """Reads the files; use `open` or `create`."""
         path = Path(os.path.abspath(location.path)).resolve()  # noqa: PTH100 - of `..` too
         single = path.is_file()
-        self._base, self._location = path, location
+        self.root, self._location = path, location
         self._root, only = (path.parent, path.name) if single else (path, "")
         self.url = location.url(location.path)
         preset = _preset(location, path)
@@ -173,7 +177,7 @@ class MarkdownStore(StoreKind, BesideSidecar):
         try:
             state = State.parse(written)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
-            place = self._base.with_name(self._sidecar.name)
+            place = self.root.with_name(self._sidecar.name)
             raise lost(place, ForeignStore(f"the fact {_FACT!r}: {problem!r}")) from problem
         for path in state.paths:
             self._tree.check(path, self.ledger_file)
@@ -309,11 +313,6 @@ class MarkdownStore(StoreKind, BesideSidecar):
         links = memories.links_to_hidden() if isinstance(memories, FileMemories) else ()
         return [*super().integrity(), *links]
 
-    @property
-    def root(self) -> Path:
-        """Returns the folder or file, behind any symbolic link."""
-        return self._base
-
     def text_files(self) -> tuple[Path, ...]:
         """Returns the files that are read, and those of the archive."""
         self._fresh()
@@ -411,7 +410,7 @@ class MarkdownStore(StoreKind, BesideSidecar):
         pending = self._pending()
         own: tuple[Path, ...] = ()
         if pending and pending.token != self._known_token:
-            own = (self._base,)
+            own = (self.root,)
         return (*own, *super().unfinished())
 
     def leftovers(self) -> list[Path]:
