@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -46,34 +46,27 @@ FAILURES: Final = SQLITE_FAILURES
 _MAGIC: Final = b"SQLite format 3\x00"
 _READS_SCHEMA: Final = "SELECT count(*) FROM sqlite_master"
 
-Migration = Callable[[sqlite3.Connection], None]
 Cell: TypeAlias = "str | int | float | bytes | None"
 
 
+def steps_in(file: Path) -> dict[str, tuple[str, ...]]:
+    """Returns the statements of a file by the `-- step NAME` they stand under, in order."""
+    steps = (each.partition("\n") for each in file.read_text("utf-8").split("-- step ")[1:])
+    return {name: tuple(statements.strip().split("\n\n")) for name, _, statements in steps}
+
+
 class Migrations:
-    """An ordered list of named schema changes; each is applied once.
+    """An ordered list of named schema changes; each is applied once."""
 
-    Example:
-        ```
-        migrations = Migrations("store")
+    def __init__(self, component: str, steps: Mapping[str, Sequence[str]]) -> None:
+        """Keeps the changes.
 
-        @migrations.add("0001_memories")
-        def memories(db: sqlite3.Connection) -> None: ...
-        ```
-    """
-
-    def __init__(self, component: str) -> None:
+        Args:
+            component: Whose they are: the first part of their names in a file.
+            steps: Statements of each change by its name, in order.
+        """
         self.component = component
-        self._steps: dict[str, Migration] = {}
-
-    def add(self, name: str) -> Callable[[Migration], Migration]:
-        """Returns a decorator that adds a function as the next migration."""
-
-        def register(step: Migration) -> Migration:
-            self._steps[f"{self.component}/{name}"] = step
-            return step
-
-        return register
+        self._steps = {f"{component}/{name}": each for name, each in steps.items()}
 
     def pending(self, db: sqlite3.Connection) -> list[str]:
         """Returns the names of migrations not yet applied, in order.
@@ -130,7 +123,8 @@ class Migrations:
                 " (name TEXT PRIMARY KEY, applied_at TEXT NOT NULL)"
             )
             for name in pending:
-                self._steps[name](db)
+                for statement in self._steps[name]:
+                    db.execute(statement)
                 db.execute("INSERT INTO migrations VALUES (?, ?)", (name, now()))
 
 

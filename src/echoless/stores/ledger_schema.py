@@ -7,11 +7,9 @@ mark for each value; the few words in which their tables differ are a `Dialect`.
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
-from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -19,7 +17,7 @@ from echoless.core.document import records_in
 from echoless.core.errors import EcholessError
 from echoless.core.json_codec import json_object
 from echoless.core.model import JsonObject, canonical
-from echoless.core.sqlite import Cell, Migrations
+from echoless.core.sqlite import Cell, Migrations, steps_in
 from echoless.stores.known_schema import KnownSchema
 
 
@@ -131,59 +129,7 @@ class Dialect:
 FIRST: Final = "0001_events"
 UPDATES: Final = "0008_updates"
 
-STEPS: Final[Mapping[str, tuple[str, ...]]] = {
-    FIRST: (
-        "CREATE TABLE {at}events (seq {event}, at {text}, run {text}, kind {text}, data {text})",
-        "CREATE INDEX events_run ON {at}events(run, kind)",
-        (
-            "CREATE TABLE {at}images (run {text}, action {whole} NOT NULL, id {text},"
-            " moment {text} CHECK (moment IN ('before', 'after')), body TEXT,"
-            " PRIMARY KEY (run, action, id, moment)){end}"
-        ),
-        "CREATE INDEX images_id ON {at}images(id)",
-    ),
-    "0002_projections": (
-        (
-            "CREATE TABLE {at}marks (duplicate {key}, survivor {text}, run {text}, verdict {text},"
-            " similarity {real}, evidence {text}, texts {text}){end}"
-        ),
-        "CREATE INDEX marks_survivor ON {at}marks(survivor)",
-        "CREATE INDEX marks_run ON {at}marks(run)",
-        (
-            "CREATE TABLE {at}kept (a {text}, b {text}, print_a {text}, print_b {text},"
-            " PRIMARY KEY (a, b)){end}"
-        ),
-        "CREATE TABLE {at}used_plans (plan {key}, run {text}){end}",
-        "CREATE TABLE {at}facts (key {key}, value {text}){end}",
-    ),
-    # so that nobody reads the whole ledger for the runs that have not ended
-    "0003_open_runs": ("CREATE TABLE {at}open_runs (run {key}){end}",),
-    "0004_confirmations": (
-        "CREATE TABLE {at}confirmations (id {key}, times {whole} NOT NULL, last {text}){end}",
-        "CREATE TABLE {at}answers (key {key}, body {text}){end}",
-    ),
-    # memories that were moved out of their store
-    "0005_hidden": (
-        (
-            "CREATE TABLE {at}hidden (seq {number}, id {text} UNIQUE, place {whole} NOT NULL,"
-            " after {text}, body {text})"
-        ),
-    ),
-    # answers of people, by what they were asked
-    "0006_reviews": (
-        "CREATE TABLE {at}reviews (key {key}, number {whole} NOT NULL, body {text}){end}",
-    ),
-    # the primary key of kept pairs is an index by the first memory
-    "0007_kept_by_second": ("CREATE INDEX kept_b ON {at}kept(b)",),
-    # visible memories whose value a newer memory replaced
-    UPDATES: (
-        (
-            "CREATE TABLE {at}updates (older {text}, newer {text}, texts {text},"
-            " PRIMARY KEY (older, newer)){end}"
-        ),
-        "CREATE INDEX updates_newer ON {at}updates(newer)",
-    ),
-}
+STEPS: Final = steps_in(Path(__file__).with_name("ledger.sql"))
 """Statements by step, in order."""
 
 _SQLITE: Final = Dialect(
@@ -201,17 +147,7 @@ _SQLITE: Final = Dialect(
     ),
 )
 
-migrations: Final = Migrations("ledger")
-
-
-def _in_file(step: str, db: sqlite3.Connection) -> None:
-    """Makes the tables of one step in an SQLite file."""
-    for statement in _SQLITE.statements(step):
-        db.execute(statement)
-
-
-for _step in STEPS:
-    migrations.add(_step)(partial(_in_file, _step))
+migrations: Final = Migrations("ledger", {step: _SQLITE.statements(step) for step in STEPS})
 
 KNOWN: Final = KnownSchema(migrations)
 """Tables and triggers of a sidecar."""

@@ -17,20 +17,11 @@ from typing import Any, Final
 
 from echoless.core.json_codec import json_text
 from echoless.core.model import JsonObject
-from echoless.core.sqlite import Database, Migrations, open_for_reading, table_exists
+from echoless.core.sqlite import Database, Migrations, open_for_reading, steps_in, table_exists
 from echoless.core.timestamps import now
 from echoless.stores.live import LiveStore
 
-migrations: Final = Migrations("aliases")
-
-
-@migrations.add("0001_aliases")
-def _aliases(db: sqlite3.Connection) -> None:
-    db.execute(
-        "CREATE TABLE aliases (id TEXT PRIMARY KEY, namespace TEXT NOT NULL, survivor TEXT,"
-        " text TEXT NOT NULL, made_at TEXT NOT NULL, given TEXT NOT NULL) WITHOUT ROWID"
-    )
-    db.execute("CREATE INDEX aliases_survivor ON aliases(survivor)")
+migrations: Final = Migrations("aliases", steps_in(Path(__file__).with_name("aliases.sql")))
 
 
 @dataclass(frozen=True, slots=True)
