@@ -512,7 +512,7 @@ def test_a_crash_between_saving_and_linking_is_ended_by_check(
             raise Stops
 
     monkeypatch.setattr(ChromaStore, "put", dying)
-    monkeypatch.setattr("echoless.execution.insertions.recover", lambda _store: [])
+    monkeypatch.setattr("echoless.execution.recovery.recover", lambda _store: [])
     with pytest.raises(Stops):
         save(folder, VECTORS[0.80])
     monkeypatch.undo()

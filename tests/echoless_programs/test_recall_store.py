@@ -280,7 +280,7 @@ def test_a_run_that_died_before_its_confirmation_is_finished(
     with open_store(recall.path) as store:
         with monkeypatch.context() as patch:
             patch.setattr("echoless.execution.executor.confirm", die)
-            patch.setattr("echoless.execution.executor.recover", lambda _store: [])
+            patch.setattr("echoless.execution.recovery.recover", lambda _store: [])
             with pytest.raises(KeyboardInterrupt):
                 apply(store, plan(find(store), action=action))
         assert [p.kind for p in check(store).problems] == ["interrupted"]

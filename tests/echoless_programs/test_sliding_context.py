@@ -351,7 +351,7 @@ def test_a_cleanup_that_died_midway_is_rolled_back_by_check(
     with monkeypatch.context() as patch:
         patch.setattr(LanceStore, "remove", dies)
         patch.setattr(
-            "echoless.execution.executor.recover", lambda _store: []
+            "echoless.execution.recovery.recover", lambda _store: []
         )  # no one is left to recover
         with pytest.raises(KeyboardInterrupt):
             told.run("--no-llm")

@@ -120,8 +120,8 @@ def test_an_addition_cut_off_before_its_confirmation_is_brought_to_its_end(
         raise _Stops
 
     monkeypatch.setattr(kind, "put", dying)
-    monkeypatch.setattr("echoless.execution.insertions.put_back", lambda *_: None)
-    monkeypatch.setattr("echoless.execution.insertions.recover", lambda *_: [])
+    monkeypatch.setattr("echoless.execution.recovery.put_back", lambda *_: None)
+    monkeypatch.setattr("echoless.execution.recovery.recover", lambda *_: [])
     with pytest.raises(_Stops):
         add(store, [NEW], profile="safe", why="said")
     monkeypatch.undo()
@@ -276,7 +276,7 @@ def test_a_run_cut_off_in_a_step_keeps_the_addition_and_ends_the_step(
             raise _Stops
 
     monkeypatch.setattr(kind, "put", dying)
-    monkeypatch.setattr("echoless.execution.insertions.recover", lambda *_: [])
+    monkeypatch.setattr("echoless.execution.recovery.recover", lambda *_: [])
     with pytest.raises(_Stops):
         add_with(store, [NEW], [linking("old")], profile="safe", why="said")
     monkeypatch.undo()

@@ -30,7 +30,7 @@ from echoless.execution.journal import (
     shares_transaction,
     write,
 )
-from echoless.execution.recovery import files_state, recover, remember_store, settle
+from echoless.execution.recovery import ending, files_state, recover, remember_store, settle
 from echoless.stores.base import Store, together_with_ledger
 from echoless.stores.link_index import Backlinks
 
@@ -175,7 +175,7 @@ def _carry_out(
     account, backlinks, settled = Account(), Backlinks(store), True
     whole = bool(actions) and store.capabilities.transactions and not one_by_one
     batches = [(0, actions)] if whole else [(at, (each,)) for at, each in enumerate(actions)]
-    try:
+    with ending(store):
         for at, batch in batches:
             try:
                 take(store, run, batch, at, account, backlinks)
@@ -191,11 +191,6 @@ def _carry_out(
             if settled:  # else `check`, or the next write, brings the run to its end
                 ended: JsonObject = {"status": "done", **left, "files": files_state(store)}
                 ledger.record("run_finished", run, ended)
-    except BaseException:
-        if not shares_transaction(store):
-            with suppress(EcholessError):  # what cannot be ended now, `check` ends later
-                recover(store)
-        raise
     return account
 
 

@@ -20,8 +20,8 @@ from echoless.core.model import Json, JsonObject, Memory
 from echoless.core.own_folders import cache_folder, user_folder
 from echoless.core.text import is_blank
 from echoless.execution.executor import new_run
-from echoless.execution.journal import TAKEN_BACK, Entry, announce, confirm, put_back, reveal, write
-from echoless.execution.recovery import FORGET, recover, remember_store
+from echoless.execution.journal import TAKEN_BACK, Entry, announce, confirm, reveal, write
+from echoless.execution.recovery import FORGET, ending, recover, remember_store
 from echoless.stores.base import Store, TextFiles, together_with_ledger
 from echoless.stores.ledger import FORGOTTEN
 from echoless.stores.registry import locate
@@ -127,15 +127,9 @@ def _remove(store: Store, memories: Mapping[str, Memory]) -> None:
     with ledger.transaction():
         ledger.record("run_started", run, {"plan": "", "profile": FORGET, "settings": ""})
         announce(ledger, run, [entry])
-    try:
-        with store.transaction():
-            write(store, run, [entry], TAKEN_BACK)
-            reveal(store, [id_ for id_ in memories if id_ in hidden])
-    except BaseException:
-        if not store.capabilities.holds_ledger:
-            put_back(store, entry.before)
-            recover(store)
-        raise
+    with ending(store, entry.before), store.transaction():
+        write(store, run, [entry], TAKEN_BACK)
+        reveal(store, [id_ for id_ in memories if id_ in hidden])
     confirm(store, run, [event])
     with ledger.transaction():
         ledger.record("run_finished", run, {"status": "done", "refused": 0, "failed": 0})

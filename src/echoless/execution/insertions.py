@@ -8,8 +8,7 @@ that are there; each is announced before it is carried out, and rolled back by i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
@@ -27,10 +26,9 @@ from echoless.execution.journal import (
     put_back,
     record_failure,
     record_refusals,
-    shares_transaction,
     write,
 )
-from echoless.execution.recovery import ADD, recover, settle
+from echoless.execution.recovery import ADD, ending, recover, settle
 from echoless.stores.base import Store, together_with_ledger
 from echoless.stores.ledger import Ledger
 from echoless.stores.link_index import Backlinks
@@ -247,7 +245,7 @@ def _carry_out(
     with ledger.transaction():
         _start(ledger, run, profile)
         announce(ledger, run, [entry])
-    with _ending(store, entry.before):
+    with ending(store, entry.before):
         with store.transaction():
             write(store, run, [entry], TAKEN_BACK)
         with ledger.transaction():
@@ -256,24 +254,11 @@ def _carry_out(
                 _finish(ledger, run, ())
     if not steps:
         return Added(run)
-    with _ending(store, {}):
+    with ending(store):
         failed = follow(store, run, steps)
         with ledger.transaction():
             _finish(ledger, run, failed)
     return Added(run, failed)
-
-
-@contextmanager
-def _ending(store: Store, before: Mapping[str, Memory | None]) -> Iterator[None]:
-    """Brings what was cut off to its end, where no transaction does."""
-    try:
-        yield
-    except BaseException:
-        if not shares_transaction(store):
-            with suppress(EcholessError):  # what cannot be ended now, `check` ends later
-                put_back(store, before)
-                recover(store)
-        raise
 
 
 def witness(

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -28,8 +28,10 @@ from echoless.execution.journal import (
     first_images,
     last_images,
     marks_of,
+    put_back,
     restore,
     reveal,
+    shares_transaction,
 )
 from echoless.stores.base import Store, TextFiles
 from echoless.stores.ledger import Event, Mark
@@ -104,6 +106,25 @@ class Recovered:
 def recover(store: Store) -> list[Recovered]:
     """Ends every interrupted run. Call inside `store.writing()`."""
     return [_recover(store, run) for run in store.ledger.open_runs()]
+
+
+@contextmanager
+def ending(store: Store, before: Mapping[str, Memory | None] | None = None) -> Iterator[None]:
+    """Brings a run that is cut off within a block to its end, where no transaction does.
+
+    Args:
+        store: Open for writing.
+        before: Records to put back as they were, before that; None for one that was not there.
+    """
+    try:
+        yield
+    except BaseException:
+        if not shares_transaction(store):
+            with suppress(EcholessError):  # what cannot be ended now, `check` ends later
+                if before:
+                    put_back(store, before)
+                recover(store)
+        raise
 
 
 def _recover(store: Store, run: str) -> Recovered:

@@ -145,7 +145,7 @@ def test_a_row_hidden_by_a_stopped_run_is_shown_again_by_check(
         def stopped(*_: object) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("echoless.execution.executor.recover", lambda _store: ())
+        monkeypatch.setattr("echoless.execution.recovery.recover", lambda _store: ())
         monkeypatch.setattr(Ledger, "mark", stopped)
         with pytest.raises(KeyboardInterrupt):
             apply(store, plan)
