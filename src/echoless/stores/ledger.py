@@ -48,11 +48,9 @@ from echoless.stores.ledger_schema import (
     UPDATES,
     LedgerDatabase,
     count_again,
-    count_confirmation,
     find_open,
-    remove_review,
-    write_answer,
-    write_review,
+    project,
+    write_over,
     write_updates,
 )
 
@@ -136,16 +134,18 @@ class Ledger:
     # ------------------------------------------------------------------ events and images
 
     def record(self, kind: str, run: str = "", data: JsonObject | None = None) -> int:
-        """Appends one event.
+        """Appends one event, and takes it into the projections.
 
         Returns:
             Its number.
         """
+        at, details = now(), data or {}
         with self.database.speaking():
             number = self.database.append(
                 f"INSERT INTO {self._table('events')} (at, run, kind, data) VALUES (?, ?, ?, ?)",
-                (now(), run, kind, canonical(data or {})),
+                (at, run, kind, canonical(details)),
             )
+            project(self.database, number, kind, at, details)
         if kind in STARTS:
             insert = f"INSERT INTO {self._table('open_runs')} (run) VALUES (?)"
             self._write(f"{insert} ON CONFLICT DO NOTHING", (run,))
@@ -297,12 +297,8 @@ class Ledger:
 
     def keep(self, pairs: Iterable[Kept]) -> None:
         """Records pairs as different; a pair is asked about again only after a change of a text."""
-        self._write_many(
-            f"INSERT INTO {self._table('kept')} (a, b, print_a, print_b) VALUES (?, ?, ?, ?)"
-            " ON CONFLICT (a, b) DO UPDATE"
-            " SET print_a = excluded.print_a, print_b = excluded.print_b",
-            ((k.a, k.b, k.print_a, k.print_b) for k in pairs),
-        )
+        with self.database.speaking():
+            write_over(self.database, "kept", COLUMNS["kept"], map(astuple, pairs), keys=2)
 
     def kept(self) -> list[Kept]:
         """Returns all pairs kept apart, by ids."""
@@ -363,11 +359,8 @@ class Ledger:
 
     def set_fact(self, key: str, value: str) -> None:
         """Sets a named value."""
-        self._write(
-            f"INSERT INTO {self._table('facts')} (key, value) VALUES (?, ?)"
-            " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-            (key, value),
-        )
+        with self.database.speaking():
+            write_over(self.database, "facts", "key, value", [(key, value)])
 
     # ------------------------------------------------------------------ said again
 
@@ -382,8 +375,6 @@ class Ledger:
             Number of repetitions so far.
         """
         self.record("confirmed", data={**data, "id": id_})
-        with self.database.speaking():
-            count_confirmation(self.database, id_, now())
         return self.confirmations(id_)
 
     def confirmations(self, id_: str) -> int:
@@ -397,10 +388,7 @@ class Ledger:
 
     def keep_answer(self, key: str, data: JsonObject) -> None:
         """Records an answer under a key, so that a retry gets the same one."""
-        body = {**data, "key": key}
-        self.record("answered", data=body)
-        with self.database.speaking():
-            write_answer(self.database, key, body)
+        self.record("answered", data={**data, "key": key})
 
     def answer(self, key: str) -> JsonObject | None:
         """Returns the answer recorded under a key, or None."""
@@ -441,19 +429,12 @@ class Ledger:
         Returns:
             The number of each event.
         """
-        numbers = []
-        for body in bodies:
-            numbers.append(self.record("reviewed", data=body))
-            with self.database.speaking():
-                write_review(self.database, str(body["key"]), numbers[-1], body)
-        return numbers
+        return [self.record("reviewed", data=body) for body in bodies]
 
     def withdraw_reviews(self, keys: Iterable[str]) -> None:
         """Records that a person took answers back."""
         for key in keys:
             self.record("review_withdrawn", data={"key": key})
-            with self.database.speaking():
-                remove_review(self.database, key)
 
     def last_review(self) -> int:
         """Returns the number of the latest event about an answer of a person, or 0."""

@@ -183,59 +183,70 @@ def count_again(database: LedgerDatabase) -> None:
         " OR (kind = 'action_started' AND data LIKE ?) ORDER BY seq",
         ('%"updates"%',),
     ):
-        _count(database, seq, str(kind), str(at), json_object(data))
+        details = json_object(data)
+        if kind == "action_started":
+            write_updates(database, records_in(details.get("updates")))
+        else:
+            project(database, seq, str(kind), str(at), details)
 
 
-def _count(database: LedgerDatabase, seq: object, kind: str, at: str, details: JsonObject) -> None:
-    """Takes one event into the projections."""
+def project(database: LedgerDatabase, seq: object, kind: str, at: str, details: JsonObject) -> None:
+    """Takes one event into the projections: an answer goes in place of an earlier one.
+
+    Updates are taken in where their action is done, not where it is announced.
+
+    Args:
+        database: Of the ledger.
+        seq: Number of the event.
+        kind: Of the event; most have no projection.
+        at: Its time.
+        details: Its data; without the parts it should have it counts for nothing.
+    """
     if kind == "confirmed" and "id" in details:
-        count_confirmation(database, str(details["id"]), at)
+        database.change(
+            f"INSERT INTO {database.table('confirmations')} AS c (id, times, last)"
+            " VALUES (?, 1, ?)"
+            " ON CONFLICT (id) DO UPDATE SET times = c.times + 1, last = excluded.last",
+            (str(details["id"]), at),
+        )
     elif kind == "answered" and "key" in details:
-        write_answer(database, str(details["key"]), details)
+        write_over(database, "answers", "key, body", [(str(details["key"]), canonical(details))])
     elif kind == "reviewed" and "key" in details and isinstance(seq, int):
-        write_review(database, str(details["key"]), seq, details)
+        row = (str(details["key"]), seq, canonical(details))
+        write_over(database, "reviews", "key, number, body", [row])
     elif kind == "review_withdrawn" and "key" in details:
-        remove_review(database, str(details["key"]))
-    elif kind == "action_started":
-        write_updates(database, records_in(details.get("updates")))
-
-
-def count_confirmation(database: LedgerDatabase, id_: str, at: str) -> None:
-    """Counts one confirmation of a memory."""
-    database.change(
-        f"INSERT INTO {database.table('confirmations')} AS c (id, times, last) VALUES (?, 1, ?)"
-        " ON CONFLICT (id) DO UPDATE SET times = c.times + 1, last = excluded.last",
-        (id_, at),
-    )
-
-
-def write_answer(database: LedgerDatabase, key: str, data: JsonObject) -> None:
-    """Writes the answer of a key, in place of an earlier one."""
-    database.change(
-        f"INSERT INTO {database.table('answers')} (key, body) VALUES (?, ?)"
-        " ON CONFLICT (key) DO UPDATE SET body = excluded.body",
-        (key, canonical(data)),
-    )
-
-
-def write_review(database: LedgerDatabase, key: str, number: int, data: JsonObject) -> None:
-    """Writes the answer of a person under a key, in place of an earlier one."""
-    database.change(
-        f"INSERT INTO {database.table('reviews')} (key, number, body) VALUES (?, ?, ?)"
-        " ON CONFLICT (key) DO UPDATE SET number = excluded.number, body = excluded.body",
-        (key, number, canonical(data)),
-    )
+        drop = f"DELETE FROM {database.table('reviews')} WHERE key = ?"
+        database.change(drop, (str(details["key"]),))
 
 
 def write_updates(database: LedgerDatabase, updates: Iterable[JsonObject]) -> None:
     """Writes which memories replaced the value of which, each with a digest of both texts."""
+    rows = [(str(each["older"]), str(each["newer"]), str(each["texts"])) for each in updates]
+    write_over(database, "updates", "older, newer, texts", rows, keys=2)
+
+
+def write_over(
+    database: LedgerDatabase,
+    table: str,
+    columns: str,
+    rows: Iterable[Sequence[Cell]],
+    *,
+    keys: int = 1,
+) -> None:
+    """Writes rows, each in place of the one with the same key.
+
+    Args:
+        database: Of the ledger.
+        table: Its name.
+        columns: Names, joined by a comma and a space.
+        rows: Values of these columns.
+        keys: How many of the columns, from the first on, are the key.
+    """
+    names = columns.split(", ")
+    places, key = ", ".join("?" * len(names)), ", ".join(names[:keys])
+    values = ", ".join(f"{name} = excluded.{name}" for name in names[keys:])
     database.change_many(
-        f"INSERT INTO {database.table('updates')} (older, newer, texts) VALUES (?, ?, ?)"
-        " ON CONFLICT (older, newer) DO UPDATE SET texts = excluded.texts",
-        [(str(each["older"]), str(each["newer"]), str(each["texts"])) for each in updates],
+        f"INSERT INTO {database.table(table)} ({columns}) VALUES ({places})"
+        f" ON CONFLICT ({key}) DO UPDATE SET {values}",
+        rows,
     )
-
-
-def remove_review(database: LedgerDatabase, key: str) -> None:
-    """Removes the answer of a person."""
-    database.change(f"DELETE FROM {database.table('reviews')} WHERE key = ?", (key,))
