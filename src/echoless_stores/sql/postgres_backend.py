@@ -103,23 +103,25 @@ class PostgresBackend(Backend):
 
     def tables(self) -> list[str]:
         """Returns the tables and views of the search path, and those of other schemas by schema."""
-        rows = self._rows(_QUERIES["tables"], {})
+        rows = self.asked("tables")
         return [str(name) if visible else f"{schema}.{name}" for schema, name, visible in rows]
 
-    def _rows(self, statement: str, values: dict[str, object]) -> list[Any]:
+    def asked(self, *queries: str, **values: object) -> list[Any]:
+        """Returns the rows of a query of the catalogue, made of the parts with these names."""
+        statement = sa.text("".join(_QUERIES[name] for name in queries))
         with self.reading() as connection:
-            return list(connection.execute(sa.text(statement), values).all())
+            return list(connection.execute(statement, values).all())
 
     def table(self, name: str) -> SqlTable | None:
         """Returns the description of a table in the catalogue."""
         schema, _, bare = name.rpartition(".")
-        rows = self._rows(_QUERIES["relation"], {"name": name, "schema": schema, "bare": bare})
+        rows = self.asked("relation", name=name, schema=schema, bare=bare)
         if not rows:
             return None
         oid, schema, bare, kind, visible = rows[0]
         columns = {}
-        for column, type_, category, generated, identity, required, default in self._rows(
-            _QUERIES["columns"], {"oid": oid}
+        for column, type_, category, generated, identity, required, default in self.asked(
+            "columns", oid=oid
         ):
             columns[column] = Column(
                 column,
@@ -130,7 +132,7 @@ class PostgresBackend(Backend):
                 required=bool(required),
                 default=None if default is None or generated else str(default),
             )
-        key = tuple(str(each) for (each,) in self._rows(_QUERIES["key"], {"oid": oid}))
+        key = tuple(str(each) for (each,) in self.asked("key", oid=oid))
         return SqlTable(
             str(bare),
             "" if visible else str(schema),
@@ -143,8 +145,8 @@ class PostgresBackend(Backend):
     def references(self, table: SqlTable) -> list[Reference]:
         """Returns the foreign keys of the database that lead to a table."""
         made = []
-        values: dict[str, object] = {"name": table.name, "schema": table.schema}
-        for name, columns, to, cascades in self._rows(_QUERIES["references"], values):
+        rows = self.asked("references", name=table.name, schema=table.schema)
+        for name, columns, to, cascades in rows:
             source = self.table(name)
             if source is not None:
                 made.append(Reference(source, tuple(columns), tuple(to), bool(cascades)))
@@ -152,9 +154,7 @@ class PostgresBackend(Backend):
 
     def effects(self, table: SqlTable) -> list[SideEffect]:
         """Returns the triggers and rules of a table, its parts, and what a removal cascades to."""
-        rows = self._rows(
-            _QUERIES["tree"] + _QUERIES["effects"], {"oid": self.relation(table).number}
-        )
+        rows = self.asked("tree", "effects", oid=self.relation(table).number)
         return [
             SideEffect(f"{kind} {str(name)!r}", event)
             for kind, name, *events in rows
@@ -167,11 +167,9 @@ class PostgresBackend(Backend):
 
         https://www.postgresql.org/docs/current/monitoring-stats.html, pg_stat_xact_user_tables
         """
-        values = {"oid": self.relation(table).number, "own": table.full_name}
-        return {
-            str(name): (int(new), int(old))
-            for name, new, old in self._rows(_QUERIES["tree"] + _QUERIES["changed_rows"], values)
-        }
+        number, own = self.relation(table).number, table.full_name
+        rows = self.asked("tree", "changed_rows", oid=number, own=own)
+        return {str(name): (int(new), int(old)) for name, new, old in rows}
 
     @contextmanager
     def committed(self) -> Iterator[sa.Connection]:
@@ -190,9 +188,7 @@ class PostgresBackend(Backend):
     def silenced(self, table: SqlTable) -> Iterator[None]:
         """Switches triggers off inside the block, in the transaction that is open."""
         assert self._open is not None
-        rows = self._rows(
-            _QUERIES["tree"] + _QUERIES["effects"], {"oid": self.relation(table).number}
-        )
+        rows = self.asked("tree", "effects", oid=self.relation(table).number)
         triggers = [row[6:] for row in rows if row[5]]
         for owned, relation, name, _ in triggers:
             if not owned:
@@ -217,7 +213,7 @@ class PostgresBackend(Backend):
         Raises:
             StoreNotFound: It was dropped meanwhile.
         """
-        rows = self._rows(_QUERIES["home"], {"name": table.name, "schema": table.schema})
+        rows = self.asked("home", name=table.name, schema=table.schema)
         if not rows:
             raise StoreNotFound(f"There is no table {table.full_name!r} in {self.place} any more.")
         schema, name, number = rows[0]
@@ -233,9 +229,9 @@ class PostgresBackend(Backend):
 
         https://www.postgresql.org/docs/current/functions-info.html, pg_control_system
         """
-        number = self._rows("SELECT oid FROM pg_database WHERE datname = current_database()", {})
+        number = self.asked("database")
         try:
-            system = self._rows("SELECT system_identifier FROM pg_control_system()", {})
+            system = self.asked("system")
         except StoreError:  # some hosted servers keep it to themselves
             system = []
         return "/".join(str(each) for (each,) in (*system, *number))

@@ -95,3 +95,18 @@ WHERE c.contype = 'f' AND t.relname = :name
   AND CASE WHEN :schema = '' THEN pg_table_is_visible(t.oid) ELSE m.nspname = :schema END
   AND c.conparentid = 0
 ORDER BY 1
+
+-- database
+SELECT oid FROM pg_database WHERE datname = current_database()
+
+-- system
+SELECT system_identifier FROM pg_control_system()
+
+-- ledger
+SELECT has_schema_privilege(n.oid, 'USAGE'), EXISTS (
+  SELECT 1 FROM pg_class c WHERE c.relnamespace = n.oid AND c.relname = 'facts')
+FROM pg_namespace n WHERE n.nspname = :schema
+
+-- guards
+SELECT t.tgname FROM pg_trigger t
+WHERE t.tgrelid = to_regclass(:events) AND t.tgenabled IN ('O', 'A')

@@ -23,7 +23,7 @@ from sqlalchemy import exc
 
 from echoless.core.batches import batched
 from echoless.core.errors import EcholessError, StoreError, StoreReadOnly
-from echoless.core.sqlite import Cell, Database, in_memory
+from echoless.core.sqlite import Cell, Database, in_memory, steps_in
 from echoless.core.timestamps import now
 from echoless.stores import ledger_schema as lineage
 from echoless.stores.ledger import Ledger
@@ -47,22 +47,7 @@ _DIALECT: Final = Dialect(
     event="bigint PRIMARY KEY",
     number="bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
     end="",
-    guards=(
-        (
-            "CREATE FUNCTION {at}next_event() RETURNS bigint LANGUAGE plpgsql AS $$"
-            " BEGIN RETURN (SELECT coalesce(max(seq), 0) + 1 FROM {at}events); END $$"
-        ),
-        "ALTER TABLE {at}events ALTER seq SET DEFAULT {at}next_event()",
-        (
-            "CREATE FUNCTION {at}append_only() RETURNS trigger LANGUAGE plpgsql AS $$"
-            " BEGIN RAISE EXCEPTION 'the ledger is append-only'; END $$"
-        ),
-        *(
-            f"CREATE TRIGGER {name} BEFORE {name.rpartition('_')[2].upper()} ON {{at}}events"
-            " FOR EACH STATEMENT EXECUTE FUNCTION {at}append_only()"
-            for name in TRIGGERS
-        ),
-    ),
+    guards=steps_in(Path(__file__).with_suffix(".sql"))[lineage.FIRST],
 )
 
 
@@ -280,16 +265,6 @@ _LONGEST: Final = 63
 _DIGITS: Final = 12
 _UNSAFE: Final = re.compile(r"[^0-9a-z_]+")
 
-_STATE: Final = """
-SELECT has_schema_privilege(n.oid, 'USAGE'), EXISTS (
-  SELECT 1 FROM pg_class c WHERE c.relnamespace = n.oid AND c.relname = 'facts')
-FROM pg_namespace n WHERE n.nspname = %s
-"""
-_SOUND: Final = """
-SELECT t.tgname FROM pg_trigger t
-WHERE t.tgrelid = to_regclass(?) AND t.tgenabled IN ('O', 'A')
-"""
-
 
 def schema_of(relation: CatalogueTable) -> str:
     """Returns the name of the schema of a table's ledger: `echoless_TABLE`.
@@ -380,11 +355,10 @@ class DatabaseLedger(LedgerPlace):
             StoreReadOnly: There is, and the user may not look at it.
         """
         if not self._made:
-            with self._backend.reading() as connection:
-                row = connection.exec_driver_sql(_STATE, (self._schema,)).first()
-            if row is not None and row[1] and not row[0]:
-                raise forbidden(self.place, self._schema, "no right to use the schema")
-            self._made = row is not None and bool(row[1])
+            for usable, made in self._backend.asked("ledger", schema=self._schema):
+                if made and not usable:
+                    raise forbidden(self.place, self._schema, "no right to use the schema")
+                self._made = bool(made)
         return self._made
 
     @property
@@ -468,8 +442,7 @@ class DatabaseLedger(LedgerPlace):
         """Returns what is wrong with the schema, one sentence each."""
         if not self.exists:
             return []
-        with self._database.speaking():
-            rows = self._database.rows(_SOUND, (self._database.table("events"),))
+        rows = self._backend.asked("guards", events=self._database.table("events"))
         missing = sorted(set(TRIGGERS) - {str(name) for (name,) in rows})
         return [
             f"{self.place}: the trigger {name} is missing or switched off, so that the events of "
