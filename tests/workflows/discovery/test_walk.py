@@ -14,7 +14,7 @@ from echoless.workflows.discovery.walk import Passed, extent_of, matches_below
 
 def names(folder: Path, passed: Passed | None = None, **limits: int) -> list[str]:
     matched = matches_below(folder, PROJECT_PLACES, passed or Passed(), **limits)
-    return [str(each.path.relative_to(folder)) for each in matched]
+    return [str(path.relative_to(folder)) for path, _ in matched]
 
 
 def write(folder: Path, *paths: str) -> None:
@@ -163,7 +163,7 @@ def test_whatever_the_tree_all_matches_lie_in_it_in_one_order(
 
 def test_the_first_row_that_matches_counts(tmp_path: Path) -> None:
     write(tmp_path, "memory.jsonl")
-    ((place),) = [each.place for each in matches_below(tmp_path, PROJECT_PLACES, Passed())]
+    ((_, place),) = matches_below(tmp_path, PROJECT_PLACES, Passed())
     assert isinstance(place, StorePlace)
     assert place.scheme == "mcp-memory"
 

@@ -20,7 +20,7 @@ from echoless.core.errors import BadRecord, EcholessError, ForeignStore, StoreNo
 from echoless.core.model import Json
 from echoless.core.own_folders import expanded
 from echoless.stores import places
-from echoless.stores.places import Variable
+from echoless.stores.places import StorePlace, Variable
 from echoless.stores.registry import kinds, locate, open_store
 from echoless.workflows.discovery.walk import (
     UNREADABLE,
@@ -66,9 +66,9 @@ class ListedStore:
     kind: str
     url: str
     path: Path
-    memories: int | None
-    size: int
-    changed: str | None
+    memories: int | None = None
+    size: int = 0
+    changed: str | None = None
     source: str
     partial: bool = False
     problem: str = ""
@@ -120,18 +120,12 @@ class _Candidate:
 
     Attributes:
         path: Absolute.
-        program: Of the row.
-        scheme: Of the row.
-        source: Of the row.
-        certain: Whether the place alone says whose store it is.
+        row: What is known of it.
         within: Folder that the path may not lead out of; None for a path that a person wrote down.
     """
 
     path: Path
-    program: str
-    scheme: str
-    source: str
-    certain: bool
+    row: StorePlace | Variable
     within: Path | None
 
 
@@ -194,16 +188,7 @@ def named_store(url: str) -> ListedStore:
         ForeignStore: What is there is no store echoless knows.
     """
     kind, location = locate(url)
-    return ListedStore(
-        program="",
-        kind=kind,
-        url=url,
-        path=Path(location),
-        memories=None,
-        size=0,
-        changed=None,
-        source="named",
-    )
+    return ListedStore(program="", kind=kind, url=url, path=Path(location), source="named")
 
 
 def project_of(folder: Path, home: Path) -> Path:
@@ -235,12 +220,10 @@ def _of_user(
         base = row.base.folder(environment, home)
         limit = home if base.is_relative_to(home) else base
         for path in expanded_pattern(base, row.path, passed):
-            yield _Candidate(path, row.program, row.scheme, row.source, row.certain, limit)
+            yield _Candidate(path, row, limit)
     for variable, path in named_stores(environment, home, projects, passed):
         if path.exists():
-            yield _Candidate(
-                path, variable.program, variable.scheme, variable.source, certain=True, within=None
-            )
+            yield _Candidate(path, variable, None)
 
 
 def _below(folders: Sequence[Path], passed: Passed) -> Iterator[_Candidate]:
@@ -249,9 +232,8 @@ def _below(folders: Sequence[Path], passed: Passed) -> Iterator[_Candidate]:
         if not folder.is_dir():
             passed.note(f"{folder} is not a folder.")
             continue
-        for match in matches_below(folder, places.PROJECT_PLACES, passed):
-            row = match.place
-            yield _Candidate(match.path, row.program, row.scheme, row.source, row.certain, folder)
+        for path, row in matches_below(folder, places.PROJECT_PLACES, passed):
+            yield _Candidate(path, row, folder)
 
 
 def _listed(
@@ -275,21 +257,20 @@ def _listed(
     if extent.changed is None:
         passed.skip(EMPTY)
         return ()
-    changed = datetime.fromtimestamp(extent.changed, UTC)
+    row, changed = candidate.row, datetime.fromtimestamp(extent.changed, UTC)
     counted = _counted(
         ListedStore(
-            program=candidate.program,
-            kind=candidate.scheme,
+            program=row.program,
+            kind=row.scheme,
             url=_written(candidate.path),
             path=candidate.path,
-            memories=None,
             size=extent.size,
             partial=not extent.complete,
             changed=changed.isoformat(timespec="seconds").replace("+00:00", "Z"),
-            source=candidate.source,
+            source=row.source,
         ),
         budget,
-        certain=candidate.certain,
+        certain=isinstance(row, Variable) or row.certain,
     )
     if isinstance(counted, str):
         passed.skip(counted)

@@ -53,18 +53,10 @@ class Passed:
             self.notes.append(sentence)
 
 
-@dataclass(frozen=True, slots=True)
-class PlaceMatch:
-    """A path that a row of the table describes."""
-
-    path: Path
-    place: StorePlace
-
-
 def matches_below(
     folder: Path, places: Sequence[StorePlace], passed: Passed, *, most: int = MOST_NAMES
-) -> Iterator[PlaceMatch]:
-    """Yields what the table describes below a folder, level by level, names sorted.
+) -> Iterator[tuple[Path, StorePlace]]:
+    """Yields what the table describes below a folder, with its row, level by level, names sorted.
 
     Folders that are links, on another file system, unreadable or too deep are counted and not
     entered, and neither are folders that match.
@@ -75,7 +67,7 @@ def matches_below(
         passed: Takes what is passed over.
         most: Names that are looked at.
     """
-    by_tail = _by_last_part(places)
+    by_tail = grouped((_key(PurePosixPath(place.path).name), place) for place in places)
     try:
         device = folder.stat().st_dev
     except OSError:
@@ -102,7 +94,7 @@ def matches_below(
             entering = _is_entered(entry, device, passed)
             if place is not None and not entry.is_symlink():
                 path = current / entry.name
-                yield PlaceMatch([path, *path.parents][place.up], place)
+                yield [path, *path.parents][place.up], place
             elif entering and len(below) > MOST_DEPTH:
                 passed.skip(DEEP)
             elif entering:
@@ -137,11 +129,6 @@ def _is_entered(entry: os.DirEntry[str], device: int, passed: Passed) -> bool:
         passed.skip(UNREADABLE)
         return False
     return True
-
-
-def _by_last_part(places: Sequence[StorePlace]) -> Mapping[str, Sequence[StorePlace]]:
-    """Returns the rows by the last part of their pattern; those with a `*` in it by its suffix."""
-    return grouped((_key(PurePosixPath(place.path).name), place) for place in places)
 
 
 def _key(name: str) -> str:
