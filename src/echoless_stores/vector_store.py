@@ -19,6 +19,7 @@ from typing import ClassVar, Final, TypeAlias
 
 from echoless.core.batches import batched
 from echoless.core.errors import BadRecord, StoreError, StoreNotFound, UsageError
+from echoless.core.groups import grouped
 from echoless.core.model import Json, Memory, canonical
 from echoless.stores import expiration, files
 from echoless.stores.base import ALL, Head, OwnerView, Scope
@@ -466,9 +467,7 @@ class CollectionStore(MovesHidden):
     def _amend(self, changes: Mapping[str, tuple[dict[str, Json], list[str]]]) -> None:
         """Changes fields of records; the same changes are made together."""
         self._must_write()
-        same: dict[str, list[str]] = {}
-        for id_, change in changes.items():
-            same.setdefault(canonical([*change]), []).append(id_)
+        same = grouped((canonical([*change]), id_) for id_, change in changes.items())
         for together in same.values():
             if self._driver is not None:
                 self._driver.amend(together, *changes[together[0]])

@@ -31,6 +31,7 @@ import numpy as np
 from rapidfuzz import fuzz, process
 
 from echoless.core.claims import Claim, ClaimKind, is_bare, is_long, split_claims, weight
+from echoless.core.groups import grouped
 from echoless.core.model import (
     Contradiction,
     DifferenceKind,
@@ -389,9 +390,7 @@ class _Work:
         self._pair = pair
         self.a, self.b = note_of(pair.a.content), note_of(pair.b.content)
         self.verdicts: dict[tuple[int, int], Verdict] = {}
-        homes: dict[str, list[int]] = {}
-        for at, text in enumerate(self.b.texts):
-            homes.setdefault(text, []).append(at)
+        homes = grouped((text, at) for at, text in enumerate(self.b.texts))
         for at, text in enumerate(self.a.texts):
             # `tomorrow` of two days is not one day
             if pair.a.created_at == pair.b.created_at or not facts_of(text).relative:

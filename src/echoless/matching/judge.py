@@ -30,6 +30,7 @@ from typing import Final
 
 from rapidfuzz.distance import Levenshtein
 
+from echoless.core.groups import grouped
 from echoless.core.model import (
     IN_OTHER_WORDS,
     Contradiction,
@@ -199,9 +200,7 @@ class Questions:
             pairs: All pairs that are judged.
             questions: The likeliest first.
         """
-        waiting: dict[_Share, list[_Question]] = {}
-        for question in questions:
-            waiting.setdefault(self._share(pairs[question.place], question), []).append(question)
+        waiting = grouped((self._share(pairs[each.place], each), each) for each in questions)
         for share in waiting:
             share.last.clear()  # of an earlier round, whose last questions were less likely
         while waiting:

@@ -395,11 +395,8 @@ def text_places(rows: Iterable[Mapping[str, Cell]]) -> tuple[float, str]:
     Returns:
         No places where there is no text.
     """
-    held: dict[str, list[str]] = {}
-    for row in rows:
-        for name, cell in row.items():
-            for place, value in strings_in(name, cell):
-                held.setdefault(place, []).append(value)
+    cells = (cell for row in rows for cell in row.items())
+    held = grouped(found for cell in cells for found in strings_in(*cell))
     lengths = {
         place: sum(map(len, texts)) / len(texts)
         for place, values in held.items()

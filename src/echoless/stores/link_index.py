@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
+from echoless.core.groups import grouped
 from echoless.core.model import Memory
 from echoless.stores.base import Store
 
@@ -66,11 +67,11 @@ class Backlinks:
             return {}
         targets = set(ids)
         whole = self._store.get(self._linking(targets) - targets)
-        linking: dict[str, list[Memory]] = {}
-        for id_ in sorted(whole):
-            for target in sorted({link.target for link in whole[id_].links} & targets):
-                linking.setdefault(target, []).append(whole[id_])
-        return linking
+        return grouped(
+            (target, whole[id_])
+            for id_ in sorted(whole)
+            for target in sorted({link.target for link in whole[id_].links} & targets)
+        )
 
     def _linking(self, ids: set[str]) -> set[str]:
         """Returns the ids of the memories that link to some, from an index that is up to date."""

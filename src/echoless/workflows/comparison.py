@@ -272,9 +272,7 @@ def _equal(old: Sequence[_Claim], new: Sequence[_Claim]) -> dict[int, int]:
 
     Of several equal ones the nearest is taken: of the file and context, then of the file.
     """
-    places: dict[str, list[int]] = defaultdict(list)
-    for at, claim in enumerate(new):
-        places[claim.form].append(at)
+    places = grouped((claim.form, at) for at, claim in enumerate(new))
 
     def distance(one: _Claim, at: int) -> tuple[bool, bool]:
         other = new[at]

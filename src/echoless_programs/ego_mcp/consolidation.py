@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from echoless.blocking.pair_scores import DECIMALS
 from echoless.core.errors import UsageError
+from echoless.core.groups import grouped
 from echoless.core.model import Json, Memory
 from echoless.core.profiles import EGO
 from echoless.core.run_notes import Tally
@@ -161,11 +162,8 @@ def _pairs(
     """Yields distance and ids, the smaller first, of all pairs that may be offered."""
     apart = kept_apart(store.ledger, memories)
     hidden = store.ledger.marks()
-    parts: dict[str, list[Memory]] = {}
-    for id_ in sorted(memories):
-        memory = memories[id_]
-        if id_ not in hidden and not store.protected(memory):
-            parts.setdefault(memory.namespace, []).append(memory)
+    listed = (memories[id_] for id_ in sorted(memories.keys() - hidden))
+    parts = grouped((memory.namespace, memory) for memory in listed if not store.protected(memory))
     floor = max(-1.0, 1.0 - threshold - _SLACK)
     for part in parts.values():
         for one, other, cosine in close_pairs(part, floor, tally):

@@ -11,7 +11,7 @@ from typing import Final
 from echoless.core.document import names
 from echoless.core.eligibility import MARKED, NOT_LOOKED_AT, TOO_SHORT, eligible
 from echoless.core.errors import PlanError, UsageError
-from echoless.core.groups import KEPT_SURVIVOR
+from echoless.core.groups import KEPT_SURVIVOR, grouped
 from echoless.core.model import Judged, Memory, merges
 from echoless.core.profiles import RECALL
 from echoless.core.run_notes import Tally
@@ -353,9 +353,7 @@ def _across_tables(memories: Sequence[Memory], threshold: float | None) -> Cross
         memories: Memories that remain visible.
         threshold: From which cosine on (inclusive) vectors are close; None leaves them out.
     """
-    classes: dict[tuple[str, str], list[Memory]] = {}
-    for memory in memories:
-        classes.setdefault((memory.namespace, loose(memory.content)), []).append(memory)
+    classes = grouped(((each.namespace, loose(each.content)), each) for each in memories)
     groups = [
         (tuple(sorted((m.id for m in same), key=numbered)), project)
         for (project, _), same in classes.items()
@@ -381,9 +379,7 @@ def _close(
     """Yields pairs of different tables and texts whose cosine reaches the threshold."""
     if threshold is None:
         return
-    projects: dict[str, list[Memory]] = {}
-    for memory in memories:
-        projects.setdefault(memory.namespace, []).append(memory)
+    projects = grouped((memory.namespace, memory) for memory in memories)
     for _, members in sorted(projects.items()):
         if len({memory.extra["table"] for memory in members}) < 2:
             continue

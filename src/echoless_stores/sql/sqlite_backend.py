@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import exc
 
 from echoless.core.errors import StoreError, StoreNotFound
+from echoless.core.groups import grouped
 from echoless.core.sqlite import Database, open_for_reading, open_for_writing, translated
 from echoless.stores.column_values import lenient, quoted
 from echoless_stores.sql.cells import CellKind, Column
@@ -112,14 +113,12 @@ class SqliteBackend(Backend):
 
     def references(self, table: SqlTable) -> list[Reference]:
         """Returns the foreign keys of the file that lead to a table."""
-        keys: dict[tuple[str, int], list[tuple[Any, ...]]] = {}
-        for name in self.tables():
-            for row in self._schema(
-                'SELECT id, seq, "table", "from", "to", on_delete FROM pragma_foreign_key_list(?)'
-                " ORDER BY id, seq",
-                name,
-            ):
-                keys.setdefault((name, row[0]), []).append(row)
+        listed = (
+            'SELECT id, seq, "table", "from", "to", on_delete FROM pragma_foreign_key_list(?)'
+            " ORDER BY id, seq"
+        )
+        rows_of = ((name, row) for name in self.tables() for row in self._schema(listed, name))
+        keys = grouped(((name, row[0]), row) for name, row in rows_of)
         targets = {str(rows[0][2]).casefold() for rows in keys.values()}
         made = []
         for (name, _), rows in keys.items():

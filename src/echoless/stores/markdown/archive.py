@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from echoless.core.groups import grouped
 from echoless.core.json_codec import json_object
 from echoless.core.model import Json
 from echoless.stores.markdown.document import front_lines, split_lines
@@ -78,10 +79,8 @@ def _tail(id_: str) -> str:
 def entries(lines: Sequence[str]) -> list[ArchivedMemory]:
     """Returns the entries of an archive, in order; one without its end is left out."""
     read: list[ArchivedMemory] = []
-    ends: dict[str, list[int]] = {}
-    for at, line in enumerate(lines):
-        if line.lstrip().startswith("<!-- echoless end "):
-            ends.setdefault(line.strip(), []).append(at)
+    stripped = ((line.strip(), at) for at, line in enumerate(lines))
+    ends = grouped(each for each in stripped if each[0].startswith("<!-- echoless end "))
     at = 0
     while at < len(lines):
         data = _about(lines[at])

@@ -21,6 +21,7 @@ from typing import Final
 from unicodedata import category
 from urllib.parse import unquote
 
+from echoless.core.groups import grouped
 from echoless.core.model import Json, Memory
 from echoless.core.own_folders import expanded
 from echoless.core.run_notes import Tally
@@ -274,9 +275,7 @@ def _is_quoted(text: str, at: int) -> bool:
 def stale_json(signs: Sequence[Sign]) -> dict[str, Json]:
     """Returns what may be stale, and ids of memories that were never read, by day."""
     named = [asdict(sign) for sign in signs if sign.kind != "never_read"]
-    by_day: dict[str, list[Json]] = {}
-    for sign in signs[len(named) :]:
-        by_day.setdefault(sign.what, []).append(sign.id)
+    by_day = grouped((sign.what, sign.id) for sign in signs[len(named) :])
     return {"stale": named, "never_read": by_day}
 
 

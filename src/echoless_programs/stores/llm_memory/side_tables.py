@@ -18,6 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from echoless.core.groups import grouped
 from echoless.core.json_codec import json_text, json_value
 from echoless.core.model import Json, JsonObject, Link, Memory
 from echoless.core.sqlite import Cell
@@ -94,10 +95,7 @@ def row_of_link(source: str, link: Link) -> dict[str, Cell]:
 
 def read_links(db: sqlite3.Connection, sources: Sequence[str]) -> dict[str, list[Row]]:
     """Reads rows of outgoing links by source, in the order they were added."""
-    by_source: dict[str, list[Row]] = {}
-    for row in rows(db, LINKS, "source_id", sources):
-        by_source.setdefault(str(row["source_id"]), []).append(row)
-    return by_source
+    return grouped((str(row["source_id"]), row) for row in rows(db, LINKS, "source_id", sources))
 
 
 def write_links(db: sqlite3.Connection, memories: Sequence[Memory]) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from echoless.core.errors import BadRecord, StoreError
+from echoless.core.groups import grouped
 from echoless.core.model import Memory, digest
 from echoless.core.sqlite import Database, open_for_reading, open_for_writing, table_exists
 from echoless.core.text import content_key, unreadable
@@ -107,9 +108,7 @@ class RecallStore(ProgramFile):
                 yield Head(tables.id_of(name, number), namespace, tables.time_of(at))
 
     def _read(self, ids: Sequence[str]) -> Mapping[str, Memory]:
-        numbers: dict[str, list[int]] = {}
-        for table, number in filter(None, map(tables.place_of, ids)):
-            numbers.setdefault(table, []).append(number)
+        numbers = grouped(filter(None, map(tables.place_of, ids)))
         memories = (
             tables.memory_of(TABLES[table], *row)
             for table, some in numbers.items()
