@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from echoless.models.llm import Answer, Prompt
-from echoless.models.llm.server_model import SdkErrors, ServerModel, whole, without_secret
+from echoless.models.llm.server_model import ServerModel, whole, without_secret
 from echoless.models.server import AnthropicServer
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ class AnthropicModel(ServerModel["anthropic.Anthropic"]):
     shapes = ("schema", "tool", "bare")
     """Not every model knows schemas."""
     plain_shapes = 1
+    error = "AnthropicError"
 
     def __init__(
         self,
@@ -46,18 +47,6 @@ class AnthropicModel(ServerModel["anthropic.Anthropic"]):
         """
         server = AnthropicServer(argument, kind=kind, what=what, key=key)
         super().__init__(server, server.client)
-
-    @property
-    def errors(self) -> SdkErrors:
-        """Returns the errors of the SDK."""
-        import anthropic
-
-        return SdkErrors(
-            anthropic.APIStatusError,
-            anthropic.APIConnectionError,
-            anthropic.APITimeoutError,
-            anthropic.AnthropicError,
-        )
 
     def message(self, problem: StatusError) -> object:
         """Returns the server's message about an error, without the JSON around it."""

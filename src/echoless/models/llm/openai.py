@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from echoless.core.choices import TIMEOUT
 from echoless.models.llm import Answer, Prompt
-from echoless.models.llm.server_model import SdkErrors, ServerModel, whole, without_secret
+from echoless.models.llm.server_model import ServerModel, whole, without_secret
 from echoless.models.server import OpenAIServer
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ class OpenAIModel(ServerModel["openai.OpenAI"]):
     shapes = ("schema", "plain", "bare")
     """Not every server knows schemas, and some reasoning models refuse a temperature."""
     plain_shapes = 2
+    error = "OpenAIError"
 
     def __init__(self, argument: str, *, kind: str = "model", key: str = "") -> None:
         """Reads the argument and the environment (OPENAI_API_KEY, OPENAI_BASE_URL).
@@ -42,18 +43,6 @@ class OpenAIModel(ServerModel["openai.OpenAI"]):
         """
         server = OpenAIServer(argument, kind=kind, timeout=TIMEOUT, key=key)
         super().__init__(server, server.client)
-
-    @property
-    def errors(self) -> SdkErrors:
-        """Returns the errors of the SDK."""
-        import openai
-
-        return SdkErrors(
-            openai.APIStatusError,
-            openai.APIConnectionError,
-            openai.APITimeoutError,
-            openai.OpenAIError,
-        )
 
     def ask(self, shape: str, prompt: Prompt) -> Answer:
         """Sends one request; servers that imitate the API leave parts of the answer out."""

@@ -10,6 +10,7 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
 
@@ -42,23 +43,6 @@ class Closable(Protocol):
 Client = TypeVar("Client", bound=Closable)
 
 
-@dataclass(frozen=True, slots=True)
-class SdkErrors:
-    """The errors of an SDK. Those of OpenAI and Anthropic come from one generator.
-
-    Attributes:
-        status: The server answered with a status from 300.
-        connection: The server did not answer.
-        timeout: The server did not answer in time; a subclass of `connection`.
-        other: Base class of all errors.
-    """
-
-    status: type[openai.APIStatusError | anthropic.APIStatusError]
-    connection: type[Exception]
-    timeout: type[Exception]
-    other: type[Exception]
-
-
 class ServerModel(ABC, Generic[Client]):
     """One model of one server; the client is opened for the first prompt and then kept.
 
@@ -67,6 +51,7 @@ class ServerModel(ABC, Generic[Client]):
         missing: What to check if the model is not found.
         shapes: How an object is asked for; the first shape the server accepts wins.
         plain_shapes: How many of the last shapes ask for plain text.
+        error: What the SDK calls the base class of its errors.
         server: Its address, model and key.
     """
 
@@ -74,6 +59,7 @@ class ServerModel(ABC, Generic[Client]):
     missing: ClassVar[str]
     shapes: ClassVar[tuple[str, ...]]
     plain_shapes: ClassVar[int]
+    error: ClassVar[str]
 
     def __init__(self, server: ProviderServer, open_client: Callable[[], Client]) -> None:
         """Keeps the server; nothing is sent yet.
@@ -105,11 +91,6 @@ class ServerModel(ABC, Generic[Client]):
                 weakref.finalize(self, self._made.close)
             return self._made
 
-    @property
-    @abstractmethod
-    def errors(self) -> SdkErrors:
-        """Returns the errors of the SDK."""
-
     @abstractmethod
     def ask(self, shape: str, prompt: Prompt) -> Answer:
         """Sends one request and reads the answer; errors are those of the SDK."""
@@ -126,21 +107,22 @@ class ServerModel(ABC, Generic[Client]):
             ModelError: The server refuses this prompt, stays busy or silent, or answers with
                 something else than JSON.
         """
-        errors, with_schema = self.errors, prompt.schema is not None
+        # the SDKs of OpenAI and Anthropic come from one generator: their errors have the same names
+        sdk, with_schema = import_module(self.server.provider.name), prompt.schema is not None
         shapes = self._shapes if with_schema else self._shapes[-self.plain_shapes :]
         for place, shape in enumerate(shapes):
             try:
                 answer = self.ask(shape, prompt)
-            except errors.status as problem:
+            except sdk.APIStatusError as problem:
                 if problem.status_code in OTHER_SHAPE and shape != shapes[-1]:
                     continue
                 reason = self.server.shortened(self.message(problem))
                 # without the cause: the SDK's error carries the request's headers
                 raise self._subject.refused(problem.status_code, reason) from None
-            except errors.connection as problem:
-                timed_out = isinstance(problem, errors.timeout)
+            except sdk.APIConnectionError as problem:
+                timed_out = isinstance(problem, sdk.APITimeoutError)
                 raise self._subject.silent(timed_out=timed_out) from None
-            except (errors.other, ValueError) as problem:
+            except (getattr(sdk, self.error), ValueError) as problem:
                 raise self._subject.unreadable(problem) from None
             if with_schema:  # a plain prompt does not tell whether schemas are known
                 self._shapes = shapes[place:]
