@@ -15,6 +15,7 @@ from echoless.core import plugins
 from echoless.core.answer_schemas import answer_names, answer_schema
 from echoless.core.document import Table
 from echoless.core.errors import MissingExtra, UsageError
+from echoless.core.model import Json
 from echoless.core.profiles import PROFILES
 from echoless.models.encoders.registry import DEFAULT, open_encoder
 from echoless.stores.registry import kinds
@@ -84,10 +85,8 @@ def _list(
     what: str, headers: tuple[str, ...], rows: Sequence[tuple[str, ...]], *, as_json: bool
 ) -> None:
     """Prints rows as a table, or as JSON under a key."""
-    if as_json:
-        render.show_json({what: [dict(zip(headers, row, strict=True)) for row in rows]})
-    else:
-        render.show([Table(headers, tuple(rows))])
+    data: Json = {what: [dict(zip(headers, row, strict=True)) for row in rows]}
+    render.show_answer(data, [Table(headers, tuple(rows))], as_json=as_json)
 
 
 @click.command(

@@ -232,11 +232,9 @@ def show_command(*, store: str, ids: tuple[str, ...], as_json: bool) -> None:
                 f"`{command_line('search', store, 'WORDS')}` finds ids by words."
             )
         views = [_MemoryView.of(opened, memories[id_]) for id_ in dict.fromkeys(ids)]
-        if as_json:
-            render.show_json({"memories": [view.to_json() for view in views]})
-            return
-        for view in views:
-            render.show(view.blocks())
+        data: Json = {"memories": [view.to_json() for view in views]}
+        blocks = (block for view in views for block in view.blocks())
+        render.show_answer(data, blocks, as_json=as_json)
 
 
 _HEADED: Final = frozenset({"id", "content"})

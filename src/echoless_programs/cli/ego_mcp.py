@@ -89,6 +89,14 @@ def _note_skipped(skipped: Mapping[str, tuple[str, ...]]) -> None:
         render.note(f"{reason}: {', '.join(ids)}")
 
 
+def _show(data: Json, text: str, *, as_json: bool) -> None:
+    """Prints an answer once: as JSON, or in words."""
+    if as_json:
+        render.show_json(data)
+    else:
+        click.echo(OUTPUT.text(text))
+
+
 def _embed_by(encoder: str | None, vector_file: Path | None) -> Embed:
     """Returns what makes the vector of a text: an encoder, or a file that holds the vector.
 
@@ -165,10 +173,7 @@ def remember_command(
     for problem in done.problems:
         render.note(problem)
     _note_skipped(done.skipped)
-    if as_json:
-        render.show_json(done.to_json())
-    else:
-        click.echo(OUTPUT.text(remember_text(done)))
+    _show(done.to_json(), remember_text(done), as_json=as_json)
 
 
 # ------------------------------------------------------------------ consolidate
@@ -199,10 +204,7 @@ def consolidate_command(*, url: str, options: dict[str, Any], as_json: bool) -> 
     with _opened(url) as place:
         stats = run(place, **options)
     _note_skipped(stats.skipped)
-    if as_json:
-        render.show_json(stats.to_dict())
-    else:
-        click.echo(OUTPUT.text(consolidation_text(stats)))
+    _show(stats.to_dict(), consolidation_text(stats), as_json=as_json)
 
 
 # ------------------------------------------------------------------ merge
@@ -309,7 +311,4 @@ def keep_both_command(*, url: str, a: str, b: str, as_json: bool) -> None:
     """
     with _opened(url) as place, writing(url):
         keep_both(place, a, b, by="ego-mcp")
-    if as_json:
-        render.show_json({"kept_both": sorted((a, b))})
-    else:
-        click.echo(f"Remembered as different: {a} and {b}.")
+    _show({"kept_both": sorted((a, b))}, f"Remembered as different: {a} and {b}.", as_json=as_json)
