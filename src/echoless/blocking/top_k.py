@@ -99,7 +99,7 @@ def kept_partners(
 def before_enough(
     other: NDArray[np.int64],
     similarity: NDArray[np.float64],
-    seen: NDArray[np.int64] | None = None,
+    seen: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
     """Returns which pairs come before their row has seen `SEEN_ENOUGH` partners from `DENSE` on.
 
@@ -110,14 +110,12 @@ def before_enough(
             row in their order.
         similarity: Shape (pairs,), float64.
         seen: Shape (rows,), int64: such partners each row saw before; those of these pairs are
-            added. None: no row saw any.
+            added.
     """
     near = (similarity >= DENSE).astype(np.int64)
     first = np.searchsorted(other, other)  # where the pairs of each row begin
     total = np.cumsum(near)
     before = total - near - (total - near)[first] if len(near) else near
-    if seen is None:
-        return before < SEEN_ENOUGH
     before += seen[other]
     np.add.at(seen, other, near)
     return before < SEEN_ENOUGH

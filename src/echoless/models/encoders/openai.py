@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from echoless.core.batches import batched
 from echoless.core.choices import TIMEOUT
 from echoless.core.errors import EncoderError
 from echoless.core.masking import without_secrets
@@ -77,10 +78,7 @@ class OpenAIEncoder:
         if not texts:
             return np.empty((0, 0), dtype=np.float32)
         with self._server.client() as client:
-            blocks = [
-                self._request(client, texts[start : start + self._batch])
-                for start in range(0, len(texts), self._batch)
-            ]
+            blocks = [self._request(client, some) for some in batched(texts, self._batch)]
         if len({block.shape[1] for block in blocks}) > 1:
             raise self._broken("vectors of different lengths in one run")
         return np.concatenate(blocks)

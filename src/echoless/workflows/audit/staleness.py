@@ -237,9 +237,7 @@ def cautions(memory: Memory) -> Iterator[tuple[str, str]]:
         own = kind == "order" or (match.start() < end and _is_of_itself(text, match.start()))
         if own and not _is_quoted(text, match.start()):
             yield kind, " ".join(match[0][:_SHOWN].split())
-    flags = (
-        "\U0001f3f4" in text
-    )  # made up of signs that nobody sees; a mark of byte order may begin
+    flags = "\U0001f3f4" in text  # made up of signs nobody sees; a mark of byte order may begin
     unseen = [
         sign
         for sign in ("" if text.isascii() else text[1:])

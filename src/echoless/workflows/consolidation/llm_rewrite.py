@@ -104,7 +104,7 @@ def propose_merge(
     except ModelUnavailable:
         raise
     except ModelError as problem:
-        return Refused(f"there was no answer: {_clause(problem)}", answered=False)
+        return Refused(f"there was no answer: {str(problem).rstrip('.')}", answered=False)
     return _checked(answer.text, texts, f"{model.name}, {words.version}")
 
 
@@ -129,8 +129,3 @@ def _checked(answer: str, texts: Sequence[str], by: str) -> Proposal:
     if len(text) > sum(map(len, texts)) + _SPARE:
         return Refused("it is longer than its sources together")
     return Proposed(text, by)
-
-
-def _clause(problem: ModelError) -> str:
-    """Returns the message of an error without its full stop."""
-    return str(problem).rstrip(".")
