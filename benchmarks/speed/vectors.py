@@ -94,7 +94,10 @@ def real(count: int) -> Rows:
     made: list[Rows] = []
     for start in range(0, len(texts), 1024):
         batch = texts[start : start + 1024]
-        known = dict(cache.get(batch, encoder.model, tally))
+        kept = cache.bulk(batch, encoder.model, tally)
+        known = {
+            batch[at]: row for places, rows in kept for at, row in zip(places, rows, strict=True)
+        }
         fresh = [text for text in batch if text not in known]
         if fresh:
             new = dict(zip(fresh, encoder.encode(fresh), strict=True))

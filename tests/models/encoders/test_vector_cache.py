@@ -4,6 +4,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,14 @@ def row(*numbers: float) -> NDArray[np.float32]:
     return np.array(numbers, dtype=np.float32)
 
 
+def got(
+    cache: VectorCache, texts: Sequence[str], model: str, tally: Tally
+) -> dict[str, NDArray[np.float32]]:
+    """The known vectors, by text."""
+    blocks = cache.bulk(texts, model, tally)
+    return {texts[at]: row for places, rows in blocks for at, row in zip(places, rows, strict=True)}
+
+
 def quiet(tally: Tally) -> bool:
     return not tally.notes and not tally.counts
 
@@ -34,7 +43,7 @@ def cache(tmp_path: Path) -> VectorCache:
 def test_what_was_put_comes_back_bit_for_bit(cache: VectorCache) -> None:
     tally = Tally()
     cache.put({"a": row(0.1, -2.0), "b": row(1e-40, 3.0)}, MODEL, tally)
-    found = cache.get(["b", "a", "c"], MODEL, tally)
+    found = got(cache, ["b", "a", "c"], MODEL, tally)
     assert sorted(found) == ["a", "b"]
     assert found["b"].tobytes() == row(1e-40, 3.0).tobytes()
     assert quiet(tally)
@@ -42,24 +51,24 @@ def test_what_was_put_comes_back_bit_for_bit(cache: VectorCache) -> None:
 
 def test_models_do_not_share_entries(cache: VectorCache) -> None:
     cache.put({"a": row(1.0)}, MODEL, Tally())
-    assert cache.get(["a"], "bag@2", Tally()) == {}
+    assert got(cache, ["a"], "bag@2", Tally()) == {}
 
 
 def test_what_was_put_last_counts(cache: VectorCache) -> None:
     cache.put({"a": row(1.0)}, MODEL, Tally())
     cache.put({"a": row(2.0)}, MODEL, Tally())
-    assert cache.get(["a"], MODEL, Tally())["a"] == row(2.0)
+    assert got(cache, ["a"], MODEL, Tally())["a"] == row(2.0)
 
 
 def test_asking_makes_no_file(cache: VectorCache) -> None:
-    assert cache.get(["a"], MODEL, Tally()) == {}
+    assert got(cache, ["a"], MODEL, Tally()) == {}
     assert not cache.path.parent.exists()
 
 
 def test_more_keys_than_a_query_takes(cache: VectorCache) -> None:
     many = {f"text {n}": row(n) for n in range(1_700)}
     cache.put(many, MODEL, Tally())
-    assert len(cache.get(list(many), MODEL, Tally())) == 1_700
+    assert len(got(cache, list(many), MODEL, Tally())) == 1_700
 
 
 def test_others_cannot_read_the_folder(cache: VectorCache) -> None:
@@ -80,14 +89,14 @@ def test_what_is_no_cache_is_set_aside_and_told_once(cache: VectorCache, rubbish
     cache.path.parent.mkdir(mode=0o700)
     cache.path.write_bytes(rubbish)
     tally = Tally()
-    assert cache.get(["a"], MODEL, tally) == {}
+    assert got(cache, ["a"], MODEL, tally) == {}
     cache.put({"a": row(1.0)}, MODEL, tally)
     assert len(tally.notes) == 1
     assert str(cache.path) in tally.notes[0]
     (aside,) = cache.path.parent.glob("*.set-aside-*")
     assert aside.read_bytes() == rubbish
     assert str(aside) in tally.notes[0]
-    assert cache.get(["a"], MODEL, Tally())["a"] == row(1.0)
+    assert got(cache, ["a"], MODEL, Tally())["a"] == row(1.0)
 
 
 def test_a_folder_that_cannot_be_made_is_noted(tmp_path: Path) -> None:
@@ -95,7 +104,7 @@ def test_a_folder_that_cannot_be_made_is_noted(tmp_path: Path) -> None:
     cache = VectorCache(tmp_path / "file" / "vectors.sqlite3")
     tally = Tally()
     cache.put({"a": row(1.0)}, MODEL, tally)
-    assert cache.get(["a"], MODEL, tally) == {}
+    assert got(cache, ["a"], MODEL, tally) == {}
     assert len(tally.notes) == 1
 
 
@@ -105,7 +114,7 @@ def test_a_file_of_another_version_is_begun_anew(cache: VectorCache) -> None:
     connection.execute("PRAGMA user_version = 99")
     connection.close()
     tally = Tally()
-    assert cache.get(["a"], MODEL, tally) == {}
+    assert got(cache, ["a"], MODEL, tally) == {}
     assert "of version 99" in tally.notes[0]
 
 
@@ -117,10 +126,10 @@ def test_a_broken_entry_is_counted_and_made_anew(cache: VectorCache, data: bytes
     connection.commit()
     connection.close()
     tally = Tally()
-    assert list(cache.get(["a", "b"], MODEL, tally)) == ["b"]
+    assert list(got(cache, ["a", "b"], MODEL, tally)) == ["b"]
     assert "1 entries are damaged" in tally.notes[0]
     cache.put({"a": row(1.0)}, MODEL, Tally())
-    assert list(cache.get(["a", "b"], MODEL, Tally())) == ["a"]
+    assert list(got(cache, ["a", "b"], MODEL, Tally())) == ["a"]
 
 
 WRITER = """
@@ -133,7 +142,7 @@ cache, tally = VectorCache(Path(sys.argv[1])), Tally()
 for n in range(25):
     own = {f"{sys.argv[2]} {n}": np.ones(8, dtype=np.float32)}
     cache.put({f"shared {n}": np.ones(8, dtype=np.float32)} | own, "m", tally)
-    cache.get([f"shared {k}" for k in range(25)], "m", tally)
+    cache.bulk([f"shared {k}" for k in range(25)], "m", tally)
 sys.exit(len(tally.notes))
 """
 
@@ -145,7 +154,7 @@ def test_processes_may_write_at_the_same_time(cache: VectorCache) -> None:
     ]
     assert [worker.wait(timeout=60) for worker in workers] == [0, 0, 0, 0]
     wanted = [f"{who} {n}" for who in ("shared", 0, 1, 2, 3) for n in range(25)]
-    assert len(cache.get(wanted, "m", Tally())) == 125
+    assert len(got(cache, wanted, "m", Tally())) == 125
 
 
 def test_the_folder_can_be_chosen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

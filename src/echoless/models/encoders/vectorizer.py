@@ -65,26 +65,6 @@ class VectorCache:
         self.path = path
         self._file = _VectorFile(path)
 
-    def get(
-        self, texts: Sequence[str], model: str, tally: Tally
-    ) -> Mapping[str, NDArray[np.float32]]:
-        """Returns the known vectors of these texts.
-
-        Args:
-            texts: Any texts.
-            model: Identity of the model.
-            tally: Takes a sentence if the cache cannot be used.
-
-        Returns:
-            Vectors by text, each of shape (dimensions,), float32, finite; broken entries are left
-            out as if they were not there.
-        """
-        return {
-            texts[place]: row
-            for places, rows in self.bulk(texts, model, tally)
-            for place, row in zip(places, rows, strict=True)
-        }
-
     def bulk(
         self, texts: Sequence[str], model: str, tally: Tally
     ) -> list[tuple[list[int], NDArray[np.float32]]]:
