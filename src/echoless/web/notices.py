@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass, replace
 from http import HTTPStatus
+from pathlib import Path
 from typing import Final
 
 from echoless.core.errors import EcholessError
@@ -14,7 +16,7 @@ METHODS: Final = ("GET", "HEAD", "POST")
 """Methods of HTTP that the review takes."""
 
 _AGAIN_SECONDS: Final = 2
-_CLOSE: Final = ((b"connection", b"close"),)
+_CLOSE: Final = (b"connection", b"close")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,93 +62,28 @@ class Notice:
         return replace(self, refresh="")
 
 
-_NEW_LINK: Final = (
-    "In the terminal where the review runs, press Enter: it prints a new link. If it does "
-    "not run any more, start it again; your answers are stored."
-)
+_TEXTS: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
-METHOD: Final = Notice(
-    status=405,
-    title="This cannot be done here",
-    text="The review takes GET, HEAD and POST, and each page of it only some of them.",
-    headers=((b"allow", ", ".join(METHODS).encode()),),
-)
-HOST: Final = Notice(
-    status=421,
-    title="This address is none of the review",
-    text="The request named another host or another port than the review has, so it was not "
-    "answered. Use the address that the terminal printed, as it is.",
-    link="",
-)
-STRANGER: Final = Notice(
-    status=403,
-    title="This came from another page",
-    text="A page of another site sent this request, or a program that does not say where it comes "
-    "from. Nothing was done. Use the pages of the review themselves.",
-)
-NO_SESSION: Final = Notice(
-    status=401,
-    title="This browser has not opened the review",
-    text="Open it with the link that the terminal printed.",
-    advice=_NEW_LINK,
-    link="It has: load the page again",  # a link on this page carries the cookie, see ADR 0021
-)
-USED: Final = Notice(
-    status=403,
-    title="This link does not open the review any more",
-    text="Each link works once, in one browser. This one was used already, or a newer one took its "
-    "place.",
-    advice=_NEW_LINK,
-    link="It was opened in this browser: go on there",
-)
-PREFETCH: Final = Notice(
-    status=503,
-    title="Not yet",
-    text="This page is not sent in advance. Open the link.",
-    link="",
-)
-GO_ON: Final = Notice(
-    status=303,
-    title="The review is open",
-    text="Go on to the review.",
-    headers=((b"location", b"/"),),
-)
+
+def _notice(name: str, *headers: tuple[bytes, bytes]) -> Notice:
+    """Returns a page whose texts are in the file, with more headers."""
+    return Notice(**_TEXTS[name], headers=headers)
+
+
+METHOD: Final = _notice("method", (b"allow", ", ".join(METHODS).encode()))
+HOST: Final = _notice("host")
+STRANGER: Final = _notice("stranger")
+NO_SESSION: Final = _notice("no_session")
+USED: Final = _notice("used")
+PREFETCH: Final = _notice("prefetch")
+GO_ON: Final = _notice("go_on", (b"location", b"/"))
 GO_ON_BY_PAGE: Final = replace(GO_ON, status=200, refresh="0; url=/", headers=())
-TOO_LARGE: Final = Notice(
-    status=413,
-    title="This is too long",
-    text="The request is longer than the review takes. Nothing was done; send less text.",
-    headers=_CLOSE,  # the rest of it is not read
-)
-SLOW: Final = Notice(
-    status=503,
-    title="This takes too long",
-    text="The review did not answer in time. What was asked may still be done: load the page again "
-    "to see it.",
-)
-MISTAKE: Final = Notice(
-    status=500,
-    title="Something went wrong",
-    text="This should not happen. The terminal says what it was. Answers that were shown as stored "
-    "are stored.",
-)
-NO_PAGE: Final = Notice(
-    status=404,
-    title="There is no such page",
-    text="The review has no page at this address.",
-)
-CROWDED: Final = Notice(
-    status=503,
-    title="Too many connections",
-    text="The review has too many open connections. Close some tabs and try again.",
-    headers=_CLOSE,
-)
-MALFORMED: Final = Notice(
-    status=400,
-    title="This is no request",
-    text="What came was no HTTP request that the review can read.",
-    headers=_CLOSE,
-)
+TOO_LARGE: Final = _notice("too_large", _CLOSE)  # the rest of it is not read
+SLOW: Final = _notice("slow")
+MISTAKE: Final = _notice("mistake")
+NO_PAGE: Final = _notice("no_page")
+CROWDED: Final = _notice("crowded", _CLOSE)
+MALFORMED: Final = _notice("malformed", _CLOSE)
 
 _OF_STATUS: Final = {404: NO_PAGE, 405: METHOD, 413: TOO_LARGE, 500: MISTAKE}
 
