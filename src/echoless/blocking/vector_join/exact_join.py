@@ -39,20 +39,14 @@ _UNIT_ROUNDOFF: Final = 2.0**-24
 
 @dataclass(slots=True)
 class JoinWork:
-    """Counters of one join, for reports and for tests that count instead of timing.
+    """What is told of one join, and by it.
 
     Attributes:
-        compared: Pairs that were compared by a filter.
-        verified: Pairs whose cosine was computed.
         crowded: Rows with more partners than were asked for.
-        folded: Rows that were compared as one with equal rows.
         pulse: Called between blocks of work; an exception it raises ends the join.
     """
 
-    compared: int = 0
-    verified: int = 0
     crowded: int = 0
-    folded: int = 0
     pulse: Callable[[], None] = field(default=no_pulse, compare=False, repr=False)
 
 
@@ -106,7 +100,6 @@ def product_pairs(join: Join, most: int | None, work: JoinWork) -> Iterator[Hits
         work: Takes the counts.
     """
     count = len(join.rows)
-    work.compared += count * (count - 1) // 2
     if most is None:
         yield from _tiles(join, work)
         return
@@ -288,12 +281,6 @@ class Join:
         """
         slack = 1.01 * (self.rows.shape[1] + 8) * _UNIT_ROUNDOFF
         return np.float32(self.threshold - 0.51 * 10.0**-DECIMALS - slack)
-
-    @property
-    def inverse(self) -> NDArray[np.float32]:
-        """Returns one over the length of each row, shape (n,)."""
-        inverse: NDArray[np.float32] = (1.0 / self.norms).astype(np.float32)
-        return inverse
 
     def passes(self, cosine: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Returns which cosines are hits."""

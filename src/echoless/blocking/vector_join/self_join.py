@@ -87,23 +87,17 @@ def each_once(rows: NDArray[np.float32], copies: Copies) -> NDArray[np.float32]:
     return first_rows
 
 
-def unfolded(copies: Copies, hits: Hits, *, star: bool) -> Hits:
+def unfolded(copies: Copies, hits: Hits) -> Hits:
     """Returns hits among the first rows of classes as hits among all rows.
+
+    They are only the pairs with the first row of a class, which is what a star needs.
 
     Args:
         copies: Classes of rows.
         hits: Pairs of classes, numbered as in `copies.first`.
-        star: Only the pairs with the first row of a class, which is what a star needs; else all.
     """
     one, other, cosine = hits
     members, starts, sizes = copies.members, copies.starts, copies.sizes
-    if not star:
-        many = sizes[one] * sizes[other]
-        place = np.arange(int(many.sum())) - np.repeat(np.cumsum(many) - many, many)
-        width = np.repeat(sizes[other], many)
-        left = members[np.repeat(starts[one], many) + place // width]
-        right = members[np.repeat(starts[other], many) + place % width]
-        return np.minimum(left, right), np.maximum(left, right), np.repeat(cosine, many)
     lefts, rights, repeated = [], [], []
     for first, rest in ((one, other), (other, one)):
         many = sizes[rest]
@@ -117,24 +111,18 @@ def unfolded(copies: Copies, hits: Hits, *, star: bool) -> Hits:
     return np.concatenate(lefts), np.concatenate(rights), np.concatenate(repeated)
 
 
-def within(join: Join, copies: Copies, *, star: bool) -> Hits:
-    """Returns the pairs of equal rows whose cosine passes.
+def within(join: Join, copies: Copies) -> Hits:
+    """Returns the pairs of equal rows with the first one whose cosine passes.
 
     Args:
         join: Rows and threshold; a pair counts only if the cosine of its rows passes.
         copies: Classes of the rows.
-        star: Only the pairs with the first row of a class; else all.
     """
     pairs_i, pairs_j = [], []
     for group in np.flatnonzero(copies.sizes > 1).tolist():
         rows = copies.members[copies.starts[group] : copies.starts[group + 1]]
-        if star:
-            pairs_i.append(np.full(len(rows) - 1, rows[0]))
-            pairs_j.append(rows[1:])
-        else:
-            a, b = np.triu_indices(len(rows), k=1)
-            pairs_i.append(rows[a])
-            pairs_j.append(rows[b])
+        pairs_i.append(np.full(len(rows) - 1, rows[0]))
+        pairs_j.append(rows[1:])
     i, j = np.concatenate(pairs_i), np.concatenate(pairs_j)
     of_first = cosines(join.rows, join.norms, copies.first, copies.first)
     cosine = of_first[copies.of[i]]
@@ -177,16 +165,14 @@ def similar_pairs(
     join = Join(rows, row_norms(rows), threshold, inclusive)
     if len(rows) < 2:
         return
-    star = most is not None
-    copies = copies_of(rows) if len(rows) >= FOLD_FROM and star else None
+    copies = copies_of(rows) if len(rows) >= FOLD_FROM and most is not None else None
     if copies is None or int(copies.sizes.max()) < FOLD_FROM:
         yield from product_pairs(join, most, work)
         return
-    work.folded += len(rows) - len(copies.first)
-    yield from _filled(within(join, copies, star=star))
+    yield from _filled(within(join, copies))
     once = Join(each_once(rows, copies), join.norms[copies.first], threshold, inclusive)
     for hits in product_pairs(once, most, work):
-        yield from _filled(unfolded(copies, hits, star=star))
+        yield from _filled(unfolded(copies, hits))
 
 
 def _filled(hits: Hits) -> Iterator[Hits]:
