@@ -8,7 +8,7 @@ from typing import Final
 
 from echoless.blocking.detectors.semantic import similarities
 from echoless.core.destination import command_line
-from echoless.core.errors import InputError, PlanRefused, UsageError
+from echoless.core.errors import PlanRefused, UsageError
 from echoless.core.groups import Group, Membership
 from echoless.core.model import Duplicate, Evidence, Judged, Memory
 from echoless.core.profiles import ActionKind, Profile
@@ -22,6 +22,7 @@ from echoless.models.llm import Embed
 from echoless.stores.base import Store
 from echoless.workflows.consolidation.fact_check import lost_facts
 from echoless.workflows.consolidation.rewrite import NewVectors, new_text
+from echoless.workflows.retrieval.neighbours import memory_of
 
 __all__ = ["CALLER", "Embed", "Merged", "keep_both", "merge_memories", "plan_merge"]
 
@@ -174,11 +175,7 @@ def _two(store: Store, a: str, b: str) -> tuple[Memory, Memory]:
     """
     if a == b:
         raise UsageError(f"{a!r} is named twice; a pair is two memories.")
-    memories = store.get([a, b])
-    for id_ in (a, b):
-        if id_ not in memories:
-            raise InputError(f"There is no memory {id_!r} in {store.url}.")
-    return memories[a], memories[b]
+    return memory_of(store, a), memory_of(store, b)
 
 
 def check_pair(
