@@ -71,10 +71,6 @@ class Matrix:
 class Vectoriser(Protocol):
     """Returns comparable vectors for memories: stored ones, or made by an encoder and cached."""
 
-    @property
-    def basis(self) -> str:
-        """Returns the identity of the matrices besides the memories: the model and its settings."""
-
     def matrices(self, memories: Sequence[Memory], tally: Tally) -> Sequence[Matrix]:
         """Returns vectors of the memories, one matrix for each model and dimension.
 
