@@ -55,8 +55,7 @@ class ExactDetector(Bulk):
         """Yields all pairs of equal contents; empty texts are no candidates."""
         texts = ((memories[place].content, place) for place in places_with_text(memories, tally))
         classes = [each for each in grouped(texts).values() if len(each) > 1]
-        if cut := cut_short(classes, most):
-            tally.note(f"exact: {cut:,} memories were compared with their {most} best copies only.")
+        note_cut(NAME, classes, most, tally)
         for one, other in stars(classes, most):
             yield Proposed(one, other, np.ones(len(one)))
 
@@ -97,6 +96,11 @@ def stars(classes: Iterable[Sequence[int]], most: int | None) -> Iterator[Places
         yield np.array(one, dtype=np.int64), np.array(other, dtype=np.int64)
 
 
-def cut_short(classes: Iterable[Sequence[object]], most: int | None) -> int:
-    """Returns how many members of classes have more than `most` members before them."""
-    return 0 if most is None else sum(max(0, len(each) - 1 - most) for each in classes)
+def note_cut(
+    name: str, classes: Iterable[Sequence[object]], most: int | None, tally: Tally
+) -> None:
+    """Notes how many members of classes have more than `most` members before them, if any have."""
+    if cut := 0 if most is None else sum(max(0, len(each) - 1 - most) for each in classes):
+        tally.note(
+            f"{name}: {cut:,} memories were compared with the {most} best of their class only."
+        )

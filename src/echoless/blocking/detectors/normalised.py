@@ -14,7 +14,7 @@ from echoless.blocking.detector import (
     gate_for,
     refuse_unknown,
 )
-from echoless.blocking.detectors.exact import cut_short, stars
+from echoless.blocking.detectors.exact import note_cut, stars
 from echoless.blocking.pair_scores import CASE_FOLDED, CASE_KEPT
 from echoless.core.groups import grouped
 from echoless.core.model import Memory
@@ -54,11 +54,7 @@ class NormalisedDetector(Bulk):
             else:
                 tally.skip("nothing but dressing", memory.id)
         classes = [each for each in grouped(forms).values() if len(each) > 1]
-        if cut := cut_short(classes, most):
-            tally.note(
-                f"normalised: {cut:,} memories were compared with the {most} best of their class "
-                "only."
-            )
+        note_cut(NAME, classes, most, tally)
         numbers: dict[str, int] = {}
         number_of = np.zeros(len(memories), dtype=np.int64)
         for position in (each for members in classes for each in members):

@@ -74,7 +74,7 @@ def pairs_above(
     """
     budget = max(budget, 1 << 20)
     side = _side(budget, rows.shape[1])
-    yield from _tiles(Join(rows, _norms(rows, side), threshold, inclusive, budget), JoinWork())
+    yield from _tiles(Join(rows, row_norms(rows, side), threshold, inclusive, budget), JoinWork())
 
 
 def _tiles(join: Join, work: JoinWork) -> Iterator[Hits]:
@@ -224,17 +224,12 @@ def cosine(one: Sequence[float], other: Sequence[float]) -> float | None:
     return round(min(1.0, max(-1.0, float(a @ b) / length)), DECIMALS) + 0.0
 
 
-def row_norms(rows: NDArray[np.float32]) -> NDArray[np.float64]:
+def row_norms(rows: NDArray[np.float32], block: int = _BLOCK) -> NDArray[np.float64]:
     """Returns the lengths of the rows, shape (n,), float64.
 
     Raises:
         ValueError: A row is zero or not finite.
     """
-    return _norms(rows, _BLOCK)
-
-
-def _norms(rows: NDArray[np.float32], block: int) -> NDArray[np.float64]:
-    """Returns the lengths of the rows, computed for `block` rows at a time."""
     norms = np.empty(len(rows), dtype=np.float64)
     for start in range(0, len(rows), block):
         wide = rows[start : start + block].astype(np.float64)
