@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from click.testing import Result
+from echoless_setup import FAMILIES
 from echoless_setup import configuration as agent_setup
-from echoless_setup.command import FAMILIES
 from echoless_setup.configuration import AGENT_FILES, AGENTS, AgentFile
 
 from echoless.cli import render

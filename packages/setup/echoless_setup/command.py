@@ -8,7 +8,6 @@ from typing import Final, TypeAlias
 import click
 
 from echoless.cli import render
-from echoless.cli.command_group import Families
 from echoless.cli.options import again, complete_path, examples, json_option
 from echoless.core.destination import command_line, without_password
 from echoless.core.document import (
@@ -37,13 +36,6 @@ from echoless_setup.configuration import (
     plan,
     plan_undo,
 )
-
-FAMILIES: Final[Families] = {
-    "Agents": {
-        "setup": (__name__, "Give the agents on this machine a memory; undoable."),
-    },
-}
-"""The entry point of the group `echoless.commands`."""
 
 Answer: TypeAlias = dict[str, Json]
 

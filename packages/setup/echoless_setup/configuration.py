@@ -129,10 +129,7 @@ class Launch:
         Raises:
             UsageError: The store can be no store, or has no folder.
         """
-        command: tuple[str, ...] = (NAME,)
-        if shutil.which(NAME) is None:
-            beside = Path(sys.executable).with_name(f"{NAME}.exe" if os.name == "nt" else NAME)
-            command = (str(beside),) if beside.exists() else (sys.executable, "-m", NAME)
+        command = own_command()
         if store is not None and "://" in store:
             return cls(command, store, creates=False)
         own = user_folder("data")
@@ -143,6 +140,14 @@ class Launch:
             raise UsageError(f"There is no folder {path.parent} for the store. Make it first.")
         locate(path, create=True)
         return cls(command, str(path), creates=not path.is_dir())
+
+
+def own_command() -> tuple[str, ...]:
+    """Returns how this installation is run: by its name where that is on the PATH."""
+    if shutil.which(NAME) is not None:
+        return (NAME,)
+    beside = Path(sys.executable).with_name(f"{NAME}.exe" if os.name == "nt" else NAME)
+    return (str(beside),) if beside.exists() else (sys.executable, "-m", NAME)
 
 
 def _filled(shape: Any, launch: Launch) -> Any:
