@@ -293,7 +293,7 @@ def test_without_a_program_beside_python_runs_the_module(
 ) -> None:
     python = str(place / "python3.11")
     monkeypatch.setattr(sys, "executable", python)
-    assert agent_setup.Launch.of(None).command == (python, "-m", "echoless")
+    assert agent_setup.Launch.of(None).command == (python, "-P", "-m", "echoless")
     (place / "echoless").touch()
     assert agent_setup.Launch.of(None).command == (str(place / "echoless"),)
 

@@ -214,6 +214,13 @@ def test_changed_by_one_and_changed_otherwise_or_removed_by_the_other_is_a_confl
     assert merged(*texts) == (expected, 1)
 
 
+def test_a_conflict_takes_the_whole_of_two_new_paragraphs() -> None:
+    ours = "- Use tabs for indentation. Ana asked for it in May.\n"
+    theirs = "- Use two spaces for indentation. The linter checks all of it.\n"
+    conflict = f"<<<<<<< main\n{ours}=======\n{theirs}>>>>>>> topic\n"
+    assert merged(MEMORY, MEMORY + ours, MEMORY + theirs) == (MEMORY + conflict, 1)
+
+
 def test_where_each_side_removed_another_copy_one_stays() -> None:
     tea, rest = "- Sam likes tea.\n", "- Deploys run on Fridays.\n- The logs are kept.\n"
     base, ours, theirs = tea + rest + tea, rest + tea, tea + rest
@@ -348,8 +355,9 @@ def test_where_one_side_changed_nothing_the_result_is_the_other_side(
 ) -> None:
     base, side = "".join(lines), edited(lines, edits)
     for three in ((base, side, base), (base, base, side)):
-        states = [claim_merge._State(text, records=False) for text in three]
-        merge = claim_merge._ClaimMerge(states[0], states[1:], LABELS)
+        start = claim_merge._State(three[0], records=False)
+        sides = [claim_merge._State(text, start, records=False) for text in three[1:]]
+        merge = claim_merge._ClaimMerge(start, sides, LABELS)
         assert merge.written() == (side, 0)
 
 
@@ -371,6 +379,20 @@ def test_the_driver_writes_ours_and_keeps_the_merge_of_git_when_it_fails(
     assert "CLAUDE.md: out of order" in said.stderr
     marks = f"{'<' * 9} HEAD\n- One.\n{'=' * 9}\n- Two.\n{'>' * 9} theirs\n"
     assert Path("a").read_text() == MEMORY + marks
+
+
+def test_a_file_that_is_called_like_an_option_is_merged(
+    git: Callable[..., str], echoless: Call
+) -> None:
+    echoless("git", "setup", "--yes", "--pattern", "*help")
+    port = "- The port is {}.\n"
+    for branch, text in (("base", MEMORY), ("topic", MEMORY + port.format(1)), ("main", MEMORY)):
+        Path("--help").write_text(text + port.format(2) * (branch == "main"))
+        git("add", "-A")
+        git("commit", "-q", "--allow-empty", "-m", branch)
+        git("checkout", "-q", *(["-b", "topic"] if branch == "base" else ["main"]))
+    git("merge", "topic")
+    assert all(port.format(n) in Path("--help").read_text() for n in (1, 2))
 
 
 def test_a_file_of_another_form_is_merged_by_lines(echoless: Call, place: Path) -> None:
@@ -434,8 +456,8 @@ def test_setup_shows_writes_and_takes_back_to_the_byte(
     asked = git("check-attr", "merge", "diff", "--", "x/CLAUDE.md", "sub/.claude/memory/a.md")
     assert asked.count("echoless") == 4
     driver = git("config", "merge.echoless.driver")
-    assert driver.startswith("echoless git merge %O %A %B %L %P %X %Y || ")
-    assert git("config", "diff.echoless.textconv") == "echoless git text\n"
+    assert driver.startswith("echoless git merge -- %O %A %B %L %P %X %Y || ")
+    assert git("config", "diff.echoless.textconv") == "echoless git text --\n"
     written = attributes.read_bytes()
     assert "Nothing to write." in echoless("git", "setup", "--yes").stdout
     again = json.loads(

@@ -134,8 +134,9 @@ def by_claims(
         why = "Too large, or no text in UTF-8: merged by lines."
         return plain._replace(notes=(*plain.notes, why))
     ends = ["\r\n" if "\r\n" in text else "\n" * ("\n" in text) for text in texts]
-    sides = [_State(text.replace("\r\n", "\n"), records=records) for text in texts]
-    merge = _ClaimMerge(sides[0], sides[1:], labels)
+    texts = [text.replace("\r\n", "\n") for text in texts]
+    start = _State(texts[0], records=records)
+    merge = _ClaimMerge(start, [_State(e, start, records=records) for e in texts[1:]], labels)
     if not plain.conflicts and not merge.folded and not merge.against:
         lines = _pieces(plain.data.decode().replace("\r\n", "\n"), records=records)
         if not merge.lost(lines):
@@ -242,7 +243,7 @@ class _State:
         gone: Places of what is written elsewhere.
     """
 
-    def __init__(self, text: str, *, records: bool) -> None:
+    def __init__(self, text: str, base: _State | None = None, *, records: bool) -> None:
         self.pieces = [*_pieces(text, records=records)]
         claims = tuple(each.claim for each in self.pieces)
         says = tuple(each.says for each in self.pieces)
@@ -254,8 +255,10 @@ class _State:
         self.added: dict[int, list[int]] = defaultdict(list)
         self.zone: dict[int, int] = {}
         self.gone: set[int] = set()
+        if base:
+            self._lay_beside(base)
 
-    def lay_beside(self, base: _State) -> None:
+    def _lay_beside(self, base: _State) -> None:
         """Finds which claims are those of the base, turned from one, or were added."""
         forms = [[each.form for each in state.pieces] for state in (base, self)]
         steps = SequenceMatcher(None, forms[0], forms[1], autojunk=False).get_opcodes()
@@ -272,6 +275,17 @@ class _State:
                 else:
                     self.added[zone].append(place)
 
+    def has_turned(self, at: int) -> bool:
+        """Checks whether a new claim turned from one of the base, rather than being added."""
+        return self.at.get(self.zone[at]) == at
+
+    def block(self, at: int) -> list[int]:
+        """Returns the places of what was added in one block with a claim; its own in an old one."""
+        claims = enumerate(self.note.claims)
+        block = [n for n, claim in claims if claim.block == self.note.claims[at].block]
+        added = all(n in self.zone and not self.has_turned(n) and n not in self.gone for n in block)
+        return block if added else [at]
+
     def _turned(self, base: _State, old: range, own: range) -> dict[int, int]:
         """Returns which claims turned from which of the base, the likest first; none overtakes."""
         ratios = ((-_alike(base.pieces[i], self.pieces[j]), i, j) for i in old for j in own)
@@ -280,6 +294,12 @@ class _State:
             if all(i != a and j != b and (i < a) == (j < b) for b, a in turned.items()):
                 turned[j] = i
         return turned
+
+
+def _as_one(pieces: Sequence[_Piece]) -> _Piece:
+    """Returns claims that follow each other as one."""
+    first, *rest = pieces
+    return first._replace(body=first.body + "".join(each.lead + each.body for each in rest))
 
 
 def _alike(one: _Piece, other: _Piece) -> float:
@@ -313,7 +333,7 @@ class _ClaimMerge:
 
     Attributes:
         folded: What is not written again, and what says it.
-        against: Claims of ours, each with one of theirs that may not be true beside it.
+        against: Claims of ours and theirs that may not both be true, by the first of ours.
         kept: What stays though it was removed: each side removed another copy of it.
         tally: What the judge did without.
     """
@@ -321,10 +341,8 @@ class _ClaimMerge:
     def __init__(self, base: _State, sides: Sequence[_State], labels: Labels) -> None:
         self._base, self._sides, self._labels = base, sides, labels
         self.folded: list[tuple[str, str]] = []
-        self.against: dict[int, int] = {}
+        self.against: dict[int, tuple[list[int], list[int]]] = {}
         self.tally = Tally()
-        for side in sides:
-            side.lay_beside(base)
         verdicts = self._judged()
         self._fold(verdicts)
         self._oppose(verdicts)
@@ -389,15 +407,20 @@ class _ClaimMerge:
         """Pairs new claims that may not both be true; each is in one conflict."""
         ours, theirs = self._sides
         for x, y in sorted(verdicts):
-            used = x in self.against or y in self.against.values()
             new = x in ours.zone.keys() - ours.gone and y in theirs.zone.keys() - theirs.gone
-            if new and not used and self._may_oppose(x, y, verdicts[x, y]):
-                self.against[x] = y
+            if new and x not in self.against and self._may_oppose(x, y, verdicts[x, y]):
+                self._set_against(x, y)
         heads = [side.pieces[0] for side in self._sides if 0 in side.added[0]]
         matters = [each for each in heads if each.body.startswith("---\n")]
         if len(matters) > 1 and 0 not in theirs.gone:
-            self.against[0] = 0  # a file has one front matter
-        theirs.gone |= {*self.against.values()}
+            self._set_against(0, 0)  # a file has one front matter
+
+    def _set_against(self, x: int, y: int) -> None:
+        """Puts two claims into one conflict, each with what its side added in the same block."""
+        own, other = self._sides[OURS].block(x), self._sides[THEIRS].block(y)
+        self.against[own[0]] = (own, other)
+        self._sides[OURS].gone.update(own[1:])
+        self._sides[THEIRS].gone.update(other)
 
     def _may_oppose(self, x: int, y: int, verdict: Verdict) -> bool:
         """Returns whether a person has to choose; far from each other only where it is sure."""
@@ -405,9 +428,7 @@ class _ClaimMerge:
         near = abs(ours.zone[x] - theirs.zone[y]) <= 1
         for side, other, at in ((ours, theirs, x), (theirs, ours, y)):
             there = other.at.get(side.zone[at])
-            if side.at.get(side.zone[at]) == at and (
-                not near if there is None else there in other.zone
-            ):
+            if side.has_turned(at) and (not near if there is None else there in other.zone):
                 return (
                     False  # both sides changed a claim of the base, which is a conflict of its own
                 )
@@ -493,11 +514,12 @@ class _ClaimMerge:
         x = entry.places[OURS]
         if x is None or x not in self.against:
             return entry
-        places = zip(self._sides, (x, self.against[x]), strict=True)
-        turned = (side.zone[at] for side, at in places if side.at.get(side.zone[at]) == at)
+        blocks = list(zip(self._sides, self.against[x], strict=True))
+        turned = (side.zone[at] for side, (at, *_) in blocks if side.has_turned(at))
         base = next((self._base.pieces[place] for place in turned), None)
-        pieces = (self._sides[OURS].pieces[x], self._sides[THEIRS].pieces[self.against[x]])
-        return self._conflict(entry, base, *pieces)
+        own, other = (_as_one([side.pieces[at] for at in block]) for side, block in blocks)
+        last = self.against[x][OURS][-1]
+        return self._conflict(entry._replace(places=(last, entry.places[THEIRS])), base, own, other)
 
     def _conflict(self, entry: _Entry, *three: _Piece | None) -> _Entry:
         """Returns the conflict of two claims as Git marks it; merged where their lines are not."""

@@ -143,11 +143,14 @@ class Launch:
 
 
 def own_command() -> tuple[str, ...]:
-    """Returns how this installation is run: by its name where that is on the PATH."""
+    """Returns how this installation is run: by its name where that is on the PATH.
+
+    Never is a module of the folder run in which an agent or Git starts it.
+    """
     if shutil.which(NAME) is not None:
         return (NAME,)
     beside = Path(sys.executable).with_name(f"{NAME}.exe" if os.name == "nt" else NAME)
-    return (str(beside),) if beside.exists() else (sys.executable, "-m", NAME)
+    return (str(beside),) if beside.exists() else (sys.executable, "-P", "-m", NAME)
 
 
 def _filled(shape: Any, launch: Launch) -> Any:

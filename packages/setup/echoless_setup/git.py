@@ -50,7 +50,7 @@ def git_command() -> None:
 # ------------------------------------------------------------------ what Git runs
 
 
-@git_command.command("merge", epilog=examples("echoless git merge %O %A %B %L %P %X %Y"))
+@git_command.command("merge", epilog=examples("echoless git merge -- %O %A %B %L %P %X %Y"))
 @click.argument("base", type=click.Path(path_type=Path))
 @click.argument("ours", type=click.Path(path_type=Path))
 @click.argument("theirs", type=click.Path(path_type=Path))

@@ -104,11 +104,11 @@ def plan(root: Path, patterns: Sequence[str]) -> RepositoryChange:
     apart = end if rest and not rest.endswith(b"\n") else b""
     after = rest + apart + b"".join(line + end for line in lines)
     run = shlex.join(own_command())
-    driver = f"{run.replace('%', '%%')} git merge %O %A %B %L %P %X %Y"
+    driver = f"{run.replace('%', '%%')} git merge -- %O %A %B %L %P %X %Y"
     wanted = {
         "merge.echoless.name": "claims of a memory, by echoless",
         "merge.echoless.driver": f"{driver} || {{ test $? -eq 1 && exit 1; {_WITHOUT_US}; }}",
-        "diff.echoless.textconv": f"{run} git text",
+        "diff.echoless.textconv": f"{run} git text --",
         _MADE: made,
     }
     settings = {key: value for key, value in wanted.items() if _setting(root, key) != value}
