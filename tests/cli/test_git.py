@@ -237,6 +237,26 @@ def test_line_ends_of_windows_stay_and_a_fact_in_two_wordings_is_there_once() ->
     assert merged(base, ours, theirs) == (ours, 0)
 
 
+def test_where_line_ends_of_both_kinds_stand_no_line_that_was_there_changes() -> None:
+    base = MEMORY.replace("tea.\n", "tea.\r\n")
+    made, conflicts = merged(
+        base, f"{base}- The logs are kept.\n", f"{base}- Run the migrations.\n"
+    )
+    assert (made, conflicts) == (f"{base}- The logs are kept.\n- Run the migrations.\n", 0)
+
+
+def test_of_a_long_stretch_that_one_rewrote_and_the_other_removed_nothing_is_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(claim_merge, "open_learned", lambda *_, **__: RuleJudge())
+    base, ours, theirs = (
+        "".join(f"- Order {n:03} is {word} by the depot.\n" for n in range(250))
+        for word in ("packed", "sent", "kept")
+    )
+    made, _ = merged(base, ours, theirs[:60])
+    assert all(line in made for line in (ours + theirs[:30]).splitlines())
+
+
 def test_the_same_fact_added_in_two_places_is_folded_where_the_merge_by_lines_is_clean() -> None:
     ours = MEMORY.replace("\n\n", "\n\n- Always run `pnpm test` before committing.\n")
     theirs = f"{MEMORY}- Before you commit, run `pnpm test`.\n"

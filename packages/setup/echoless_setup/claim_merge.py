@@ -16,6 +16,7 @@ is said twice or against another one, its result stands, byte for byte.
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -54,6 +55,9 @@ MOST_BYTES: Final = 2**20
 _TURNED: Final = 60.0
 """Share of letters in common (`rapidfuzz.fuzz.ratio`, 0 to 100), inclusive, from which a claim is a
 changed one of the base, rather than another one in its place."""
+
+_MOST_PAIRS: Final = 40_000
+"""Pairs of claims that are compared where a stretch was rewritten; in a larger one none turned."""
 
 _LITERAL: Final = frozenset({ClaimKind.HEADING, ClaimKind.CODE, ClaimKind.METADATA, ClaimKind.REST})
 _OWN: Final = frozenset({"id", "created_at", "updated_at"})
@@ -133,8 +137,11 @@ def by_claims(
     except ValueError:
         why = "Too large, or no text in UTF-8: merged by lines."
         return plain._replace(notes=(*plain.notes, why))
-    ends = ["\r\n" if "\r\n" in text else "\n" * ("\n" in text) for text in texts]
-    texts = [text.replace("\r\n", "\n") for text in texts]
+    end = "\n"
+    if not any("\r\n" in text and re.search(r"(?<!\r)\n", text) for text in texts):
+        ends = ["\r\n" if "\r\n" in text else "\n" * ("\n" in text) for text in texts]
+        end = _of_three(ends) or max(ends) or end
+        texts = [text.replace("\r\n", "\n") for text in texts]
     start = _State(texts[0], records=records)
     merge = _ClaimMerge(start, [_State(e, start, records=records) for e in texts[1:]], labels)
     if not plain.conflicts and not merge.folded and not merge.against:
@@ -142,7 +149,7 @@ def by_claims(
         if not merge.lost(lines):
             return plain
     text, conflicts = merge.written()
-    data = text.replace("\n", _of_three(ends) or max(ends) or "\n").encode()
+    data = text.replace("\n", end).encode()
     return Merge(data, conflicts, merge.folded, merge.tally.notes)
 
 
@@ -288,6 +295,8 @@ class _State:
 
     def _turned(self, base: _State, old: range, own: range) -> dict[int, int]:
         """Returns which claims turned from which of the base, the likest first; none overtakes."""
+        if len(old) * len(own) > _MOST_PAIRS:
+            return {}
         ratios = ((-_alike(base.pieces[i], self.pieces[j]), i, j) for i in old for j in own)
         turned: dict[int, int] = {}
         for _, i, j in sorted(each for each in ratios if each[0] <= -_TURNED):

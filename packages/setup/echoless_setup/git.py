@@ -84,7 +84,7 @@ def merge_command(
         render.note(f"{name}: {problem}")
         made = claim_merge.by_lines(*states, labels)
     ours.write_bytes(made.data)
-    for said, by in made.folded:
+    for said, by in (each for each in made.folded if each[0] != each[1]):
         render.note(f'{name}: "{flat(said, 200)}" is not written again: "{flat(by, 200)}"')
     for sentence in made.notes:
         render.note(f"{name}: {sentence}")
