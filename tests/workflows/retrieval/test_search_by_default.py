@@ -39,7 +39,9 @@ def test_words_that_are_nowhere_are_searched_by_meaning_and_it_says_so(store: st
     assert NO_WORDS in answer.tally.notes
 
 
-@pytest.mark.parametrize("question", ["Where does the kitten rest?", "Where is it that the kitten naps?"])
+@pytest.mark.parametrize(
+    "question", ["Where does the kitten rest?", "Where is it that the kitten naps?"]
+)
 def test_words_that_are_in_every_text_are_no_find(store: str, question: str) -> None:
     with open_store(store) as opened:
         answer = search(opened, question, mode="auto")
