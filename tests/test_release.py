@@ -225,14 +225,19 @@ def test_what_a_workflow_runs_is_there(path: Path) -> None:
         )
         run = step.get("run", "")
         assert set(re.findall(r"make ([a-z-]+)", run)) <= targets
-        for script in re.findall(r"(?:bash|python) (\S+)", run):
+        for script in re.findall(r"(?:bash|python) ([^-\s]\S*)", run):
             assert (ROOT / script).is_file()
 
 
-def test_only_the_job_that_publishes_enters_the_environment() -> None:
+def test_nothing_is_published_without_the_switch_and_each_job_that_publishes_is_guarded() -> None:
     workflow = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))
-    entered = {
-        name: job["environment"] for name, job in workflow["jobs"].items() if "environment" in job
-    }
-    assert entered == {"publish": "pypi"}
-    assert workflow["jobs"]["publish"]["permissions"] == {"id-token": "write"}
+    jobs = workflow["jobs"]
+    entered = {name: job["environment"] for name, job in jobs.items() if "environment" in job}
+    published = dict.fromkeys(("pypi", "npm", "registry"), "release")
+    assert entered == published | {"pages": "github-pages"}
+    assert jobs["pypi"]["if"] == "vars.PUBLISH == 'yes'"
+    waiting = {name: job["needs"] for name, job in jobs.items() if "needs" in job}
+    assert waiting.pop("attach") == ["npm", "registry"]
+    assert waiting.pop("pypi") == "build"
+    assert set(waiting.values()) == {"pypi"}
+    assert all(jobs[name]["permissions"]["id-token"] == "write" for name in entered)

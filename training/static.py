@@ -4,11 +4,11 @@
 
 The teacher is the multilingual Universal Sentence Encoder v3 (`TEACHER`, Apache-2.0): one vector
 for a text. Here the vector of a text is the sum of the vectors of its pieces. The table begins with
-the vector that the teacher gives each piece alone, as model2vec does (MinishLab, MIT), brought to fewer
-numbers by principal components. Then it is fitted by least squares so that the sum over a text
-comes close to what the teacher gives the whole text; pieces that no text has stay what they were.
-The texts are those of `data/contrast` (CC0, written for echoless, in seven languages), so the table
-has no foreign licence. 10 minutes on two cores.
+the vector that the teacher gives each piece alone, as model2vec does (MinishLab, MIT), brought to
+fewer numbers by principal components. Then it is fitted by least squares so that the sum over a
+text comes close to what the teacher gives the whole text; pieces that no text has stay what they
+were. The texts are those of `data/contrast` (CC0, written for echoless, in seven languages), so the
+table has no foreign licence. 10 minutes on two cores.
 """
 
 from __future__ import annotations

@@ -392,7 +392,8 @@ def _take_over(handle: int, path: Path) -> None:
                 f"(number {old.st_uid}), or take it over with chown; nothing was changed."
             ) from None
     _copy_attributes(handle, path)
-    os.fchmod(handle, mode)
+    if hasattr(os, "fchmod"):  # Windows has it from Python 3.13 on
+        os.fchmod(handle, mode)
 
 
 def _copy_attributes(handle: int, path: Path) -> None:
