@@ -65,8 +65,35 @@ FAMILIES: Final[Families] = {
     },
 }
 
-_EPILOG: Final = Path(__file__).with_name("epilog.txt").read_text("utf-8").replace(r"\b", "\b")
-"""Shown below the commands; after a line with a backslash and a b, `click` keeps the lines."""
+_EPILOG: Final = """
+Examples:
+
+\b
+  echoless audit memories.jsonl
+  echoless import memories.jsonl agent.db
+  echoless dedup agent.db                      what would happen, and why
+  echoless review agent.db                     decide in a page, or by words
+  echoless dedup agent.db --apply              hide duplicates; every record stays
+  echoless undo agent.db                       as it was
+  echoless audit agent.db --fail-over 5%       for a nightly job
+
+Exit codes:
+
+\b
+   0  done
+   1  something failed, or `check` found something it could not mend
+   2  the call is wrong: an option, a threshold, a namespace
+   3  the data cannot be read as memories, or something named is not there
+   4  the store is locked, read-only or full
+   5  the plan, or a part of it, was refused
+   6  undo would overwrite a later edit
+   7  an optional library is missing
+   8  the embedding model, the language model or the verifier failed
+   9  `remember`: held back, nothing was stored
+  10  `audit --fail-over`, `doctor --fail-under`, `compare --fail-on`: more than was allowed
+ 130  interrupted
+"""
+
 
 _NEW_OBJECTS: Final = 100_000
 """New objects after which Python looks for cycles among them. Its default of 700 is for programs

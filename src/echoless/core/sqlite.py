@@ -49,9 +49,9 @@ _READS_SCHEMA: Final = "SELECT count(*) FROM sqlite_master"
 Cell: TypeAlias = "str | int | float | bytes | None"
 
 
-def steps_in(file: Path) -> dict[str, tuple[str, ...]]:
-    """Returns the statements of a file by the `-- step NAME` they stand under, in order."""
-    steps = (each.partition("\n") for each in file.read_text("utf-8").split("-- step ")[1:])
+def steps_in(text: str) -> dict[str, tuple[str, ...]]:
+    """Returns the statements of a text by the `-- step NAME` they stand under, in order."""
+    steps = (each.partition("\n") for each in text.split("-- step ")[1:])
     return {name: tuple(statements.strip().split("\n\n")) for name, _, statements in steps}
 
 

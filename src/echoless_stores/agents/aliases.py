@@ -21,7 +21,9 @@ from echoless.core.sqlite import Database, Migrations, open_for_reading, steps_i
 from echoless.core.timestamps import now
 from echoless.stores.live import LiveStore
 
-migrations: Final = Migrations("aliases", steps_in(Path(__file__).with_name("aliases.sql")))
+migrations: Final = Migrations(
+    "aliases", steps_in(Path(__file__).with_name("aliases.sql").read_text("utf-8"))
+)
 
 
 @dataclass(frozen=True, slots=True)

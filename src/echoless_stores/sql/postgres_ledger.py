@@ -47,7 +47,7 @@ _DIALECT: Final = Dialect(
     event="bigint PRIMARY KEY",
     number="bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
     end="",
-    guards=steps_in(Path(__file__).with_suffix(".sql"))[lineage.FIRST],
+    guards=steps_in(Path(__file__).with_suffix(".sql").read_text("utf-8"))[lineage.FIRST],
 )
 
 
