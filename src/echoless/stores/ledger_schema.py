@@ -184,8 +184,8 @@ CREATE TABLE {at}updates (older {text}, newer {text}, texts {text},
 
 CREATE INDEX updates_newer ON {at}updates(newer)
 """
-"""Tables of the ledger, step by step: an empty line parts statements. Words in braces are those of a
-`Dialect`. What was published stays as it is, but for white space where there is some:
+"""Tables of the ledger, step by step: an empty line parts statements. Words in braces are those of
+a `Dialect`. What was published stays as it is, but for white space where there is some:
 `KnownSchema` compares files with it."""
 
 STEPS: Final = steps_in(_TABLES)
