@@ -9,7 +9,7 @@ import pytest
 
 from echoless import open_store, search, similar
 from echoless.core.errors import UsageError
-from echoless.workflows.retrieval.search import NO_WORDS, NOISE
+from echoless.workflows.retrieval.search import NO_WORDS, NOISE, NOT_NEAR
 
 TEXTS = {
     "cat": "The cat sleeps on the sofa all afternoon.",
@@ -48,6 +48,18 @@ def test_words_that_are_in_every_text_are_no_find(store: str, question: str) -> 
         only = search(opened, "the", mode="auto")
     assert (answer.query, answer.mode, answer.hits[0].memory.id) == (question, "vector", "cat")
     assert (only.mode, len(only.hits)) == ("text", 2)
+
+
+def test_what_is_far_is_shown_with_a_warning_where_nothing_is_near(tmp_path: Path) -> None:
+    path = tmp_path / "notes.jsonl"
+    texts = {"pnpm": "Sam prefers pnpm over npm.", "day": "Deploys run on Fridays at ten."}
+    path.write_text("".join(json.dumps({"id": k, "content": v}) + "\n" for k, v in texts.items()))
+    with open_store(str(path)) as opened:
+        answer = search(opened, "which package manager", mode="auto")
+        food = search(opened, "favourite food", mode="auto")
+    assert [hit.memory.id for hit in answer.hits] == ["pnpm"]
+    assert NOT_NEAR in answer.tally.notes
+    assert food.hits == ()
 
 
 def test_without_an_encoder_there_is_nothing_more_to_find(store: str) -> None:

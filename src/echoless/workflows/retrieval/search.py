@@ -30,6 +30,13 @@ NOISE: Final[Mapping[str, float]] = {"echoless-static": 0.25}
 sample.jsonl 97.6 % of the pairs of memories of two clusters are below .25, and 5 of the 456 pairs
 of one. Cosines of models have no common scale, so others have none here."""
 
+FAR: Final = 0.1
+FEW: Final = 3
+"""Where nothing is near, so many memories from this cosine on are shown. `Sam prefers pnpm over
+npm` has .13 to `which package manager` with `fast`, and .08 to `favourite food`."""
+
+NOT_NEAR: Final = "Nothing is near. These are the closest, and may be about something else."
+
 ANY: Final = -1.0
 """The least cosine there is: every memory may be a hit."""
 
@@ -202,6 +209,10 @@ def _by_words_first(query: str, ask: Callable[..., Answer]) -> Answer:
         return answer
     if closest.hits:
         closest.tally.note(NO_WORDS)
+        return closest
+    closest = ask(query, mode="vector", least=FAR, limit=FEW)
+    if closest.hits:
+        closest.tally.note(NOT_NEAR)
     return closest
 
 
