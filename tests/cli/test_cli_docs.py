@@ -12,6 +12,7 @@ from types import ModuleType
 import click
 import pytest
 from click.testing import Result
+from echoless_setup import FAMILIES as OF_SETUP
 
 from echoless.cli.main import FAMILIES, main
 from echoless_programs.cli import FAMILIES as OF_PROGRAMS
@@ -85,7 +86,10 @@ def test_every_command_and_option_is_documented(path: str, command: click.Comman
 
 def test_the_table_of_commands_fits_the_commands() -> None:
     names = [
-        name for each in (FAMILIES, OF_PROGRAMS) for family in each.values() for name in family
+        name
+        for each in (FAMILIES, OF_PROGRAMS, OF_SETUP)
+        for family in each.values()
+        for name in family
     ]
     assert [command.name for command in commands()] == names
 

@@ -50,7 +50,8 @@ def parts(schema: object) -> Iterator[dict[str, object]]:
 
 def test_every_command_with_json_has_a_schema_and_no_schema_is_left_over() -> None:
     of_commands = {name for name in answer_names() if not name.startswith("memory_")}
-    assert of_commands - {"judge-serve"} == set(with_json(main, ()))
+    of_setup = {"setup", "git-setup"}  # theirs lie with their package
+    assert of_commands - {"judge-serve"} == set(with_json(main, ())) - of_setup
 
 
 @pytest.mark.parametrize("name", answer_names())

@@ -10,7 +10,6 @@ from hypothesis import given
 
 from echoless import Memory, apply, find, plan
 from echoless.cli.main import main
-from echoless.core.settings import Choices, resolve
 from echoless.core.text import is_blank
 from tests.conformance.strategies import worlds
 from tests.laws.worlds import KINDS, quick, safe, world
@@ -52,13 +51,6 @@ def test_memories_that_cannot_be_compared_are_named() -> None:
         }
 
 
-def test_without_an_encoder_the_report_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("echoless.models.encoders.registry.is_installed", lambda _: False)
-    with world("sqlite", [Memory(id=str(n), content=f"Fact {n}.") for n in range(2)]) as store:
-        (note,) = find(store, resolve(Choices())).tally.notes
-        assert "pip install echoless" in note
-
-
 @pytest.mark.parametrize("command", [("audit",), ("dedup",), ("audit", "--all")])
 @pytest.mark.parametrize(
     ("options", "missing", "says"),
@@ -72,7 +64,6 @@ def test_without_an_encoder_the_report_says_so(monkeypatch: pytest.MonkeyPatch) 
             "",
             "No encoder was used",
         ),
-        ((), "models.encoders.registry", "The sentence encoder is not installed"),
         ((), "matching.pair_model.network", "onnxruntime is not installed"),
     ],
 )

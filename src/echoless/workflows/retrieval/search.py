@@ -30,7 +30,7 @@ NOISE: Final[Mapping[str, float]] = {"echoless-static": 0.25}
 sample.jsonl 97.6 % of the pairs of memories of two clusters are below .25, and 5 of the 456 pairs
 of one. Cosines of models have no common scale, so others have none here."""
 
-FAR: Final = 0.1
+FAR: Final = 0.11
 FEW: Final = 3
 """Where nothing is near, so many memories from this cosine on are shown. `Sam prefers pnpm over
 npm` has .13 to `which package manager` with `fast`, and .08 to `favourite food`."""
