@@ -37,23 +37,23 @@ GROUPS = [("m-1", "m-2"), ("m-4", "m-5", "m-6")]
 def told_at_length() -> list[Memory]:
     return told() + [
         simple(n, tags=(f"t{n}",), metadata={f"k{n}": n}, links=(Link(f"m-{n % 5 + 1}"),))
-        for n in range(7, 16)
+        for n in range(7, 10)
     ]
 
 
-MANY_GROUPS = [*GROUPS, *((f"m-{n}", f"m-{n + 1}", f"m-{n + 2}") for n in range(7, 16, 3))]
+MANY_GROUPS = [*GROUPS, ("m-7", "m-8", "m-9")]
 
-WORLDS = {"two groups": (told, GROUPS), "five groups": (told_at_length, MANY_GROUPS)}
+WORLDS = {"two groups": (told, GROUPS), "three groups": (told_at_length, MANY_GROUPS)}
 
 POINTS = {
-    ("sqlite", "mark"): 40,
-    ("sqlite", "merge"): 170,
-    ("sqlite", "delete"): 450,
-    ("jsonl", "mark"): 45,
-    ("jsonl", "merge"): 60,
-    ("jsonl", "delete"): 75,
+    ("sqlite", "mark"): 25,
+    ("sqlite", "merge"): 90,
+    ("sqlite", "delete"): 230,
+    ("jsonl", "mark"): 30,
+    ("jsonl", "merge"): 40,
+    ("jsonl", "delete"): 50,
 }
-"""Writes a run over five groups has at least: some 800 in all."""
+"""Writes a run over three groups has at least; `benchmarks.faults` has larger runs."""
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -61,7 +61,7 @@ POINTS = {
 def test_killed_at_every_write_of_apply_no_memory_is_lost_and_undo_is_exact(
     tmp_path: Path, kind: str, action: str
 ) -> None:
-    memories, groups = WORLDS["five groups"]
+    memories, groups = WORLDS["three groups"]
     original = tmp_path / "original"
     original.mkdir()
     with open_world(kind, memories(), original) as store:
@@ -75,7 +75,7 @@ def test_killed_at_every_write_of_apply_no_memory_is_lost_and_undo_is_exact(
             plan = plan_by_hand(store, groups, action)
         killed = killed_at(step, lambda plan=plan, url=url: _apply(url, plan))
         done = None if killed else True
-        _recovers(url, before, action, "five groups", expected_done=done)
+        _recovers(url, before, action, "three groups", expected_done=done)
         shutil.rmtree(place)
         if not killed:
             break
