@@ -118,7 +118,7 @@ def _refusal(store: Store, action: Action, state: _State, account: Account) -> s
         if mark and not (action.marked and mark.survivor == action.survivor):
             return f"{id_} was hidden since the plan was made"
     if isinstance(action, Edit):
-        return _keeps_text(store, state.records[action.survivor], state)
+        return text_stays(store, state.records[action.survivor], state.survivors)
     for member in action.members:
         if reason := _loss(action, member.id, state):
             return reason
@@ -128,12 +128,18 @@ def _refusal(store: Store, action: Action, state: _State, account: Account) -> s
     return None
 
 
-def _keeps_text(store: Store, memory: Memory, state: _State) -> str | None:
-    """Returns why the text of a memory may not change, or None."""
+def text_stays(store: Store, memory: Memory, survivors: AbstractSet[str]) -> str | None:
+    """Returns why no claim may be taken out of a memory, as a clause; None where one may.
+
+    Args:
+        store: Of the memory.
+        memory: As it is now.
+        survivors: Ids of memories behind which others are hidden, which rely on their texts.
+    """
     if memory.pinned:
         return f"{memory.id} is pinned"
-    if memory.id in state.survivors:
-        return f"{memory.id} became the survivor of others since the plan was made"
+    if memory.id in survivors:
+        return f"{memory.id} is the survivor of others"
     why = store.keeps_text(memory)
     return f"{memory.id} is protected: {why}" if why else None
 

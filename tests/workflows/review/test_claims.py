@@ -9,13 +9,16 @@ from hypothesis import strategies as st
 
 from echoless.core.claims import ClaimKind
 from echoless.core.errors import UsageError
-from echoless.core.model import Memory
+from echoless.core.model import Evidence, Judged, Memory, Unsure
 from echoless.core.settings import Choices, resolve
 from echoless.execution.rollback import history, undo
 from echoless.matching.claims import note_of
 from echoless.stores import Store, open_store
-from echoless.workflows.review.answers import decisions
+from echoless.workflows.consolidation.rewrite import NewVectors
+from echoless.workflows.review.answers import Answer, decisions
 from echoless.workflows.review.claims import claims_of, without
+from echoless.workflows.review.items import offer
+from echoless.workflows.review.plan import plan_answers
 from echoless.workflows.review.session import ReviewSession, open_review
 from tests.workflows.review.notes import DEPLOY, REVIEWING, write_long_notes
 
@@ -111,6 +114,36 @@ def test_a_claim_of_a_changed_text_is_refused_and_everything_stays(
     run = session.apply(plan.digest)
     assert [each.reason for each in run.refused] == ["deploy.md changed since the plan was made"]
     assert (folder / "review.md").read_text() == REVIEWING
+
+
+def test_a_claim_waits_while_the_note_that_says_it_goes_itself(store: Store, folder: Path) -> None:
+    (folder / "third.md").write_text("Deploys are told in the handbook of the team.\n")
+    with open_store(store.url) as again:
+        session = review(again)
+        key, notes = keys(session)[FRIDAY], session.findings.memories
+        judged = Judged("deploy.md", "third.md", Unsure(Evidence("by-hand", "exact", 0.5)))
+        goes = offer(notes["deploy.md"], notes["third.md"], judged)
+        answers = (
+            Answer(
+                key=key,
+                kind="claim",
+                choice="accept",
+                ids=FRIDAY,
+                survivor=FRIDAY[0],
+                hidden=FRIDAY[1:],
+            ),
+            Answer(
+                key=goes.key,
+                kind="unsure",
+                choice="accept",
+                ids=goes.ids,
+                survivor="third.md",
+                hidden=("deploy.md",),
+            ),
+        )
+        items = {key: session.item(key), goes.key: goes}
+        plan = plan_answers(session.findings, items, answers, {}, NewVectors())
+    assert [(action.kind, action.survivor) for action in plan.actions] == [("mark", "third.md")]
 
 
 def test_the_text_of_a_claim_is_changed_in_its_note(store: Store) -> None:

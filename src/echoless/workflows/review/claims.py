@@ -8,6 +8,7 @@ of its note. Pure.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -32,6 +33,7 @@ from echoless.core.model import (
 )
 from echoless.core.secrets import shortened
 from echoless.execution.actions import PREVIEW, Edit, Member, Rewrite
+from echoless.execution.preflight import text_stays
 from echoless.matching.claims import note_of
 from echoless.stores.base import Store
 from echoless.workflows.dedupe.findings import Findings
@@ -46,13 +48,12 @@ def claims_of(memory: Memory) -> dict[str, tuple[Claim, Memory]]:
     The second claim that begins in a line has the id `deploy.md#L14.2`.
     """
     made: dict[str, tuple[Claim, Memory]] = {}
+    begun = Counter[int]()
     for claim in split_claims(memory.content):
         text = memory.content[claim.start : claim.end]
         line = line_of(memory, claim.end - len(text.lstrip()))
-        id_, times = f"{memory.id}{LINE}{line}", 1
-        while id_ in made:
-            times += 1
-            id_ = f"{memory.id}{LINE}{line}.{times}"
+        begun[line] += 1
+        id_ = f"{memory.id}{LINE}{line}" + (f".{begun[line]}" if begun[line] > 1 else "")
         made[id_] = claim, replace(memory, id=id_, content=claim.of(memory.content), vectors=())
     return made
 
@@ -86,10 +87,9 @@ def _proposal(
 ) -> tuple[str, str]:
     """Returns which of two claims stays, and why; two empty texts where a person has to choose."""
     match judged.verdict:
-        case Subsumes(superset=side):
-            return (a if side == "a" else b).id, "it says more"
-        case Update(newer=side):
-            return (a if side == "a" else b).id, "the newest value"
+        case Subsumes(superset=side) | Update(newer=side):
+            newer = isinstance(judged.verdict, Update)
+            return (a if side == "a" else b).id, "the newest value" if newer else "it says more"
         case Contradiction() | Unsure():
             return "", ""
     notes = findings.memories[note_id(a.id)], findings.memories[note_id(b.id)]
@@ -116,11 +116,9 @@ def check_goes(store: Store, claim: str, note: Memory, protected: Mapping[str, s
     Raises:
         UsageError: The note is pinned, protected or the survivor of a run, or as for `without`.
     """
-    why = "it is pinned" if note.pinned else store.keeps_text(note)
-    if not why and protected.get(note.id) == PRIOR_SURVIVOR:
-        why = "others are hidden behind it; undo that run first"
-    if why:
-        raise UsageError(f"The text of {note.id} does not change: {why}.")
+    prior = {id_ for id_, why in protected.items() if why == PRIOR_SURVIVOR}
+    if why := text_stays(store, note, prior):
+        raise UsageError(f"{why}: its text does not change.")
     without(note, {claim})
 
 

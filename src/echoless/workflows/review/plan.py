@@ -118,8 +118,8 @@ def plan_answers(
 ) -> Plan:
     """Returns the plan of the answers that accept something; writes nothing.
 
-    A note from which claims go keeps its text as long as others go behind it, or it goes itself:
-    then these answers wait for the next plan.
+    A claim stays as long as its note, or the one that says it, goes itself or others go behind it:
+    then its answer waits for the next plan.
 
     Args:
         findings: What was reviewed.
@@ -137,9 +137,8 @@ def plan_answers(
     claims = {id_ for answer in answers if answer.kind == "claim" for id_ in answer.hidden}
     known = _verdicts(findings, [items[answer.key] for answer in answers])
     behind: dict[str, list[Membership]] = {}
-    for id_, survivor in sorted(survivors.items()):
-        if id_ in claims:
-            continue
+    for id_ in sorted(survivors.keys() - claims):
+        survivor = survivors[id_]
         text = rewrites[survivor].content if survivor in rewrites else None
         membership = _membership(findings.memories, survivor, id_, known, text)
         behind.setdefault(survivor, []).append(membership)
@@ -164,7 +163,11 @@ def plan_answers(
         )
         made = replace(made, actions=(*made.actions, *merged.actions))
     busy = {id_ for action in made.actions for id_ in action.ids}
-    going = {id_: survivors[id_] for id_ in claims if note_id(id_) not in busy}
+    going = {
+        id_: survivors[id_]
+        for id_ in claims
+        if busy.isdisjoint((note_id(id_), note_id(survivors[id_])))
+    }
     if not going:
         return made
     judged = (judged for answer in answers for judged in items[answer.key].verdicts.values())

@@ -428,10 +428,9 @@ class ReviewSession:
         """
         item = self.item(key)
         if item.kind == "claim":
-            for claim in item.ids:
+            for claim in {*item.ids} - {survivor}:
                 note = self.memory(note_id(claim))
-                if claim != survivor:
-                    check_goes(self.store, claim, note, self.findings.protected)
+                check_goes(self.store, claim, note, self.findings.protected)
             return Regrouped(item.behind(survivor), {})
         keep = self.memory(survivor)
         if item.kind == "same" and survivor != item.survivor:
