@@ -208,8 +208,15 @@ class ChromaStore(StoreKind, CollectionStore):
 
     @property
     def remains(self) -> str:
-        """Returns where Chroma keeps removed texts."""
-        return "Chroma keeps them in its write log, the table embeddings_queue of chroma.sqlite3."
+        """Returns where Chroma keeps removed texts.
+
+        Its vector index is written with memory that was never set (chromadb 1.5), so a piece of
+        any text of the process can lie there.
+        """
+        return (
+            "Chroma keeps them in its write log, the table embeddings_queue of chroma.sqlite3, and "
+            "pieces of them can lie in its vector index, data_level0.bin."
+        )
 
     @classmethod
     def mapped(cls, location: str, field_map: FieldMap) -> str:
