@@ -18,6 +18,7 @@ from echoless.core.model import (
     Duplicate,
     Memory,
     Pair,
+    Related,
     Sibling,
     Subsumes,
     Unsure,
@@ -636,6 +637,18 @@ def test_a_text_that_tells_a_change_and_another_figure_replaces_the_older_one(
     verdict = judge.judge(pair(old, new))
     assert isinstance(verdict, Update)
     assert verdict.newer == "b"
+
+
+def test_where_neither_rules_nor_model_see_a_conflict_what_differs_makes_none(
+    judge: LearnedJudge,
+) -> None:
+    notes = (
+        "# Session 2026-10-03\n\n- Worked on the cart rewrite (ORC-790).\n"
+        "- `pnpm test` green in `apps/api`, 3 failures in `apps/web`.\n"
+        "- Learned: the staging database listens on port 5433.\n- Next: fix the price rounding."
+    )
+    told = judge.judge(pair("The production database listens on port 5432.", notes))
+    assert isinstance(told, Related)
 
 
 def test_a_change_of_one_thing_is_no_update_of_another(judge: LearnedJudge) -> None:

@@ -32,7 +32,7 @@ class Stage(NamedTuple):
 
 
 STAGES: Final[dict[StageName, Stage]] = {
-    "matching": Stage(23),
+    "matching": Stage(24),
     "noise": Stage(5, ("matching",)),
     "blocking": Stage(5),
     "audit": Stage(34, ("matching", "noise", "blocking")),

@@ -202,6 +202,11 @@ _TAGGED_TIME: Final = lazy_pattern(
 )
 """A heading of a journal: when something was written down, and a tag, which limits nothing."""
 
+_WHEN: Final = lazy_pattern(
+    r"(?i)(?:\bsession\W+)?(?:\b\d{4}-\d\d-\d\d\b|\b\d{1,2}:\d\d(?::\d\d)?\b)"
+)
+"""A day or time in a heading. It says when, as the later of two conflicting statements has to."""
+
 _ORDINAL: Final = lazy_pattern(r"\A(?:\d+\.)*\d+[.)]?\s+(?=\S)")
 
 
@@ -225,9 +230,12 @@ def limits(memory: Memory, *, whole: bool = True) -> tuple[str, ...]:
 
     Args:
         memory: Any.
-        whole: Whether every part limits a text that is no statement, or is a step.
+        whole: Whether every part limits a text that is no statement, or is a step, and a day or
+            a time limits any.
     """
     parts = [_TAGGED_TIME.sub(r"\1", part) for part in under(memory)]
+    if not whole:
+        parts = [_WHEN.sub(" ", part) for part in parts]
     if not parts:
         return ()
     if whole and (parts[-1] == STEP or not is_statement(memory.content)):

@@ -174,9 +174,10 @@ def _around(short: str, long: str) -> tuple[str, ...]:
 def in_place(a: Memory, b: Memory, verdict: Verdict) -> Verdict:
     """Returns the verdict on two memories with what they stand under, such as their headings.
 
-    Two statements under headings that limit what they say are siblings, whatever their words;
-    shorter texts, which their headings complete, are related. Under other headings the model's word
-    that one says all of the other counts only where they share words (ADR 0036).
+    Two statements that say the same under headings that limit them are for a person; what differs
+    there is another thing. Shorter texts, which their headings complete, are related. Under other
+    headings the model's word that one says all of the other counts only where they share words
+    (ADR 0036).
 
     Args:
         a: One memory.
@@ -198,6 +199,8 @@ def in_place(a: Memory, b: Memory, verdict: Verdict) -> Verdict:
     places = Difference(DifferenceKind.SCOPE, limits(a, whole=False), limits(b, whole=False))
     held = replace(verdict.evidence, rule="under-other-headings", veto=True)
     held = replace(held, differences=(places, *held.differences))
+    if stated and not conflict and loose(a.content) != loose(b.content):
+        return Unsure(replace(held, veto=False))
     return Sibling(held) if stated else Related(held)
 
 

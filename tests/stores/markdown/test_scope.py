@@ -11,10 +11,15 @@ from echoless import apply, between_namespaces, check, find, open_store, plan, u
 from echoless.core.model import (
     IN_OTHER_WORDS,
     UNDER,
+    Contradiction,
+    DifferenceKind,
+    Duplicate,
     Evidence,
     Memory,
+    Sibling,
     Subsumes,
     Unsure,
+    merges,
     verdict_name,
 )
 from echoless.core.profiles import ActionKind
@@ -165,6 +170,36 @@ def test_two_values_under_headings_that_limit_are_no_conflict(tmp_path: Path) ->
     assert verdicts(write(tmp_path / "a", {"CLAUDE.md": text}) / "CLAUDE.md") == ["sibling"]
     text = text.replace("Staging", "General").replace("Production", "Notes")
     assert verdicts(write(tmp_path / "b", {"CLAUDE.md": text}) / "CLAUDE.md") == ["contradiction"]
+
+
+def test_a_statement_in_other_words_under_a_heading_that_limits_is_for_a_person() -> None:
+    def under(text: str, *headings: str) -> Memory:
+        return Memory(id=text, content=text, native={UNDER: ["MEMORY.md", *headings]})
+
+    said = Duplicate(Evidence(IN_OTHER_WORDS, "semantic", 0.8, chance=0.9))
+    one = under("Consolidated 8 heartbeats into a single one.", "Decisions of March")
+    other = under("8 agent heartbeats were consolidated into one.", "Archive", "Mission control")
+    told = in_place(one, other, said)
+    assert isinstance(told, Unsure)
+    assert told.evidence.difference is DifferenceKind.SCOPE
+    assert isinstance(in_place(one, under(one.content, "Archive"), said), Sibling)
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [("09:12", "18:30"), ("2026-11-20", "2026-11-21"), ("Session 09:12", "Session 2026-11-21")],
+)
+def test_the_time_above_a_statement_keeps_copies_apart_and_no_conflict(
+    older: str, newer: str
+) -> None:
+    def under(text: str, heading: str) -> Memory:
+        return Memory(id=text, content=text, native={UNDER: ["log.md", heading]})
+
+    one = under("The nightly export runs at 02:30 UTC.", older)
+    other = under("The nightly export runs at 03:00 UTC.", newer)
+    evidence = Evidence("number-differs", "semantic", 0.9)
+    assert isinstance(in_place(one, other, Contradiction(evidence)), Contradiction)
+    assert not merges(in_place(one, other, Duplicate(evidence)))
 
 
 # ------------------------------------------------------------------ files
