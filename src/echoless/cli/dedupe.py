@@ -22,6 +22,7 @@ from echoless.cli.options import (
     gathered,
     json_option,
     mapping_options,
+    plan_option,
     setting_option,
     settings_for,
     store_argument,
@@ -172,13 +173,7 @@ class _Request:
     help="Make the plan namespace by namespace in other processes: `processes` on this machine, "
     "`ray`, or `ray=ADDRESS` of a cluster. Exit code 5 where a part could not be done.",
 )
-@click.option(
-    "--plan",
-    "plan_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write the plan to a new FILE for `echoless apply`.",
-)
+@plan_option
 @click.option("--apply", "now", is_flag=True, help="Make the plan and carry it out at once.")
 @click.option(
     "--with-updates",

@@ -118,6 +118,15 @@ texts_option = click.option(
 )
 
 
+plan_option = click.option(
+    "--plan",
+    "plan_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the plan to a new FILE for `echoless apply`.",
+)
+
+
 def check_texts(*, wanted: bool, as_json: bool) -> None:
     """Checks that texts are asked for together with JSON.
 

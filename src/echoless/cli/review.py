@@ -21,6 +21,7 @@ from echoless.cli.options import (
     gathered,
     json_option,
     mapping_options,
+    plan_option,
     setting_option,
     settings_for,
     store_argument,
@@ -171,13 +172,7 @@ class _Request:
     help="With --merge: a new text for KEEP. It has to keep the numbers, names, paths, dates and "
     "negations of both.",
 )
-@click.option(
-    "--plan",
-    "plan_file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Write the plan of all that was accepted to a new FILE for `echoless apply`.",
-)
+@plan_option
 @click.option("--apply", "now", is_flag=True, help="Carry out all that was accepted at once.")
 @click.option(
     "--listen",

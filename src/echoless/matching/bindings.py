@@ -17,15 +17,17 @@ from typing import Final, NamedTuple
 
 from echoless.core.model import Difference, DifferenceKind
 from echoless.matching.comparison import Comparison
-from echoless.matching.facts import Facts
+from echoless.matching.facts import Facts, remembered
 from echoless.matching.languages import stem
 from echoless.matching.speech import (
     MARKS,
     TIMES,
     Speech,
     Word,
+    classes_in,
     found_in,
     language_of_pair,
+    scanned,
     speech_of,
     words_of,
 )
@@ -39,6 +41,10 @@ KINDS: Final = frozenset(
 )
 """Kinds of difference that no model overrules, on one side or on both."""
 
+_ASKING: Final = frozenset({"consent", "alone"})
+"""Classes without which a text does not say that somebody is asked, or need not be."""
+_TURNING: Final = _ASKING | {"denial", "denied", "absent", "lack", "request"}
+"""Classes without which each word of a text is stated."""
 _STEM: Final = 5
 """Letters of a stem that count: `allergic`, `allergy`."""
 _OPENERS: Final = ("unless", "before", "condition")
@@ -55,7 +61,9 @@ _NEED: Final = ("muss", "müss", "brauch")
 
 
 def _turned(word: str) -> bool:
-    return len(word) >= _LEAST_TURNED and not word.startswith(("uni", "under", "until", "unless"))
+    """Returns whether an English word may be denied by its own prefix."""
+    begun = word.startswith("un") and len(word) >= _LEAST_TURNED
+    return begun and not word.startswith(("uni", "under", "until", "unless"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +217,7 @@ class _Reading:
                 self._consent.add(STATED if sign > 0 else DENIED)
             self._note(text, sign)
         elif not classes & {"silent", "clause", "condition", "permission", *TIMES}:
-            if self._speech.language != "en" or not text.startswith("un") or not _turned(text):
+            if self._speech.language != "en" or not _turned(text):
                 self._note(text, sign)
                 return False
             self._denials += 1
@@ -228,15 +236,10 @@ class _Reading:
         self._written.setdefault(word[:_STEM], text)
 
 
-def _binding(facts: Facts, language: str) -> Binding:
-    """Returns what a text binds, read in a language; the cache has the lifetime of its facts."""
-    name = f"{__name__}.{language}"
-    binding: Binding | None = facts.derived.get(name)
-    if binding is None:
-        speech = speech_of(language)
-        read = _read_east if speech.east else _read
-        binding = facts.derived[name] = read(facts, speech)
-    return binding
+@remembered
+def _binding(facts: Facts, speech: Speech) -> Binding:
+    """Returns what a text binds, read in a language."""
+    return _read_east(facts, speech) if speech.east else _read(facts, speech)
 
 
 def _read(facts: Facts, speech: Speech) -> Binding:
@@ -269,12 +272,16 @@ def _read_east(facts: Facts, speech: Speech) -> Binding:
 
 
 class _Sides(NamedTuple):
-    """What two texts bind, and the words that both have with one sign each."""
+    """What two texts bind."""
 
     a: Binding
     b: Binding
-    shared: tuple[str, ...]
     east: bool
+
+    @property
+    def shared(self) -> list[str]:
+        """Returns the words that both have with one sign each."""
+        return sorted(self.a.signs.keys() & self.b.signs.keys())
 
     def agree(self, word: str) -> bool:
         """Returns whether both texts deny a word, one of them at least outside of a condition."""
@@ -292,22 +299,34 @@ class _Sides(NamedTuple):
 
 
 def _sides(texts: Comparison) -> _Sides:
-    language = language_of_pair(texts.a, texts.b)
-    a, b = _binding(texts.a, language), _binding(texts.b, language)
-    shared = tuple(sorted(a.signs.keys() & b.signs.keys()))
-    return _Sides(a, b, shared, speech_of(language).east)
+    speech = speech_of(texts.language)
+    return _Sides(_binding(texts.a, speech), _binding(texts.b, speech), speech.east)
+
+
+def _may(texts: Comparison, one: frozenset[str], both: frozenset[str]) -> bool:
+    """Returns whether two texts have words of some classes, and one of them of others."""
+    speech = speech_of(texts.language)
+    held = [_held(each, speech) for each in (texts.a, texts.b)]
+    return all(not both.isdisjoint(own) for own in held) and any(own & one for own in held)
+
+
+@remembered
+def _held(facts: Facts, speech: Speech) -> frozenset[str]:
+    held = classes_in(facts, speech)
+    un = speech.language == "en" and any(map(_turned, scanned(facts)))
+    return held | {"denial"} if un else held
 
 
 def speaks_of_consent(a: Facts, b: Facts) -> bool:
     """Returns whether one of two texts says that somebody is asked, or need not be."""
-    language = language_of_pair(a, b)
-    return any(_binding(each, language).consent for each in (a, b))
+    speech = speech_of(language_of_pair(a, b))
+    return any(_binding(each, speech).consent for each in (a, b))
 
 
 def permission(texts: Comparison) -> Difference | None:
     """Finds `never push without asking` against `no need to ask before you push`."""
-    sides = _sides(texts)
-    if not _one_deed(texts, sides, least=0.0):
+    sides = _sides(texts) if _may(texts, _ASKING, _ASKING | {"only"}) else None
+    if sides is None or not _one_deed(texts, sides, least=0.0):
         return None
     free = [
         one.consent == DENIED and (other.consent == STATED or _guards(other, one, sides))
@@ -336,6 +355,8 @@ def denial(texts: Comparison) -> Difference | None:
     Two denials balance only where both texts deny one word. Of words that both have, at least half
     have to be denied by one alone, or one be required here and denied there.
     """
+    if not _may(texts, _TURNING, _TURNING | {"permission", "unless", "condition"}):
+        return None
     sides = _sides(texts)
     a, b = sides.a.signs, sides.b.signs
     crossed = sides.crossed

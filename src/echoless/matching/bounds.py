@@ -15,11 +15,12 @@ from rapidfuzz.distance import Levenshtein
 
 from echoless.core.model import Difference, DifferenceKind
 from echoless.matching.comparison import Comparison
-from echoless.matching.facts import Facts
+from echoless.matching.facts import Facts, remembered
 from echoless.matching.speech import (
     MARKS,
     Speech,
     Word,
+    classes_in,
     found_in,
     language_of_pair,
     scanned,
@@ -32,6 +33,8 @@ _TURNING: Final = frozenset({Kind.NEGATION, Kind.MODALITY})
 """Kinds of words that two wordings of one rule may have apart: `never`, `do not`."""
 _EVER: Final = WordClass("always")
 """Bounds nothing, and may be left out of a rule: `always test`, `test except for docs`."""
+_HOLDING: Final = frozenset({"leading", "interim"})
+"""Classes of words by which a text holds a while."""
 _HEAD: Final = 32
 """Characters at the beginning of a Japanese or Chinese text in which its first bound stands."""
 _NONE: Final = frozenset[str]()
@@ -44,7 +47,7 @@ def bound(texts: Comparison) -> Difference | None:
     A general, habitual, imperative or negated statement does not follow from one with bounds. What
     happened, or what is so for one person or thing, does: there a place or a time only says more.
     """
-    speech = speech_of(language_of_pair(texts.a, texts.b))
+    speech = speech_of(texts.language)
     ends = [_end(facts, speech) for facts in (texts.a, texts.b)]
     if any(ends) and not all(ends) and _unbound(texts.b if ends[0] else texts.a, speech):
         return Difference(DifferenceKind.BOUND, *((each,) if each else () for each in ends))
@@ -82,9 +85,11 @@ def _added_east(a: str, b: str) -> tuple[str, str] | None:
     return (added, "") if long == a else ("", added)
 
 
+@remembered
 def _end(facts: Facts, speech: Speech) -> str:
     """Returns the words at the head of a text, or such as `for now`, by which it holds a while."""
-    if not scanned(facts) or _episodic(facts, speech):
+    timed = scanned(facts) and not _HOLDING.isdisjoint(classes_in(facts, speech))
+    if not timed or _episodic(facts, speech):
         return ""
     if speech.east:
         head = (each for each in sorted(speech.sets["leading"]) if each in facts.body[:_HEAD])
@@ -124,6 +129,7 @@ def _passing(facts: Facts, speech: Speech, names: AbstractSet[str]) -> str:
     return ""
 
 
+@remembered
 def _episodic(facts: Facts, speech: Speech) -> bool:
     """Returns whether a text tells what happened, not what holds."""
     if speech.east:
@@ -141,6 +147,7 @@ def _episodic(facts: Facts, speech: Speech) -> bool:
     return False
 
 
+@remembered
 def _general(facts: Facts, speech: Speech) -> bool:
     """Returns whether a statement is about all of a kind: a rule, a denial, a bare plural."""
     if speech.east:

@@ -10,11 +10,10 @@ anything else ........................ nothing; the notes stay apart
 ```
 
 A claim is covered by one of the other side that says all it says (Duplicate, Subsumes) in the same
-context: under the same headings, or where one of them lacks a heading that changes nothing when it
-is read with the claim. The sentences of a paragraph are covered by one paragraph that says no more,
-as an exception stands in the next sentence: `That was for May only.` Steps of a numbered list have
-to be covered in their order. Titles, names of lists, paths, code and front matter are covered by
-equal text alone.
+context: under the same headings, or where one of them lacks a heading that limits nothing. The
+sentences of a paragraph are covered by one paragraph that says no more, as an exception stands in
+the next sentence: `That was for May only.` Steps of a numbered list have to be covered in their
+order. Titles, names of lists, paths, code and front matter are covered by equal text alone.
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ from echoless.core.model import (
     DifferenceKind,
     Duplicate,
     Evidence,
-    Memory,
     Pair,
     Related,
     Subsumes,
@@ -50,8 +48,8 @@ from echoless.core.model import (
 from echoless.core.text import lazy_pattern, normalise
 from echoless.matching import Judge
 from echoless.matching.facts import facts_of
-from echoless.matching.fields import fields_of, is_statement
-from echoless.matching.rule_judge import COUNTED, SETTLED, RuleJudge
+from echoless.matching.fields import is_statement, limiting
+from echoless.matching.rule_judge import COUNTED, SETTLED
 
 CLOSEST: Final = 3
 """Claims of the other side that each claim is judged with."""
@@ -236,50 +234,18 @@ def stands_for(note: Note, a: int, other: Note, b: int) -> bool:
     scrap = note.is_bare(a) or other.is_bare(b)
     if scrap and loosely(note.said(a)) != loosely(other.said(b)):
         return False
-    above, beneath = _above(note.claim(a), other.claim(b))
-    if not above and not beneath:
-        return True
-    if above and beneath:
+    sides = (note.claim(a), note.said(a)), (other.claim(b), other.said(b))
+    (bare, _), (headed, said) = sorted(sides, key=lambda each: len(each[0].context))
+    more = len(headed.context) - len(bare.context)
+    if headed.context[more:] != bare.context:
         return False
-    one, at, excess = (note, a, above) if above else (other, b, beneath)
-    return len(excess) <= one.claim(at).headings and _is_plain(excess, one.said(at))
+    stated = more <= headed.headings and is_statement(said)
+    return not more or (stated and not limiting(headed.context[:more], said))
 
 
 def loosely(said: str) -> str:
     """Returns a claim without case and marks, to be compared letter by letter."""
     return normalise(said, fold_case=True).strip("*_`#:. ")
-
-
-def _above(a: Claim, b: Claim) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Returns what stands above each of two claims, without the common inner part."""
-    one, other = list(a.context), list(b.context)
-    while one and other and one[-1] == other[-1]:
-        one.pop()
-        other.pop()
-    return tuple(one), tuple(other)
-
-
-_PLAIN: Final = frozenset(
-    {
-        DifferenceKind.DETAIL,
-        DifferenceKind.NAME,
-        DifferenceKind.IDENTIFIER,
-        DifferenceKind.PATH,
-        DifferenceKind.ORDER,
-        DifferenceKind.LANGUAGE,
-    }
-)
-"""Kinds of what a heading may add to a text and neither deny, limit, date nor count it."""
-
-
-def _is_plain(headings: Sequence[str], text: str) -> bool:
-    """Checks whether headings keep the meaning of the text below: no `TODO`, `Not`, `Staging`."""
-    headed = ": ".join((*headings, text))
-    if fields_of(headed).status != fields_of(text).status:
-        return False
-    pair = Pair(Memory(id="a", content=headed), Memory(id="b", content=text), {"lexical": 1.0})
-    verdict = RuleJudge().judge(pair)
-    return merges(verdict) and all(each.kind in _PLAIN for each in verdict.evidence.differences)
 
 
 def may_say_again(note: Note, a: int, other: Note, b: int) -> bool:

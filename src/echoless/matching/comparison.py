@@ -16,9 +16,10 @@ from itertools import chain, pairwise
 from typing import Final, NamedTuple
 
 from echoless.core.model import Side
-from echoless.matching.facts import Facts
+from echoless.matching.facts import Facts, remembered
 from echoless.matching.facts.extraction import small_words
 from echoless.matching.languages import Lexicon, fold
+from echoless.matching.speech import language_of_pair
 from echoless.matching.values.equivalence import (
     is_short,
     same_instant,
@@ -76,21 +77,14 @@ def representative(token: Token, lexicon: Lexicon) -> str:
     return lexicon.synonyms.get(word, word)
 
 
+@remembered
 def forms_of(facts: Facts, lexicon: Lexicon) -> Forms:
-    """Returns the forms of the tokens of a text; the cache has the lifetime of its facts.
+    """Returns the forms of the tokens of a text.
 
     Args:
         facts: Of the text.
         lexicon: Of the language of the text it is compared with, or its own.
     """
-    name = f"{__name__}.{lexicon.language}"
-    forms: Forms | None = facts.derived.get(name)
-    if forms is None:
-        forms = facts.derived[name] = _read(facts, lexicon)
-    return forms
-
-
-def _read(facts: Facts, lexicon: Lexicon) -> Forms:
     words = {fold(t.text, lexicon.language) for t in facts.tokens if t.kind in PLAIN}
     return Forms(
         tuple([_spellings(token.kind, token.text, lexicon) for token in facts.tokens]),
@@ -182,6 +176,7 @@ class Comparison:
         ordered: Whether nothing is left over and both say it in one order.
         superset: The side that states all of the other and adds to it.
         opposites: Words of a and of b that are opposites of each other.
+        language: Of both, see `speech.language_of_pair`.
     """
 
     a: Facts
@@ -191,6 +186,7 @@ class Comparison:
     ordered: bool
     superset: Side | None
     opposites: tuple[tuple[str, str], ...]
+    language: str
 
     def relation(self, kind: Kind) -> Relation:
         """Returns the relation of the tokens of one kind in the two texts."""
@@ -226,6 +222,7 @@ def compare(a: Facts, b: Facts) -> Comparison:
         ordered,
         superset,
         _opposites(a, b, only_a, only_b),
+        language_of_pair(a, b),
     )
 
 

@@ -116,17 +116,15 @@ def _held(pair: Pair, how: str, similarity: float) -> Verdict | None:
     one, other = numbers(pair.a.content), numbers(pair.b.content)
     left, right = Counter(one) - Counter(other), Counter(other) - Counter(one)
     if left or right:
-        difference = Difference(DifferenceKind.NUMBER, _spread(left), _spread(right))
+        difference = Difference(
+            DifferenceKind.NUMBER, tuple(left.elements()), tuple(right.elements())
+        )
         return Sibling(Evidence("number-guard", how, similarity, (difference,)))
     denied, denied_too = negations(pair.a.content), negations(pair.b.content)
     if len(denied) % 2 != len(denied_too) % 2:
         difference = Difference(DifferenceKind.NEGATION, denied, denied_too)
         return Contradiction(Evidence("negation-guard", how, similarity, (difference,)))
     return None
-
-
-def _spread(counts: Counter[str]) -> tuple[str, ...]:
-    return tuple(counts.elements())
 
 
 class ContainmentJudge:
@@ -157,18 +155,11 @@ class ContainmentJudge:
 def _containment(pair: Pair) -> Difference | None:
     """Returns what the longer text has around the shorter one; None if neither holds the other."""
     a, b = loose(pair.a.content), loose(pair.b.content)
-    if a == b:
+    short, long = sorted((a, b), key=len)
+    if a == b or short not in long:
         return None
-    if a in b:
-        return Difference(DifferenceKind.DETAIL, (), _around(a, b))
-    if b in a:
-        return Difference(DifferenceKind.DETAIL, _around(b, a), ())
-    return None
-
-
-def _around(short: str, long: str) -> tuple[str, ...]:
-    before, _, after = long.partition(short)
-    return tuple(part.strip() for part in (before, after) if part.strip())
+    around = tuple(filter(None, map(str.strip, long.split(short, 1))))
+    return Difference(DifferenceKind.DETAIL, *(((), around) if short == a else (around, ())))
 
 
 def in_place(a: Memory, b: Memory, verdict: Verdict) -> Verdict:

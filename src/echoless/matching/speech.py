@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, NamedTuple
@@ -37,6 +38,7 @@ _SCAN: Final = lazy_pattern(
     r"|[.,;:!?()\n—–|⏎]|(?<=\s)-(?=\s)"
 )
 MARKS: Final = frozenset(".,;:!?()\n—–|⏎-")
+_NONE: Final = frozenset[str]()
 _ELIDED: Final = frozenset(["l", "d", "n", "s", "j", "m", "t", "c", "qu"])
 
 
@@ -69,6 +71,7 @@ class Speech:
     patterns: Mapping[str, re.Pattern[str]]
     _phrases: Mapping[str, Sequence[tuple[tuple[str, ...], frozenset[str]]]]
     _prefixes: Sequence[tuple[str, str]]
+    _beginnings: tuple[str, ...]
 
     @property
     def east(self) -> bool:
@@ -79,12 +82,17 @@ class Speech:
         """Returns whether a word is of a class by itself."""
         return name in self._longest((word,), 0)[1]
 
+    def begun_by(self, words: AbstractSet[str]) -> frozenset[str]:
+        """Returns the classes of which an entry begins with one of some words."""
+        known = [own for word in self._phrases.keys() & words for _, own in self._phrases[word]]
+        return frozenset().union(*known, *map(self._prefixed, words))
+
     def words(self, scanned: Sequence[str]) -> list[Word]:
         """Returns the words, phrases and marks of a text with their classes."""
         parts, at = list[Word](), 0
         while at < len(scanned):
             text = scanned[at]
-            count, classes = (1, frozenset[str]()) if text in MARKS else self._longest(scanned, at)
+            count, classes = (1, _NONE) if text in MARKS else self._longest(scanned, at)
             if count == 1 and not classes and "-" in text and text not in MARKS:
                 parts += [Word(piece, self._longest((piece,), 0)[1]) for piece in text.split("-")]
             else:
@@ -94,11 +102,16 @@ class Speech:
 
     def _longest(self, words: Sequence[str], at: int) -> tuple[int, frozenset[str]]:
         """Returns how many words the longest phrase from a place on has, and its classes."""
-        begun = frozenset(name for start, name in self._prefixes if words[at].startswith(start))
+        begun = self._prefixed(words[at])
         for phrase, classes in self._phrases.get(words[at], ()):
             if tuple(words[at : at + len(phrase)]) == phrase:
                 return len(phrase), classes | begun if len(phrase) == 1 else classes
         return 1, begun
+
+    def _prefixed(self, word: str) -> frozenset[str]:
+        if not word.startswith(self._beginnings):
+            return _NONE
+        return frozenset(name for start, name in self._prefixes if word.startswith(start))
 
 
 @cache
@@ -125,7 +138,8 @@ def speech_of(language: str) -> Speech:
     sets = defaultdict[str, frozenset[str]](frozenset)
     sets |= {name: frozenset(entries) for name, entries in raw.items() if name != "patterns"}
     endings = tuple(each[1:] for each in raw.get("past", ()) if each.startswith("*"))
-    return Speech(language, sets, endings, patterns, by_word, tuple(prefixes))
+    beginnings = tuple(start for start, _ in prefixes)
+    return Speech(language, sets, endings, patterns, by_word, prefixes, beginnings)
 
 
 @cache
@@ -155,13 +169,22 @@ def scanned(facts: Facts) -> tuple[str, ...]:
     return tuple(parts) if words <= MOST_WORDS else ()
 
 
+@remembered
+def classes_in(facts: Facts, speech: Speech) -> frozenset[str]:
+    """Returns the classes of which an entry begins with a word of a text; in the East all.
+
+    It takes a tenth of the time of `words_of`.
+    """
+    if speech.east:
+        return frozenset(_PHRASES)
+    words = scanned(facts)
+    return speech.begun_by({*words}.union(*(word.split("-") for word in words if "-" in word)))
+
+
+@remembered
 def words_of(facts: Facts, speech: Speech) -> list[Word]:
-    """Returns the words of a text with their classes; the cache has the lifetime of its facts."""
-    name = f"{__name__}.{speech.language}"
-    words: list[Word] | None = facts.derived.get(name)
-    if words is None:
-        words = facts.derived[name] = speech.words(scanned(facts))
-    return words
+    """Returns the words of a text with their classes."""
+    return speech.words(scanned(facts))
 
 
 @remembered

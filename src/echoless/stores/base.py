@@ -39,8 +39,6 @@ class Capabilities:
         hides: The store's own clients stop seeing what `hide` gets.
         sectioned: The namespaces are sections of one owner, such as headings, and not users. A
             report may go across them unasked; a plan never does.
-        partitioned: A scope of some namespaces costs what is in them: in `scan` and
-            `count`. `namespaces` then reads no whole record.
         exclusive: Nobody else can open the store while it is open, in the same process neither.
     """
 
@@ -49,7 +47,6 @@ class Capabilities:
     holds_ledger: bool = False
     hides: bool = False
     sectioned: bool = False
-    partitioned: bool = False
     exclusive: bool = False
 
 

@@ -75,9 +75,7 @@ class SqliteStore(StoreKind, Store):
 
     summary: ClassVar[str] = "one SQLite file: memories, vectors, full text and lineage (default)"
     one_file: ClassVar[bool] = True
-    capabilities = Capabilities(
-        transactions=True, savepoints=True, holds_ledger=True, partitioned=True
-    )
+    capabilities = Capabilities(transactions=True, savepoints=True, holds_ledger=True)
 
     def __init__(self, path: Path, database: Database) -> None:
         """Wraps an open database with the schema of echoless; use `open` or `create`."""

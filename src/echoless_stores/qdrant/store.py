@@ -72,8 +72,6 @@ class QdrantStore(StoreKind, CollectionStore):
         self._exact.needed = place.folder is None
         self.url = place.url(self.scheme)
         self.owner_reads = f"other programs that read {self.url}"
-        of_server = place.folder is None and layout.has_namespace
-        self.capabilities = replace(self.capabilities, partitioned=of_server)
 
     # ------------------------------------------------------------------ opening
 

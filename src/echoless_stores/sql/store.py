@@ -90,11 +90,8 @@ class TableStore(BesideSidecar):
         self._seen: dict[str, Row | None] = {}
         self._stale: set[str] = set()
         self.url = opened.location.url
-        self.capabilities = replace(
-            self.capabilities,
-            holds_ledger=isinstance(opened.sidecar, DatabaseLedger),
-            partitioned=self._heads.conditions.exist,
-        )
+        holds = isinstance(opened.sidecar, DatabaseLedger)
+        self.capabilities = replace(self.capabilities, holds_ledger=holds)
 
     # ------------------------------------------------------------------ reading
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cache, wraps
-from typing import Any, Final, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from echoless.core.text import ByText, lazy_pattern, normalise, undress, without_html
 from echoless.core.timestamps import instant
@@ -74,7 +74,7 @@ class Facts:
     outdated: bool
     stage: int | None
     capped: bool
-    derived: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    derived: dict[object, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def relative(self) -> bool:
@@ -88,18 +88,21 @@ class Facts:
 
 
 _T = TypeVar("_T")
+_P = ParamSpec("_P")
 
 
-def remembered(read: Callable[[Facts], _T]) -> Callable[[Facts], _T]:
-    """Caches the result of a function of facts for the lifetime of the facts."""
+def remembered(
+    read: Callable[Concatenate[Facts, _P], _T],
+) -> Callable[Concatenate[Facts, _P], _T]:
+    """Caches the results of a function of facts, and of more, for the lifetime of the facts."""
     name = f"{read.__module__}.{read.__qualname__}"
 
     @wraps(read)
-    def once(facts: Facts) -> _T:
-        cache = facts.derived
-        if name not in cache:
-            cache[name] = read(facts)
-        value: _T = cache[name]
+    def once(facts: Facts, /, *more: _P.args, **none: _P.kwargs) -> _T:
+        key, cache = (name, *more) if more else name, facts.derived
+        if key not in cache:
+            cache[key] = read(facts, *more, **none)
+        value: _T = cache[key]
         return value
 
     return once

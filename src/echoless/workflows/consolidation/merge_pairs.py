@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypedDict, Unpack
 
 from echoless.blocking.detectors.semantic import similarities
 from echoless.core.destination import command_line
@@ -24,7 +24,7 @@ from echoless.workflows.consolidation.fact_check import lost_facts
 from echoless.workflows.consolidation.rewrite import NewVectors, new_text
 from echoless.workflows.retrieval.neighbours import memory_of
 
-__all__ = ["CALLER", "Embed", "Merged", "keep_both", "merge_memories", "plan_merge"]
+__all__ = ["CALLER", "Embed", "MergeOptions", "Merged", "keep_both", "merge_memories", "plan_merge"]
 
 CALLER: Final = "the caller"
 CHOSEN: Final = "chosen by the caller"
@@ -47,17 +47,30 @@ class Merged:
     notes: tuple[str, ...] = ()
 
 
+class MergeOptions(TypedDict, total=False):
+    """How two memories are merged.
+
+    Attributes:
+        embed: Function for the vector of a new text, if the survivor has a stored vector.
+        encoder: `name:argument`, in place of `embed`; see `rewrite.NewVectors`.
+        action: `mark`, `merge` or `delete`; `merge` by default.
+        by: Who decided, for the history.
+        settings: Complete settings; those of the store's profile by default.
+    """
+
+    embed: Embed | None
+    encoder: str | None
+    action: ActionKind
+    by: str
+    settings: Settings | None
+
+
 def merge_memories(
     store: Store,
     keep: str,
     remove: str,
     content: str | None = None,
-    *,
-    embed: Embed | None = None,
-    encoder: str | None = None,
-    action: ActionKind = "merge",
-    by: str = CALLER,
-    settings: Settings | None = None,
+    **options: Unpack[MergeOptions],
 ) -> Merged:
     """Makes one memory of two; `undo` takes all of it back.
 
@@ -72,11 +85,7 @@ def merge_memories(
         content: A text for the one that stays; its own by default. It has to keep the numbers,
             names, paths, dates, negations and decisions of both, and of what stands hidden behind
             it.
-        embed: Function for the vector of that text, if the survivor has a stored vector.
-        encoder: `name:argument`, in place of `embed`; see `rewrite.NewVectors`.
-        action: `mark`, `merge` or `delete`.
-        by: Who decided, for the history.
-        settings: Complete settings; those of the store's profile by default.
+        options: See `MergeOptions`.
 
     Raises:
         InputError: A memory is not there.
@@ -85,17 +94,7 @@ def merge_memories(
         PlanRefused: A record changed meanwhile, or did not read back; nothing was lost.
         StoreError: Locked, read-only or full.
     """
-    plan = plan_merge(
-        store,
-        keep,
-        remove,
-        content,
-        embed=embed,
-        encoder=encoder,
-        action=action,
-        by=by,
-        settings=settings,
-    )
+    plan = plan_merge(store, keep, remove, content, **options)
     run = apply(store, plan)
     if run.refused:
         raise PlanRefused(f"Nothing was merged: {run.refused[0].reason}.")
