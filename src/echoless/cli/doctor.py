@@ -135,7 +135,7 @@ def _examined(name: str, choices: Choices, extent: Extent, *, quiet: bool) -> He
         lasting = known is None and is_lasting(store, settings, report)
         made = health(store, memories, report, name)
         if not quiet:
-            render.show(Screen(report, extent, Between(), store).compared())
+            render.show(Screen(report, extent, Between(), store).compared(("contradiction",)))
             render.show(_closing(made))
     if lasting:
         cache.keep(report)

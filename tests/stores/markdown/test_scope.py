@@ -19,6 +19,7 @@ from echoless.core.model import (
     Sibling,
     Subsumes,
     Unsure,
+    line_of,
     merges,
     verdict_name,
 )
@@ -200,6 +201,27 @@ def test_the_time_above_a_statement_keeps_copies_apart_and_no_conflict(
     evidence = Evidence("number-differs", "semantic", 0.9)
     assert isinstance(in_place(one, other, Contradiction(evidence)), Contradiction)
     assert not merges(in_place(one, other, Duplicate(evidence)))
+
+
+def test_a_line_of_a_memory_is_that_of_its_file_also_when_another_one_is_hidden(
+    tmp_path: Path,
+) -> None:
+    text = (
+        f"---\nalwaysApply: true\n---\n\n# Style\n\n- {PORT}\n- {RULE}\n\nOne line.\nTwo lines.\n"
+    )
+    path = write(tmp_path, {"CLAUDE.md": f"{text}\n- {PORT}\n"}) / "CLAUDE.md"
+
+    def lines() -> dict[str, int]:
+        with open_store(path) as store:
+            away = store.ledger.marks()
+            return {m.content: line_of(m, 0) for m in store.scan() if m.id not in away}
+
+    for _ in range(2):
+        said = path.read_text().splitlines()
+        for content, line in lines().items():
+            assert content.splitlines()[0] in said[line - 1]
+        with open_store(path) as store:
+            apply(store, plan(find(store, settings=BY_RULES)))
 
 
 # ------------------------------------------------------------------ files

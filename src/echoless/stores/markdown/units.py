@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from echoless.core.errors import BadRecord, StoreError
-from echoless.core.model import IN_FORCE, Memory, Promise
+from echoless.core.model import FIRST_LINE, IN_FORCE, Memory, Promise
 from echoless.core.text import count
 from echoless.stores.ledger import Mark
 from echoless.stores.markdown import front_matter
@@ -117,7 +117,8 @@ class UnitMemories:
         raw = "".join(virtual.lines[unit.start : unit.end])
         titles = int(virtual.document.titled and {*unit.headings[:1]} <= self._session.own_titles)
         above = reading.above(path, unit.headings[titles:]) + ([unit.lead] if unit.lead else [])
-        return reading.memory(placed.id, namespace, path, unit.kind, raw, promise, above)
+        made = reading.memory(placed.id, namespace, path, unit.kind, raw, promise, above)
+        return replace(made, native={**made.native, FIRST_LINE: unit.start + 1})
 
     def _namespace(self, path: str, headings: Sequence[str]) -> str:
         """Returns the scope of a unit; files that an agent always loads together have one."""

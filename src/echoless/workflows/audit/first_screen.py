@@ -7,7 +7,7 @@ left out. `report_blocks` has the whole report.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import Final, TypeAlias
@@ -138,14 +138,18 @@ class Screen:
                 ]
                 yield from _part(title, "memory", items, len(signs))
 
-    def compared(self) -> Iterator[Block]:
-        """Yields the parts for which memories are compared."""
+    def compared(self, kinds: Iterable[str] = tuple(HELD)[1:]) -> Iterator[Block]:
+        """Yields the parts for which memories are compared, of pairs some kinds.
+
+        Args:
+            kinds: Of pairs that are neither copies nor out of date, as in `HELD`.
+        """
         yield from _part("Out of date", "pair", *self.pairs("update"))
         copies = self._report.counts["redundant"]
         more = f", {count(copies, 'redundant copy', 'redundant copies')}"
         yield from _part("The same", "group", *self.groups(), more=more)
         yield from _part("Said in several namespaces", "group", *self.shared())
-        for kind in list(HELD)[1:]:
+        for kind in kinds:
             yield from _part(HELD[kind][0], "pair", *self.pairs(kind))
         yield from _part("Said again in notes", "claim", *self.claims())
         yield from _part("One sentence, other values", "series", *self.series())

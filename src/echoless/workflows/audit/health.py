@@ -71,8 +71,8 @@ class HealthReport:
 
     @property
     def score(self) -> int:
-        """Returns 0 to 100: the share of the memory that nothing is wrong with."""
-        return round(100 * prod(1 - part.share for part in self.parts))
+        """Returns 0 to 100: the share that nothing is wrong with, rounded down."""
+        return int(100 * prod(1 - part.share for part in self.parts))
 
     @property
     def sentence(self) -> str:
@@ -113,36 +113,31 @@ def _parts(
     """Yields what may be wrong, worst first."""
     memories, texts = len(visible), {memory.id: memory.content for memory in visible}
     signs = [sign for sign in report.stale or () if sign.kind != "never_read"]
-    review = command_line("review", name)
 
     def about(kinds: frozenset[str]) -> int:
         return len({sign.id for sign in signs if sign.kind in kinds})
 
-    unsafe = "orders an agent or holds a secret", "order an agent or hold a secret"
-    yield Part("unsafe", about(_UNSAFE), memories, unsafe, "Read it; take out what is not yours.")
+    said = "orders an agent or holds a secret", "order an agent or hold a secret"
+    yield Part("unsafe", about(_UNSAFE), memories, said, "Take out the order, or the secret.")
     said = "says again what was to be forgotten", "say again what was to be forgotten"
     fix = command_line("forget", name, "ID")
     yield Part("forgotten", about(frozenset({"forgotten"})), memories, said, fix)
-    against = {
-        id_
-        for pair in (*report.held, *(each.pair for each in report.claims))
-        if pair.verdict == "contradiction"
-        for id_ in pair.ids
-    }
+    pairs = [*report.held, *(each.pair for each in report.claims)]
+    against = {id_ for pair in pairs if pair.verdict == "contradiction" for id_ in pair.ids}
     said = "contradicts another one", "contradict another one"
-    yield Part("contradicts", len(against), memories, said, review)
+    fix = command_line("review", name)
+    yield Part("contradicts", len(against), memories, said, fix)
     unseen = sum(number for _, number in store.unloaded())
     said = "is not loaded by its agent", "are not loaded by their agent"
     yield Part("unloaded", unseen, memories, said, "Name them in the index, or shorten it.")
-    older = {pair.a for pair in report.held if pair.verdict == "update"}
-    older |= {each.pair.a for each in report.claims if each.pair.verdict == "update"}
+    older = {pair.a for pair in pairs if pair.verdict == "update"}
     said = "is out of date", "are out of date"
     fix = command_line("dedup", name, "--with-updates")
     yield Part("outdated", len(older), memories, said, fix)
-    said = "names what is gone or past", "name what is gone or past"
+    said = "names what is not there, or past", "name what is not there, or past"
     yield Part("stale", about(_STALE), memories, said, "Mend the path, link or day.")
     said = "says itself that it is over", "say themselves that they are over"
-    yield Part("finished", about(frozenset({"finished"})), memories, said, "Move it to an archive.")
+    yield Part("finished", about(frozenset({"finished"})), memories, said, "Archive what is over.")
     again = report.wasted_tokens + sum(
         token_estimate(texts[each.pair.b][slice(*each.offsets_b)])
         for each in report.claims

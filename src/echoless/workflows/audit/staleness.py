@@ -41,8 +41,8 @@ _OF_TEXT: Final[Mapping[str, str]] = {
 }
 """What a sign says of a memory, by kind; in the order of a report."""
 KINDS: Final[Mapping[str, str]] = {
-    "path": "names a file that is gone:",
-    "link": "links to a note that is gone:",
+    "path": "names a file that is not there:",
+    "link": "links to what is not there:",
     "deadline": "names a day that has passed:",
     **_OF_TEXT,
     "forgotten": "says again what was to be forgotten on",
