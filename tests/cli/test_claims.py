@@ -33,3 +33,19 @@ def test_audit_shows_claims_with_their_lines_and_dedup_counts_them(
     assert "30 days" in shown
     preview = echoless("dedup", "notes.jsonl", "--encoder", "none").stdout
     assert f"{len(told['claims'])} claims of notes repeat or contradict another one" in preview
+
+
+def test_of_claims_that_are_said_again_those_with_most_in_common_are_shown_first(
+    place: Path, echoless: Call
+) -> None:
+    short = "Alerts go to Slack."
+    held = f"{short[:-1]}, and the runbook of the platform team says who answers at night."
+    texts = {"a": f"{NOTE}\n\n{held}", "b": f"{changed('14 days', '30 days')}\n\n{short}"}
+    rows = (json.dumps({"id": id_, "text": text}) for id_, text in texts.items())
+    (place / "notes.jsonl").write_text("\n".join(rows) + "\n", "utf-8")
+    told = json.loads(echoless("audit", "notes.jsonl", "--json").stdout)["claims"]
+    again = [each for each in told if each["verdict"] in {"duplicate", "subsumes"}]
+    sizes = [(each["offsets_a"], each["offsets_b"]) for each in again]
+    common = [min(end - start for start, end in pair) for pair in sizes]
+    assert common == sorted(common, reverse=True)
+    assert min(common) <= len(short) < len(held)

@@ -287,10 +287,10 @@ def audit(findings: Findings) -> Report:
 
 
 def _weightiest(claims: ReportedClaims) -> tuple[bool, int, str, str, tuple[int, int]]:
-    """Returns a sort key: conflicts first, then long claims, which cost most."""
-    start, end = claims.offsets_a
+    """Returns a sort key: conflicts first, then where the shorter claim is longest."""
+    common = min(end - start for start, end in (claims.offsets_a, claims.offsets_b))
     conflict = claims.pair.verdict in HELD_KINDS
-    return not conflict, start - end, claims.pair.a, claims.pair.b, claims.offsets_a
+    return not conflict, -common, claims.pair.a, claims.pair.b, claims.offsets_a
 
 
 def _is_near(judged: Judged, hidden: AbstractSet[str]) -> bool:
