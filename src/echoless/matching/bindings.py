@@ -312,9 +312,8 @@ def _may(texts: Comparison, one: frozenset[str], both: frozenset[str]) -> bool:
 
 @remembered
 def _held(facts: Facts, speech: Speech) -> frozenset[str]:
-    held = classes_in(facts, speech)
     un = speech.language == "en" and any(map(_turned, scanned(facts)))
-    return held | {"denial"} if un else held
+    return classes_in(facts, speech) | ({"denial"} if un else frozenset())
 
 
 def speaks_of_consent(a: Facts, b: Facts) -> bool:

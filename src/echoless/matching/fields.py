@@ -237,9 +237,7 @@ def limits(memory: Memory, *, whole: bool = True) -> tuple[str, ...]:
     parts = [_TAGGED_TIME.sub(r"\1", part) for part in under(memory)]
     if not whole:
         parts = [_WHEN.sub(" ", part) for part in parts]
-    if not parts:
-        return ()
-    if whole and (parts[-1] == STEP or not is_statement(memory.content)):
+    if whole and parts and (parts[-1] == STEP or not is_statement(memory.content)):
         return tuple(normalise(part, fold_case=True) for part in parts)
     return limiting([part for part in parts if part != STEP], memory.content)
 

@@ -145,3 +145,17 @@ def test_a_line_that_is_not_loaded_hides_none_that_is(notes: Path) -> None:
         assert (group.survivor, [m.id for m in group.members]) == (early, [late])
         apply(store, plan(find(store, NO_VECTORS)))
         assert check(store, mend=False).sound
+
+
+def test_an_index_is_missed_by_what_it_links_to_within_its_folder_alone(tmp_path: Path) -> None:
+    for name in ("tea", "p6-plan", "lost"):
+        (tmp_path / f"{name}.md").write_text(f"About {name} there is one thing to say.\n")
+    (tmp_path / "MEMORY.md").write_text(
+        "# Memory\n\n- **[here](MEMORY.md)**, [the rules](../CLAUDE.md), [home](~/.claude/a.md)\n"
+        "- [Tea](tea.md), [first](gone.md), [second](gone2.md)\n\nOld plans: `p6-plan`.\n"
+    )
+    with open_store(f"markdown:///{tmp_path}?preset=claude-memory") as store:
+        assert store.unloaded() == [
+            ("MEMORY.md does not name 1 file: lost.md.", 1),
+            ("MEMORY.md names 2 missing files: gone.md, gone2.md.", 0),
+        ]

@@ -34,6 +34,8 @@ INDEX_BYTES: Final = 25_000
 _TIMES: Final = ("created_at", "created", "date")
 _LINK: Final = re.compile(r"\]\(<?(?:\./)?([^()<>#\n]+?\.md)>?(?:#[^()\n]*)?\)")
 _WIKI: Final = re.compile(r"\[\[([^\[\]|#^\n]{1,200})[^\[\]\n]{0,200}\]\]")
+_ELSEWHERE: Final = re.compile(r"\.\./|/|~|\w+://")
+_CODE: Final = re.compile(r"`([^`\n]+)`")
 _NAME: Final = re.compile(r"^name:[ \t]*[\"']?([^\r\n\"']+)", re.MULTILINE)
 _HEAD: Final = 2_000
 """Characters in which the name of a note stands."""
@@ -307,15 +309,23 @@ def unloaded(text: str, files: Sequence[str]) -> list[tuple[str, int]]:
     if unlisted := sorted(set(files) - named):
         sentence = f"{INDEX} does not name {count(len(unlisted), 'file')}: {names(unlisted)}."
         said.append((sentence, len(unlisted)))
-    if missing := sorted(named - set(files)):
+    if missing := _missing(lines, files):
         said.append((f"{INDEX} names {count(len(missing), 'missing file')}: {names(missing)}.", 0))
     return said
 
 
 def _named(lines: Sequence[str], files: Sequence[str]) -> set[str]:
-    """Returns the files that lines of an index name."""
-    listed = {each.path for each in index_lines(lines, files)}
-    return listed.union(*naming(lines, files).values())
+    """Returns the files that lines of an index name, also by their name alone as code."""
+    stems = {_folded(PurePosixPath(each).stem): each for each in files}
+    coded = {stems.get(_folded(name), "") for line in lines for name in _CODE.findall(line)}
+    return coded.union(*naming(lines, files).values()) - {""}
+
+
+def _missing(lines: Sequence[str], files: Sequence[str]) -> list[str]:
+    """Returns what an index links to within its folder that is not there."""
+    present = {normalize("NFC", each) for each in (*files, INDEX)}
+    links = (normalize("NFC", unquote(path)) for line in lines for path in _LINK.findall(line))
+    return sorted({path for path in links if not _ELSEWHERE.match(path)} - present)
 
 
 def index_remarks(text: str, files: Sequence[str]) -> list[str]:
