@@ -117,7 +117,6 @@ texts_option = click.option(
     "--texts", is_flag=True, help="Add to --json the text of each memory it names, by id."
 )
 
-
 plan_option = click.option(
     "--plan",
     "plan_file",

@@ -10,10 +10,11 @@ anything else ........................ nothing; the notes stay apart
 ```
 
 A claim is covered by one of the other side that says all it says (Duplicate, Subsumes) in the same
-context: under the same headings, or where one of them lacks a heading that limits nothing. The
-sentences of a paragraph are covered by one paragraph that says no more, as an exception stands in
-the next sentence: `That was for May only.` Steps of a numbered list have to be covered in their
-order. Titles, names of lists, paths, code and front matter are covered by equal text alone.
+context: under the same headings, or where one of them lacks a heading that changes nothing when it
+is read with the claim. The sentences of a paragraph are covered by one paragraph that says no more,
+as an exception stands in the next sentence: `That was for May only.` Steps of a numbered list have
+to be covered in their order. Titles, names of lists, paths, code and front matter are covered by
+equal text alone.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from echoless.core.model import (
     DifferenceKind,
     Duplicate,
     Evidence,
+    Memory,
     Pair,
     Related,
     Subsumes,
@@ -48,8 +50,8 @@ from echoless.core.model import (
 from echoless.core.text import lazy_pattern, normalise
 from echoless.matching import Judge
 from echoless.matching.facts import facts_of
-from echoless.matching.fields import is_statement, limiting
-from echoless.matching.rule_judge import COUNTED, SETTLED
+from echoless.matching.fields import fields_of, is_statement
+from echoless.matching.rule_judge import COUNTED, SETTLED, RuleJudge
 
 CLOSEST: Final = 3
 """Claims of the other side that each claim is judged with."""
@@ -237,10 +239,16 @@ def stands_for(note: Note, a: int, other: Note, b: int) -> bool:
     sides = (note.claim(a), note.said(a)), (other.claim(b), other.said(b))
     (bare, _), (headed, said) = sorted(sides, key=lambda each: len(each[0].context))
     more = len(headed.context) - len(bare.context)
-    if headed.context[more:] != bare.context:
-        return False
-    stated = more <= headed.headings and is_statement(said)
-    return not more or (stated and not limiting(headed.context[:more], said))
+    within = headed.context[more:] == bare.context and more <= headed.headings
+    return within and _changes_nothing(headed.context[:more], said)
+
+
+def _changes_nothing(headings: Sequence[str], text: str) -> bool:
+    """Checks whether headings keep the meaning of the text below: no `TODO`, `Not`, `Staging`."""
+    headed = ": ".join((*headings, text))
+    pair = Pair(Memory(id="a", content=headed), Memory(id="b", content=text), {"lexical": 1.0})
+    status = fields_of(headed).status
+    return not headings or (status == fields_of(text).status and merges(RuleJudge().judge(pair)))
 
 
 def loosely(said: str) -> str:

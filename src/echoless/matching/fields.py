@@ -11,7 +11,6 @@ neither (`guards.in_place`, ADR 0036).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -239,13 +238,8 @@ def limits(memory: Memory, *, whole: bool = True) -> tuple[str, ...]:
         parts = [_WHEN.sub(" ", part) for part in parts]
     if whole and parts and (parts[-1] == STEP or not is_statement(memory.content)):
         return tuple(normalise(part, fold_case=True) for part in parts)
-    return limiting([part for part in parts if part != STEP], memory.content)
-
-
-def limiting(headings: Sequence[str], text: str) -> tuple[str, ...]:
-    """Returns the words of headings that limit a statement: neither neutral nor its own."""
-    plain = listed("neutral_headings").union(stem(word, "en") for word in words(text))
-    named = (words(_ORDINAL.sub("", part).replace("_", " ")) for part in headings)
+    plain = listed("neutral_headings").union(stem(word, "en") for word in words(memory.content))
+    named = (words(_ORDINAL.sub("", part).replace("_", " ")) for part in parts if part != STEP)
     said = (" ".join(word for word in part if stem(word, "en") not in plain) for part in named)
     return tuple(filter(None, said))
 

@@ -188,11 +188,10 @@ def in_place(a: Memory, b: Memory, verdict: Verdict) -> Verdict:
     if stated and isinstance(verdict, Unsure):
         return verdict
     places = Difference(DifferenceKind.SCOPE, limits(a, whole=False), limits(b, whole=False))
-    held = replace(verdict.evidence, rule="under-other-headings", veto=True)
-    held = replace(held, differences=(places, *held.differences))
-    if stated and not conflict and loose(a.content) != loose(b.content):
-        return Unsure(replace(held, veto=False))
-    return Sibling(held) if stated else Related(held)
+    again = stated and not conflict and loose(a.content) != loose(b.content)
+    sides = (places, *verdict.evidence.differences)
+    held = replace(verdict.evidence, rule="under-other-headings", veto=not again, differences=sides)
+    return (Unsure if again else Sibling if stated else Related)(held)
 
 
 def judge_named(name: str) -> Judge:

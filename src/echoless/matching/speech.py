@@ -173,7 +173,7 @@ def scanned(facts: Facts) -> tuple[str, ...]:
 def classes_in(facts: Facts, speech: Speech) -> frozenset[str]:
     """Returns the classes of which an entry begins with a word of a text; in the East all.
 
-    It takes a tenth of the time of `words_of`.
+    A class that is not among them has no word there, which `words_of` would tell in more time.
     """
     if speech.east:
         return frozenset(_PHRASES)

@@ -14,6 +14,7 @@ from qdrant_client import models
 from echoless import open_store
 from echoless.stores.base import Scope, Store
 from echoless_stores.qdrant.client import Point, ServerPoints
+from echoless_stores.qdrant.store import QdrantStore
 from tests.qdrant_server import QdrantServer, serving_qdrant
 
 ODD: Sequence[Any] = (
@@ -62,6 +63,8 @@ def test_whatever_a_key_of_a_payload_holds_its_namespace_is_found(qdrant: Qdrant
     fill(qdrant, "notes", [*payloads, {"text": "a text", "team": "ann", "echoless": own}])
     url = f"qdrant://{qdrant.address}?map=content:text&map=namespace:team#notes"
     with open_store(url) as store:
+        assert isinstance(store, QdrantStore)
+        assert store._layout.has_namespace
         agrees(store, "absent", "\ud800", "elsewhere", "2", "nan", "inf")
 
 
@@ -80,6 +83,8 @@ def test_a_namespace_inside_of_echoless_own_key_is_read_from_every_point(
     homes = [json.dumps({"namespace": name}) for name in ("ann", "ben")]
     fill(qdrant, "notes", [{"text": "a text", "echoless": home} for home in homes])
     with open_store(f"qdrant://{qdrant.address}?map=content:text#notes") as store:
+        assert isinstance(store, QdrantStore)
+        assert not store._layout.has_namespace
         agrees(store, "absent")
 
 

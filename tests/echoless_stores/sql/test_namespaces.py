@@ -22,7 +22,9 @@ from echoless.core.settings import Choices, resolve
 from echoless.stores.base import Scope, Store
 from echoless_stores.sql import namespace_conditions
 from echoless_stores.sql import table as tables
+from echoless_stores.sql.namespace_conditions import NamespaceConditions
 from echoless_stores.sql.row_codec import Codec
+from echoless_stores.sql.store import TableStore
 from echoless_stores.sql.table import Row
 from tests.postgres_server import Server
 
@@ -174,6 +176,8 @@ def test_whatever_a_cell_of_postgresql_holds_its_namespace_is_found(
     rows = [("a text", cell) for cell in (*cells, None)] + [("", cells[0]), (None, cells[1])]
     fill(server, table, f"content text, namespace {type_}", rows)
     with open_store(f"postgresql://{home}#{table}") as store:
+        assert isinstance(store, TableStore)
+        assert NamespaceConditions(store.layout).exist
         agrees(store, ("a\0b", "\ud800", "absent"))
 
 
@@ -219,6 +223,8 @@ def test_whatever_json_holds_the_namespace_inside_of_it_is_found(
     base, _, host = home.partition("?host=")
     url = f"postgresql://{base}?host={host}&map={'&map='.join(fields)}#{table}"
     with open_store(url) as store:
+        assert isinstance(store, TableStore)
+        assert NamespaceConditions(store.layout).exist == (type_ == "jsonb")
         agrees(store, ("user_id=absent", "user_id=5.50", "agent_id=pia&user_id=ann"))
         assert store.count() >= 17, "all objects but those Python may refuse"
 

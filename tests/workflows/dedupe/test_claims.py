@@ -123,7 +123,10 @@ IDEA = "Keep the sessions of the web tier in Redis with one replica for each reg
 
 @pytest.mark.parametrize(
     "above",
-    ["# Rejected ideas", "# TODO", "# Staging only", "We decided against:", "- No longer used\n  "],
+    [
+        *("# Rejected ideas", "# TODO", "# Staging only", "We decided against:"),
+        *("- No longer used\n  ", "# Requests", "# Expectations", "# Copilot"),
+    ],
 )
 def test_a_claim_under_what_takes_it_back_or_limits_it_hides_nothing(
     above: str, tmp_path: Path
