@@ -248,7 +248,9 @@ def audit_command(*, request: _Request) -> int:
         render.put(printed)
         codes.add(_exit_code(request, report, store))
         if lasting is not None:
-            cache.keep(lasting, printed)
+            # numbers of masked secrets go on from one store to the next
+            alone = len(request.stores) == 1 or not OUTPUT.count
+            cache.keep(lasting, printed if alone else "")
         return data
 
     answers, failed = render.answers_of_each(request.stores, answer)

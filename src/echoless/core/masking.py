@@ -12,7 +12,8 @@ import hashlib
 import os
 import re
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from echoless.core.secrets import Secret, may_hold, secrets_in, uncut
@@ -21,6 +22,7 @@ from echoless.core.text import lazy_pattern
 if TYPE_CHECKING:
     from echoless.core.model import Memory
 
+_Masked: TypeAlias = Callable[[str], str]
 Json: TypeAlias = str | int | float | bool | Sequence["Json"] | Mapping[str, "Json"] | None
 
 VARIABLE: Final = "ECHOLESS_SHOW_SECRETS"
@@ -78,6 +80,10 @@ class Masks:
         self._used = set()
         self.shown = asked_for() if shown is None else shown
 
+    def masked_before(self, count: int) -> None:
+        """Counts the secrets of the one answer of a process, which another process masked."""
+        self._used.update(range(1, count + 1))
+
     def learn(self, texts: Iterable[str]) -> None:
         """Remembers the secrets of texts whose words are quoted later, out of their sentence."""
         if not self.shown:
@@ -110,24 +116,28 @@ class Masks:
         if self.shown:
             return value
         self._learn_json(value, set())
-        return self._json(value, quoting=False) if self._numbers else value
+        if not self._numbers:
+            return value
+        # most texts of a long answer come again: names of fields, ids, what pairs have in common
+        return self._json(value, cache(self.reason), cache(self.text), quoting=False)
 
-    def _json(self, value: Json, *, quoting: bool) -> Json:
+    def _json(self, value: Json, reason: _Masked, text: _Masked, *, quoting: bool) -> Json:
         match value:
             case str():
-                return self.reason(value) if quoting else self.text(value)
+                return reason(value) if quoting else text(value)
             case Mapping():
                 fields: dict[str, Json] = {}
                 for key, each in value.items():
-                    name = self.text(key)
+                    name = text(key)
                     # the key may say that its value is a secret: `{"password": "..."}`
                     if isinstance(each, str) and (secret := _named(key, each)) is not None:
                         fields[name] = self._mark(each, secret)
                     else:
-                        fields[name] = self._json(each, quoting=quoting or key in _QUOTING)
+                        said = quoting or key in _QUOTING
+                        fields[name] = self._json(each, reason, text, quoting=said)
                 return fields
             case list() | tuple():
-                return [self._json(each, quoting=quoting) for each in value]
+                return [self._json(each, reason, text, quoting=quoting) for each in value]
             case _:
                 return value
 

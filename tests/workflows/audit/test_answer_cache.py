@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+import zlib
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from click.testing import CliRunner, Result
 
+from echoless.cli import audit
 from echoless.cli.main import main
 from echoless.core import versions
 from echoless.core.masking import OUTPUT
 from echoless.core.own_folders import CACHE
+from echoless.core.run_notes import Tally
 from echoless.core.settings import Settings
 from echoless.stores.base import Store
 from echoless.workflows.audit import answer_cache
@@ -183,10 +189,45 @@ def test_an_answer_that_showed_secrets_is_no_answer_for_a_run_that_masks_them(pl
 
 
 def test_masked_secrets_are_counted_again_and_none_lies_in_the_cache(place: Path) -> None:
-    first, second = call(*WORDS, "--json"), call(*WORDS, "--json")
+    first, second = (call(*WORDS, "--json", "--texts") for _ in range(2))
     assert json.loads(second.stdout)["counts"]["total"] == len(TEXTS)
-    assert first.stderr == second.stderr
-    assert TOKEN.encode() not in (place / "cache" / answer_cache.FILE_NAME).read_bytes()
+    assert (first.stdout, first.stderr) == (second.stdout, second.stderr)
+    assert "masked in this output" in second.stderr
+    file = place / "cache" / answer_cache.FILE_NAME
+    with closing(sqlite3.connect(file)) as kept:
+        keys = [key for (key,) in kept.execute("SELECT key FROM answers")]
+    entries = answer_cache.AnswerFile(file).get(keys, Tally())
+    unpacked = b"".join(zlib.decompress(entry) for entry in entries.values())
+    assert b"[secret 1" in unpacked
+    assert TOKEN.encode() not in unpacked
+
+
+def test_a_kept_answer_with_masked_secrets_opens_no_store(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = call(*WORDS, "--json", "--texts")
+
+    def refuse(*_args: object, **_named: object) -> NoReturn:
+        raise AssertionError("the store was opened")
+
+    monkeypatch.setattr(audit, "_audit", refuse)
+    assert call(*WORDS, "--json", "--texts").stdout == first.stdout
+
+
+def test_masked_secrets_of_several_stores_keep_numbers_of_their_own(place: Path) -> None:
+    other = TOKEN.replace("a1B2", "z9Y8")
+    text = f"The other deploy token is {other} now."
+    lines = [{"id": f"o-{at}", "content": text + " " * at} for at in range(len(TEXTS))]
+    body = "".join(json.dumps(line) + "\n" for line in lines)
+    Path("other.jsonl").write_text(body, "utf-8")
+    words = ("audit", "other.jsonl", "notes.jsonl", "--encoder", "none", "--explain")
+    first = call(*words)
+    Path("other.jsonl").write_text(body.replace(other, "gone"), "utf-8")
+    changed = call(*words)
+    Path("other.jsonl").write_text(body, "utf-8")
+    assert "[secret 2" in first.stdout
+    assert "[secret 2" not in changed.stdout
+    assert call(*words).stdout == first.stdout
 
 
 @pytest.mark.parametrize(

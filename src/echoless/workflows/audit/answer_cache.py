@@ -150,9 +150,12 @@ class AnswerCache:
         entries = self._file.get([key], self.tally) if self._key and self._form else {}
         if not entries:
             return ""
-        day, beside, text = json.loads(zlib.decompress(entries[key]))
+        day, beside, masked, text = json.loads(zlib.decompress(entries[key]))
         same = all(os.path.lexists(path) == known for path, known in beside.items())
-        return str(text) if same and day in ("", today().isoformat()) else ""
+        if not same or day not in ("", today().isoformat()):
+            return ""
+        OUTPUT.masked_before(masked)
+        return str(text)
 
     def keep(self, report: Report, text: str = "") -> None:
         """Keeps a report unless a file changed since; called when the store is closed again.
@@ -161,17 +164,18 @@ class AnswerCache:
 
         Args:
             report: Lasting, see `is_lasting`.
-            text: What was printed; kept where it masks or shows no secret and tells no passing
-                note.
+            text: What was printed, with its secrets masked; kept where it shows none and tells no
+                passing note.
         """
         if not (self._state and self._key) or _lying(_files_of(self._address)) != self._state[1]:
             return
         from echoless.workflows.audit.report import kept_report
 
         forms = {self._key: kept_report(report)}
-        if text and self._form and not (OUTPUT.shown or OUTPUT.count or self.tally.notes):
+        if text and self._form and not (OUTPUT.shown or self.tally.notes):
             day = today().isoformat() if report.signs else ""
-            forms[self._key_of_text] = json.dumps([day, dict(report.beside), text]).encode()
+            printed = [day, dict(report.beside), OUTPUT.count, text]
+            forms[self._key_of_text] = json.dumps(printed).encode()
         packed = {key: zlib.compress(form, 1) for key, form in forms.items()}
         self._file.put({k: form for k, form in packed.items() if len(form) <= LARGEST}, self.tally)
 
