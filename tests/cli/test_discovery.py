@@ -230,25 +230,25 @@ def test_too_much_repetition_in_one_store_ends_with_its_code(echoless: Call) -> 
     assert echoless("audit", "--all", "--set", "semantic=no", "--fail-over", "50%").exit_code == 0
     result = echoless("audit", "--all", "--set", "semantic=no", "--fail-over", "10%")
     assert result.exit_code == 10
-    assert "More of notes.jsonl is redundant than --fail-over allows." in result.stderr
+    assert "notes.jsonl: 33.33% is redundant, more than the limit of 10.00%." in result.stderr
 
 
 @pytest.mark.usefixtures("stores")
 def test_one_document_is_reported_across_its_headings_unasked(echoless: Call, place: Path) -> None:
     store = "markdown:///CLAUDE.md"
     said = echoless("audit", store, "--set", "semantic=no").stdout
-    assert "Said in several namespaces  1 group" in said
+    assert "Said in several files or headings  1 group" in said
     assert "None of" in said
     data = parsed(echoless("audit", store, "--set", "semantic=no", "--json"))
     assert len(data["across"]["groups"]) == 1
     assert echoless("audit", store, "--set", "semantic=no", "--html", "page.html").exit_code == 0
-    assert "Said in several namespaces" in (place / "page.html").read_text("utf-8")
+    assert "Said in several files or headings" in (place / "page.html").read_text("utf-8")
 
 
 def test_users_are_not_compared_with_each_other(echoless: Call, place: Path) -> None:
     write(place / "users.jsonl", ("a", PORT, "alice"), ("b", PORT, "bob"))
     plain = echoless("audit", "users.jsonl", "--set", "semantic=no")
-    assert "several namespaces" not in plain.stdout
+    assert "several files" not in plain.stdout
     assert "across" not in parsed(
         echoless("audit", "users.jsonl", "--set", "semantic=no", "--json")
     )

@@ -64,6 +64,68 @@ def test_what_shows_at_once_comes_before_what_is_compared(echoless: Call, memory
     assert "unnamed.md" in said
 
 
+def test_notes_that_are_over_are_named_in_one_line(echoless: Call, memory: Path) -> None:
+    for name in ("closed", "moved"):
+        (memory / f"{name}.md").write_text(HEAD.format(name) + "SUPERSEDED by the new plan.\n")
+    said = echoless("doctor", str(memory)).stdout.splitlines()
+    at = next(at for at, line in enumerate(said) if line.startswith("Finished"))
+    assert said[at].startswith("Finished  3 memories, ")
+    assert said[at + 1].split(", ") == ["   closed.md", "moved.md", "walk.md"]
+
+
+def test_what_several_files_say_counts(echoless: Call, place: Path) -> None:
+    for name in ("AGENTS", "CLAUDE"):
+        rules = "Deploys go out on Tuesdays.\n\nThe port of the staging database is 5432.\n"
+        (place / f"{name}.md").write_text(f"{rules}\nThis file is read by {name.lower()} alone.\n")
+    answer = echoless("doctor", str(place))
+    assert "Said in several files or headings  2 groups" in answer.stdout
+    assert parts(echoless("doctor", str(place), "--json"))["repeated"] > 0
+
+
+SURE = (
+    "The office in Graz keeps the keys of the server room in a drawer below the printer at the "
+    "window to the yard."
+)
+WEEKLY = (
+    "Deployments of the shop go out on Tuesday mornings, after Ines has looked at the dashboards "
+    "of the night before."
+)
+AGAIN = (
+    "Ines looks at last night's dashboards first, then the shop is deployed, which happens each "
+    "Tuesday morning."
+)
+LUNCH = """Lunch comes from the canteen of the neighbours, who cook without nuts for Ada.
+
+The tax adviser wants all receipts of the quarter as one file, named by the day they were paid.
+
+Bikes are kept in the yard behind the second gate, whose code is changed by Tom in May.
+
+Visitors sign the book at the door, and their coats hang in the room behind the reception.
+
+The big monitor in the corner flickers where its cable is bent, so nobody moves that table.
+
+Post is fetched by whoever comes first, and parcels for Ada go to the bakery next door."""
+LIFT = """The lift of the house is out of order since the storm of last week, says the caretaker.
+
+Interviews take half an hour, with one of the team and one who would not work with them.
+
+A new phone contract begins in autumn; until then calls abroad are made from the laptop.
+
+Photos of the summer party lie on the old drive, which only Kofi can still read.
+
+Plants are watered by Hye-jin on Fridays, except the cactus, which wants none at all.
+
+The first aid box was filled up in March, and its plasters are too small, as Emil found."""
+
+
+def test_of_claims_said_again_the_surest_comes_first(echoless: Call, memory: Path) -> None:
+    for name, text, other in (("a", WEEKLY, LUNCH), ("b", AGAIN, LIFT)):
+        note = f"{HEAD.format(name)}{other}\n\n{text}\n\n{SURE}\n"
+        (memory / f"{name}.md").write_text(note)
+    said = echoless("doctor", str(memory)).stdout
+    assert 0 < said.index(SURE) < said.index(WEEKLY)
+
+
 def test_without_a_name_it_examines_what_lies_here(
     echoless: Call, memory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -165,21 +165,18 @@ def test_a_store_without_repetition_and_an_empty_store_say_so(tmp_path: Path) ->
         assert reader.foreign == []
 
 
-def test_what_several_namespaces_say_is_reported_where_it_was_asked_for(tmp_path: Path) -> None:
-    lines = [
-        f'{{"id": "{id_}", "content": "Key {SECRET} opens the <b>gate</b>.", "namespace": "{id_}"}}'
-        for id_ in ("anna", "ben")
-    ]
-    path = tmp_path / "store.jsonl"
-    path.write_text("\n".join(lines) + "\n")
-    with open_store(str(path)) as store:
+def test_what_several_files_say_is_reported(tmp_path: Path) -> None:
+    for name in ("anna", "ben"):
+        text = f"Key {SECRET} opens the <b>gate</b>.\n\nThe lift is out of order.\n"
+        (tmp_path / f"{name}.md").write_text(text)
+    with open_store(f"markdown:///{tmp_path}") as store:
         settings = resolve(Choices(encoder="none"), proposed=store.profile)
         report = audit(find(store, settings))
         between = between_namespaces(store, settings)
         page = report_page(store, report, between=between, name="my store")
     reader = PageReader(page)
     assert reader.foreign == []
-    assert "Said in several namespaces" in reader.text
+    assert "Said in several files or headings: 2" in reader.text.replace("\xa0", " ")
     assert "anna" in reader.text
     assert "ben" in reader.text
     assert SECRET not in page

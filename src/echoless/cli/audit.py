@@ -25,6 +25,7 @@ from echoless.cli.options import (
     json_option,
     mapping_options,
     settings_for,
+    share,
     texts_option,
     with_option,
 )
@@ -36,8 +37,7 @@ from echoless.core.garbage_collection import uncollected
 from echoless.core.masking import OUTPUT, learn
 from echoless.core.model import Json, Memory
 from echoless.core.rendering import markdown, readable
-from echoless.core.run_notes import Progress
-from echoless.core.settings import Choices, Settings, layered, resolve
+from echoless.core.settings import Choices, layered, resolve
 from echoless.stores import Store, open_store
 from echoless.stores.files import check_new, refuse_leaving
 from echoless.workflows.audit.answer_cache import AnswerCache, is_lasting
@@ -66,7 +66,7 @@ class _Request:
         every_store: Whether all stores get one report, those below folders among them.
         within: Seconds after which no further store is begun; None for any number.
         choices: Settings that were chosen.
-        fail_over: Largest share that is allowed, as it was typed; None for any.
+        fail_over: Largest share that is allowed, 0 to 1; None for any.
         top: Largest groups that are shown.
         members: Members of each of these groups.
         pairs: Pairs of each kind.
@@ -82,7 +82,7 @@ class _Request:
     every_store: bool
     within: float | None
     choices: Choices
-    fail_over: str | None
+    fail_over: float | None
     top: int
     members: int
     pairs: int
@@ -116,27 +116,12 @@ class _Request:
                 raise UsageError(sentence)
         if self.html_file is not None:
             check_new(self.html_file, "report")
-        if self.fail_over is not None:
-            from echoless.workflows.audit import report as reports
-
-            reports.share_limit(self.fail_over)
 
     @property
     def is_kept(self) -> bool:
         """Checks whether what is printed of a store is all there is to the answer about it."""
-        more = self.html_file or self.fail_over or self.github
+        more = self.html_file or self.fail_over is not None or self.github
         return not more and (len(self.stores) == 1 or not self.as_json)
-
-    @property
-    def limit(self) -> float | None:
-        """Returns the share of `fail_over`, 0 to 1.
-
-        Raises:
-            UsageError: It is none.
-        """
-        from echoless.workflows.audit import report as reports
-
-        return None if self.fail_over is None else reports.share_limit(self.fail_over)
 
     @property
     def github(self) -> bool:
@@ -185,6 +170,7 @@ class _Request:
 @click.option(
     "--fail-over",
     metavar="SHARE",
+    callback=share,
     help="End with exit code 10 if more than this share of a store is redundant: 5% or 0.05.",
 )
 @click.option(
@@ -246,11 +232,10 @@ def audit_command(*, request: _Request) -> int:
             return {}
         data, printed, report, lasting = _audit(request, store, cache)
         render.put(printed)
-        codes.add(_exit_code(request, report, store))
+        codes.add(_exit_code(request, report, f"{store}: " if len(request.stores) > 1 else ""))
         if lasting is not None:
             # numbers of masked secrets go on from one store to the next
-            alone = len(request.stores) == 1 or not OUTPUT.count
-            cache.keep(lasting, printed if alone else "")
+            cache.keep(lasting, printed if len(request.stores) == 1 or not OUTPUT.count else "")
         return data
 
     answers, failed = render.answers_of_each(request.stores, answer)
@@ -310,20 +295,11 @@ def _audit_every(request: _Request) -> int:
 
 def _code_of_every(request: _Request, audits: Sequence[StoreAudit]) -> int:
     """Prints which stores fail the limit, and returns the exit code for all."""
-    from echoless.workflows.audit import report as reports
-
-    read = [(each.store.url, each.report) for each in audits if each.report is not None]
-    limit = request.limit
-    unread = [] if limit is None else [each for each in read if each[1].unread]
-    over = [url for url, r in read if limit is not None and not r.unread and r.ratio > limit]
-    for url in over:
-        render.note(f"More of {url} is redundant than --fail-over allows.")
-    for url, report in unread:
-        render.note(f"Error: {url}: {reports.unjudged(report)}")
+    read = [(each.report, f"{each.store.url}: ") for each in audits if each.report is not None]
+    codes = {_exit_code(request, *each) for each in read} - {0}
     # a kind whose library is not installed is no failure: it is named, with what to install
     errors = (e.error for e in audits if e.error and not isinstance(e.error, MissingExtra))
-    failed = next((error.exit_code for error in errors), InputError.exit_code if unread else 0)
-    return failed or (OVER_LIMIT if over else 0)
+    return next((error.exit_code for error in errors), min(codes, default=0))
 
 
 def _audit(
@@ -336,6 +312,7 @@ def _audit(
         audit of the same files would say the same, the report to keep.
     """
     from echoless.workflows.audit import report as reports
+    from echoless.workflows.audit.between import between_namespaces
     from echoless.workflows.dedupe import secret_masking
 
     if request.github:
@@ -345,7 +322,7 @@ def _audit(
         with Bar(quiet=request.as_json) as bar:
             known = cache.report(store)
             report = known or reports.audit_store(store, settings, progress=bar)
-            wider = _across(store, settings, bar)
+            wider = between_namespaces(store, settings, progress=bar)
         passing = wider is not None and wider.tally.notes != wider.tally.lasting
         new = (known is None or request.is_kept) and not passing
         lasting = report if new and is_lasting(store, settings, report) else None
@@ -374,11 +351,7 @@ def _audit(
 
 
 def _blocks(
-    request: _Request,
-    store: Store,
-    report: Report,
-    wider: Between | None,
-    name: str,
+    request: _Request, store: Store, report: Report, wider: Between | None, name: str
 ) -> Sequence[Block]:
     """Returns the report for a person: a sentence where a file has all of it."""
     from echoless.workflows.audit import report_blocks
@@ -395,18 +368,8 @@ def _blocks(
     return [
         title,
         *report_blocks.audit_blocks(store, report, extent),
-        *(report_blocks.between_blocks(wider, extent, what="namespaces") if wider else ()),
+        *(report_blocks.between_blocks(wider, extent, what="files or headings") if wider else ()),
     ]
-
-
-def _across(store: Store, settings: Settings, progress: Progress) -> Between | None:
-    """Returns what a document says in several sections; None where namespaces may be users."""
-    sectioned = store.capabilities.sectioned and len(store.namespaces()) > 1
-    if settings.namespace is not None or not sectioned:
-        return None
-    from echoless.workflows.audit.between import between_namespaces
-
-    return between_namespaces(store, settings, progress=progress)
 
 
 def _printed(
@@ -432,10 +395,9 @@ def _printed(
     return "".join(f"{line}\n" for line in _annotations(store, name, report))
 
 
-def _exit_code(request: _Request, report: Report, store: str) -> int:
+def _exit_code(request: _Request, report: Report, where: str) -> int:
     """Prints why a store fails its limits, and returns the exit code; JSON has the figures."""
-    where = f"{store}: " if len(request.stores) > 1 else ""
-    limit = request.limit
+    limit = request.fail_over
     if limit is None:
         return 0
     if report.unread:
@@ -447,7 +409,7 @@ def _exit_code(request: _Request, report: Report, store: str) -> int:
         return 0
     if not request.as_json:
         share = f"{report.ratio:.2%} is redundant"
-        render.note(f"{where}{share}, more than the limit of {request.fail_over}.")
+        render.note(f"{where}{share}, more than the limit of {limit:.2%}.")
     return OVER_LIMIT
 
 
@@ -456,8 +418,8 @@ def _exit_code(request: _Request, report: Report, store: str) -> int:
 _PREVIEW: Final = 160
 """Characters of a memory that a warning shows."""
 
-_DATA: Final = {"%": "%25", "\r": "%0D", "\n": "%0A"}
-_PROPERTY: Final = {**_DATA, ":": "%3A", ",": "%2C"}
+_DATA: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
+_PROPERTY: Final = _DATA | str.maketrans({":": "%3A", ",": "%2C"})
 """Escapes of https://github.com/actions/toolkit/blob/main/packages/core/src/command.ts."""
 
 
@@ -481,9 +443,9 @@ def _annotations(store: Store, typed: str, report: Report) -> Iterator[str]:
             message = f"Repeats {_survivor_line(store, group.survivor, path, memories)}{evidence}"
             properties = {"file": path, "line": line, "title": "Repeated memory"}
             given = (
-                f"{n}={_escaped(value, _PROPERTY)}" for n, value in properties.items() if value
+                f"{n}={value.translate(_PROPERTY)}" for n, value in properties.items() if value
             )
-            yield f"::warning {','.join(given)}::{_escaped(readable(message), _DATA)}"
+            yield f"::warning {','.join(given)}::{readable(message).translate(_DATA)}"
 
 
 def _survivor_line(store: Store, id_: str, path: str, memories: Mapping[str, Memory]) -> str:
@@ -516,7 +478,3 @@ def _in_checkout(path: Path) -> str:
         if full.is_relative_to(root):
             return full.relative_to(root).as_posix()
     return path.as_posix()
-
-
-def _escaped(text: str, signs: Mapping[str, str]) -> str:
-    return "".join(signs.get(sign, sign) for sign in text)

@@ -25,6 +25,7 @@ from echoless.cli.options import (
     plan_option,
     setting_option,
     settings_for,
+    share,
     store_argument,
     texts_option,
     writing,
@@ -51,7 +52,7 @@ from echoless.execution.plan import Plan, write_plan
 from echoless.execution.plan_blocks import plan_blocks
 from echoless.stores import Store, open_store
 from echoless.stores.hidden_records import seen_elsewhere
-from echoless.workflows.audit.report import findings_json, share_limit
+from echoless.workflows.audit.report import findings_json
 from echoless.workflows.dedupe.findings import Findings
 from echoless.workflows.dedupe.partitions import PartitionedPlan, plan_by_engine
 from echoless.workflows.dedupe.pipeline import find, plan
@@ -73,7 +74,7 @@ class _Request:
         plan_file: File to write the plan to, or None.
         now: Whether to carry the plan out at once.
         with_updates: Whether out-of-date memories go behind the newer ones.
-        most_hidden: Largest share that a plan may hide, as it was typed; None for any.
+        most_hidden: Largest share that a plan may hide, 0 to 1; None for any.
         top: Most groups to print.
         explain: Whether the rule and the similarity of each verdict are printed.
         as_json: Whether to print JSON.
@@ -87,7 +88,7 @@ class _Request:
     plan_file: Path | None
     now: bool
     with_updates: bool
-    most_hidden: str | None
+    most_hidden: float | None
     top: int
     explain: bool
     as_json: bool
@@ -105,8 +106,6 @@ class _Request:
         if self.engine and (self.with_updates or self.texts):
             option = "--with-updates" if self.with_updates else "--texts"
             raise UsageError(f"--engine makes a plan in other processes; leave out {option}.")
-        if self.most_hidden is not None:
-            share_limit(self.most_hidden, "--most-hidden")
         if (path := self.plan_file) and path.exists():
             raise UsageError(f"{path} exists. Give the plan another name, or remove it first.")
 
@@ -141,14 +140,13 @@ class _Request:
         """
         if self.most_hidden is None:
             return
-        limit = share_limit(self.most_hidden, "--most-hidden")
         visible = findings.counts["total"] - len(findings.marked)
         share = sum(len(action.members) for action in made.actions) / max(visible, 1)
-        if (self.now or self.plan_file) and share > limit:
+        if (self.now or self.plan_file) and share > self.most_hidden:
             raise PlanTooLarge(
                 f"The plan would hide {share:.2%} of the visible memories, more than "
-                f"--most-hidden {self.most_hidden} allows. Nothing was written. Look at the groups "
-                "without --apply and --plan, or raise the limit."
+                f"--most-hidden {self.most_hidden:.2%} allows. Nothing was written. Look at the "
+                "groups without --apply and --plan, or raise the limit."
             )
 
 
@@ -184,6 +182,7 @@ class _Request:
 @click.option(
     "--most-hidden",
     metavar="SHARE",
+    callback=share,
     help="Write nothing with --apply or --plan if more than SHARE of the visible memories "
     "would be hidden (10% or 0.1); the exit code is 5.",
 )

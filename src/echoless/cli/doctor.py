@@ -32,7 +32,7 @@ from echoless.stores import open_store
 from echoless.stores.reading import visible_memories
 from echoless.workflows.audit import report as reports
 from echoless.workflows.audit.answer_cache import AnswerCache, is_lasting
-from echoless.workflows.audit.between import Between
+from echoless.workflows.audit.between import Between, between_namespaces
 from echoless.workflows.audit.first_screen import Screen
 from echoless.workflows.audit.health import HealthReport, health, shares
 from echoless.workflows.audit.report import Report
@@ -122,20 +122,20 @@ def _examined(name: str, choices: Choices, extent: Extent, *, quiet: bool) -> He
         alone = Report(url=store.url, profile=settings.profile.name, counts=counts, signs=signs)
         alone = reports.with_store(alone, store)
         if not quiet:
-            first = health(store, memories, alone, name)
-            concerned = any(part.concerned for part in first.parts)
+            first = health(store, memories, alone, Between(), name)
             whole = f"{count(len(memories), 'memory', 'memories')}. They are compared now."
-            sentence = first.sentence if concerned else whole
+            sentence = first.sentence if any(part.concerned for part in first.parts) else whole
             render.show([Heading(f"{without_password(name)}: {sentence}"), Gap()])
             screen = Screen(alone, extent, Between(), store)
             render.show([*screen.unloaded(), *screen.signs()])
         with Bar(quiet=quiet) as bar:
             known = cache.report(store)
             report = known or reports.audit_store(store, settings, progress=bar)
+            wider = between_namespaces(store, settings, progress=bar) or Between()
         lasting = known is None and is_lasting(store, settings, report)
-        made = health(store, memories, report, name)
+        made = health(store, memories, report, wider, name)
         if not quiet:
-            render.show(Screen(report, extent, Between(), store).compared(("contradiction",)))
+            render.show(Screen(report, extent, wider, store).compared(("contradiction",)))
             render.show(_closing(made))
     if lasting:
         cache.keep(report)

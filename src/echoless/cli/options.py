@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -337,6 +337,25 @@ def chosen(*settings: str | tuple[str, str]) -> Callable[[Function], Function]:
     lines = dict((each, "") if isinstance(each, str) else each for each in settings)
     options = [setting_option(name, explained=line) for name, line in lines.items()]
     return lambda command: with_options(gathered("choices", Choices, *lines)(command), options)
+
+
+def share(_context: click.Context, option: click.Parameter, typed: str | None) -> float | None:
+    """Reads the value of an option: `5%`, or a share such as `0.05`.
+
+    Returns:
+        0 to 1; None where it was not given.
+
+    Raises:
+        UsageError: It is neither.
+    """
+    if typed is None:
+        return None
+    with suppress(ValueError):
+        value = float(typed.removesuffix("%")) / (100 if typed.endswith("%") else 1)
+        if 0 <= value <= 1:
+            return value
+    wanted = "Write it like 5% or 0.05 (0 to 1)."
+    raise UsageError(f"{option.opts[0]} {typed!r} is not a share. {wanted}")
 
 
 class SettingsCommand(click.Command):

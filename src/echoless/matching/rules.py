@@ -201,15 +201,11 @@ def _hidden(texts: Comparison) -> Difference | None:
     return Difference(DifferenceKind.DETAIL, tuple(map(ascii, a)), tuple(map(ascii, b)))
 
 
-def _marked(token: Token) -> bool:
-    return not _VOWELS.isdisjoint(token.text)
-
-
 def _vowels(texts: Comparison) -> Difference | None:
     """Finds other vowel signs in words of the same letters, where both texts have some."""
     words = zip(texts.a.tokens, texts.b.tokens, strict=False)
     marked = ((x, y) for x, y in words if x.text != y.text)
-    pair = next((two for two in marked if all(map(_marked, two))), None)
+    pair = next((z for z in marked if not any(_VOWELS.isdisjoint(t.text) for t in z)), None)
     return Difference(DifferenceKind.DETAIL, *map(_texts, zip(pair))) if pair else None
 
 

@@ -133,17 +133,26 @@ def test_hidden_memories_are_not_reported_again(tmp_path: Path) -> None:
 def test_one_store_between_its_namespaces(tmp_path: Path) -> None:
     memories = [memory("a", PORT, "x"), memory("b", PORT, "y"), memory("c", PORT, "y")]
     fill(f"jsonl:///{tmp_path}/a.jsonl", [*memories, memory("d", TEA, "x")])
-    with open_store(f"{tmp_path}/a.jsonl") as store:
+    with Document.open(f"{tmp_path}/a.jsonl") as store:
         report = between_namespaces(store, safe())
+        assert report is not None
         assert ids(report) == [["a", "b", "c"]]
         assert [report.places[m.id].namespace for m in report.groups[0].members] == ["y", "y"]
 
 
 def test_a_pair_a_person_keeps_is_not_reported_across_namespaces(tmp_path: Path) -> None:
     fill(f"jsonl:///{tmp_path}/a.jsonl", [memory("a", PORT, "x"), memory("b", PORT, "y")])
-    with open_store(f"{tmp_path}/a.jsonl") as store:
+    with Document.open(f"{tmp_path}/a.jsonl") as store:
         keep_both(store, [("a", "b")])
-        assert between_namespaces(store, safe()).groups == ()
+        report = between_namespaces(store, safe())
+        assert report is not None
+        assert report.groups == ()
+
+
+def test_namespaces_that_may_be_users_are_not_compared(tmp_path: Path) -> None:
+    fill(f"jsonl:///{tmp_path}/a.jsonl", [memory("a", PORT, "x"), memory("b", PORT, "y")])
+    with open_store(f"{tmp_path}/a.jsonl") as store:
+        assert between_namespaces(store, safe()) is None
 
 
 @pytest.mark.parametrize("sides", [0, 1])

@@ -172,18 +172,24 @@ def between_stores(
 @uncollected()
 def between_namespaces(
     store: Store, settings: Settings, *, progress: Progress | None = None
-) -> Between:
-    """Finds what a store says in more than one namespace; reads only.
+) -> Between | None:
+    """Finds what a document says in more than one namespace; reads only.
 
     Args:
-        store: Open, and sectioned: its namespaces are no users.
+        store: Open.
         settings: As for `between_stores`.
         progress: Told how far each stage is.
+
+    Returns:
+        None where namespaces may be users, where there is one, or where one is asked for.
 
     Raises:
         InputError: The store holds records that cannot be read.
         EncoderError: The embedding model failed.
     """
+    sectioned = store.capabilities.sectioned and len(store.namespaces()) > 1
+    if settings.namespace is not None or not sectioned:
+        return None
     union = _Union()
     memories = list(visible_memories(store, Tally()))  # the store's own audit has its remarks
     for memory in memories:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import islice
+from itertools import islice, repeat
 from typing import Final, TypeAlias
 
 from echoless.core.destination import command_line
@@ -27,6 +27,7 @@ from echoless.core.document import (
     strong,
 )
 from echoless.core.masking import learn
+from echoless.core.text import token_estimate
 from echoless.stores.base import Store
 from echoless.workflows.audit.between import Between
 from echoless.workflows.audit.report import Report
@@ -44,12 +45,15 @@ _VALUES: Final = re.compile(r"(?:may not both be true: (?=.* or )|(?=was ))(.*)"
 """A reason that names both values."""
 _STALE: Final = 5
 """Maximum number of memories listed under each of these."""
+_NAMED: Final = 10
+"""Maximum number of memories that are named in one line."""
+_FINISHED: Final = "Finished"
 _SIGNS: Final[Mapping[tuple[str, ...], str]] = {
     ("order", "unseen"): "Orders an agent, or hides something",
     ("secret",): "Holds a secret",
     ("forgotten",): "Was to be forgotten",
     ("path", "link", "deadline"): "May be stale",
-    ("finished",): "Finished",
+    ("finished",): _FINISHED,
     ("never_read",): "Never read",
 }
 """Titles of what wants a look by itself, by kinds of signs."""
@@ -130,13 +134,21 @@ class Screen:
     def signs(self, some: AbstractSet[tuple[str, ...]] = frozenset()) -> Iterator[Block]:
         """Yields what wants a look by itself, a line for a memory: all kinds, or some."""
         for kinds, title in _SIGNS.items():
-            if not some or kinds in some:
-                signs = self._signs[title]
-                items = [
-                    (self._line(id_, behind=f" ({quoted(sign.sentence)})"),)
-                    for id_, sign in islice(signs.items(), _STALE)
-                ]
-                yield from _part(title, "memory", items, len(signs))
+            signs = self._signs[title] if not some or kinds in some else {}
+            if title == _FINISHED and len(signs) > 1 and all(id_.endswith(".md") for id_ in signs):
+                # by their names: to archive them is one decision
+                left = f" and {number(len(signs) - _NAMED)} more" if len(signs) > _NAMED else ""
+                texts = (self._memories[id_].content for id_ in signs if id_ in self._memories)
+                tokens = f", {count(sum(map(token_estimate, texts)), 'token')}"
+                named = say(quoted(", ".join(islice(signs, _NAMED)) + left), level=1)
+                whole = [(named,), *repeat((), len(signs) - 1)]
+                yield from _part(title, "memory", whole, len(signs), more=tokens)
+                continue
+            items = [
+                (self._line(id_, behind=f" ({quoted(sign.sentence)})"),)
+                for id_, sign in islice(signs.items(), _STALE)
+            ]
+            yield from _part(title, "memory", items, len(signs))
 
     def compared(self, kinds: Iterable[str] = tuple(HELD)[1:]) -> Iterator[Block]:
         """Yields the parts for which memories are compared, of pairs some kinds.
@@ -147,8 +159,10 @@ class Screen:
         yield from _part("Out of date", "pair", *self.pairs("update"))
         copies = self._report.counts["redundant"]
         more = f", {count(copies, 'redundant copy', 'redundant copies')}"
-        yield from _part("The same", "group", *self.groups(), more=more)
-        yield from _part("Said in several namespaces", "group", *self.shared())
+        yield from _part("The same", "group", *self.groups(self._report.groups), more=more)
+        yield from _part(
+            "Said in several files or headings", "group", *self.groups(self._between.groups)
+        )
         for kind in kinds:
             yield from _part(HELD[kind][0], "pair", *self.pairs(kind))
         yield from _part("Said again in notes", "claim", *self.claims())
@@ -179,7 +193,7 @@ class Screen:
         for series in self._report.series[: self._most("near")]:
             yield series.newest or series.members[0]
         for signs in self._signs.values():
-            yield from islice(signs, _STALE)
+            yield from islice(signs, None if signs is self._signs[_FINISHED] else _STALE)
 
     def _line(self, id_: str, before: str = "", behind: str = "", *, level: int = 1) -> Block:
         """Returns a memory in one line: its name, or its subject where the name says nothing."""
@@ -204,15 +218,9 @@ class Screen:
         near = self._report.near_left_out if kind == "near" else 0
         return items, len(claims) + len(all_) + near
 
-    def groups(self) -> tuple[Sequence[_Item], int]:
+    def groups(self, groups: Sequence[ReportedGroup]) -> tuple[Sequence[_Item], int]:
         """Returns the largest groups: the survivor and the first of the others."""
-        groups = self._report.groups
         return [self._group(group) for group in groups[: self._extent.top]], len(groups)
-
-    def shared(self) -> tuple[Sequence[_Item], int]:
-        """Returns the largest groups across namespaces, which no plan touches."""
-        groups = self._between.groups
-        return [self._group(group) for group in groups[: self._most("near")]], len(groups)
 
     def _group(self, group: ReportedGroup) -> _Item:
         """Returns a group in some lines."""

@@ -16,6 +16,7 @@ from echoless.core.destination import command_line
 from echoless.core.model import Json, Memory
 from echoless.core.text import count, percent, token_estimate
 from echoless.stores.base import Store
+from echoless.workflows.audit.between import Between
 from echoless.workflows.audit.report import Report
 
 MOST_COSTLY: Final = 3
@@ -92,26 +93,30 @@ class HealthReport:
         return {**whole, "parts": parts, "costly": costly}
 
 
-def health(store: Store, memories: Sequence[Memory], report: Report, name: str) -> HealthReport:
+def health(
+    store: Store, memories: Sequence[Memory], report: Report, between: Between, name: str
+) -> HealthReport:
     """Returns the health of a memory.
 
     Args:
         store: Open.
         memories: Its visible ones.
         report: Of its audit; of one that only looked at each memory by itself, less is wrong.
+        between: What it says in several namespaces.
         name: The store, as a person typed it.
     """
     tokens = {memory.id: token_estimate(memory.content) for memory in memories}
-    parts = _parts(store, memories, report, sum(tokens.values()), name)
+    parts = _parts(store, memories, report, between, name)
     costly = nlargest(MOST_COSTLY, tokens.items(), key=lambda each: each[1])
     return HealthReport(len(memories), sum(tokens.values()), tuple(parts), costly)
 
 
 def _parts(
-    store: Store, visible: Sequence[Memory], report: Report, tokens: int, name: str
+    store: Store, visible: Sequence[Memory], report: Report, between: Between, name: str
 ) -> Iterator[Part]:
     """Yields what may be wrong, worst first."""
     memories, texts = len(visible), {memory.id: memory.content for memory in visible}
+    tokens, named = sum(map(token_estimate, texts.values())), between.places
     signs = [sign for sign in report.stale or () if sign.kind != "never_read"]
 
     def about(kinds: frozenset[str]) -> int:
@@ -122,8 +127,9 @@ def _parts(
     said = "says again what was to be forgotten", "say again what was to be forgotten"
     fix = command_line("forget", name, "ID")
     yield Part("forgotten", about(frozenset({"forgotten"})), memories, said, fix)
-    pairs = [*report.held, *(each.pair for each in report.claims)]
-    against = {id_ for pair in pairs if pair.verdict == "contradiction" for id_ in pair.ids}
+    pairs = [*report.held, *between.pairs, *(each.pair for each in report.claims)]
+    ids = (id_ for pair in pairs if pair.verdict == "contradiction" for id_ in pair.ids)
+    against = {named[id_].id if id_ in named else id_ for id_ in ids}
     said = "contradicts another one", "contradict another one"
     fix = command_line("review", name)
     yield Part("contradicts", len(against), memories, said, fix)
@@ -138,7 +144,9 @@ def _parts(
     yield Part("stale", about(_STALE), memories, said, "Mend the path, link or day.")
     said = "says itself that it is over", "say themselves that they are over"
     yield Part("finished", about(frozenset({"finished"})), memories, said, "Archive what is over.")
-    again = report.wasted_tokens + sum(
+    elsewhere = {member.id for group in between.groups for member in group.members}
+    again = report.wasted_tokens + sum(token_estimate(named[id_].content) for id_ in elsewhere)
+    again += sum(
         token_estimate(texts[each.pair.b][slice(*each.offsets_b)])
         for each in report.claims
         if each.pair.verdict in {"duplicate", "subsumes"}

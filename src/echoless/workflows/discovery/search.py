@@ -159,7 +159,8 @@ def discover(
     variables = os.environ if environment is None else environment
     passed = Passed()
     home = expanded("~")
-    looked = [_absolute(folder) for folder in folders] or [project_of(Path.cwd(), home)]
+    absolute = (os.path.abspath(expanded(str(each))) for each in folders)  # noqa: PTH100 - no links
+    looked = [*map(Path, absolute)] or [project_of(Path.cwd(), home)]
     candidates = [*_below(looked, passed)]
     if not folders:
         candidates = [*_of_user(variables, home, looked, passed), *candidates]
@@ -204,11 +205,6 @@ def project_of(folder: Path, home: Path) -> Path:
         if (each / ".git").exists():
             return each
     return folder
-
-
-def _absolute(folder: Path) -> Path:
-    """Returns an absolute path without following links."""
-    return Path(os.path.abspath(expanded(str(folder))))  # noqa: PTH100 - resolve follows links
 
 
 def _of_user(
