@@ -82,6 +82,18 @@ def test_what_several_files_say_counts(echoless: Call, place: Path) -> None:
     assert parts(echoless("doctor", str(place), "--json"))["repeated"] > 0
 
 
+def test_a_label_below_two_headings_is_said_of_two_things(echoless: Call, place: Path) -> None:
+    parts_of = "\n\n".join(
+        f"## {name}\n\n**Status:** active\n\n{name} counts {number} tasks of the day as done."
+        for name, number in (("Nexus", 6), ("Pixel", 15))
+    )
+    (place / "agents.md").write_text(f"# Agents\n\n{parts_of}\n\n{SURE}\n\n## Keys\n\n{SURE}\n")
+    answer = echoless("doctor", str(place))
+    assert SURE in answer.stdout
+    assert "Status" not in answer.stdout
+    assert "May not both be true" not in answer.stdout
+
+
 SURE = (
     "The office in Graz keeps the keys of the server room in a drawer below the printer at the "
     "window to the yard."

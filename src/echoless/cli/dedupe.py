@@ -138,14 +138,13 @@ class _Request:
         Raises:
             PlanTooLarge: More would be hidden.
         """
-        if self.most_hidden is None:
-            return
         visible = findings.counts["total"] - len(findings.marked)
         share = sum(len(action.members) for action in made.actions) / max(visible, 1)
-        if (self.now or self.plan_file) and share > self.most_hidden:
+        limit = 1.0 if self.most_hidden is None else self.most_hidden
+        if (self.now or self.plan_file) and share > limit:
             raise PlanTooLarge(
                 f"The plan would hide {share:.2%} of the visible memories, more than "
-                f"--most-hidden {self.most_hidden:.2%} allows. Nothing was written. Look at the "
+                f"--most-hidden {limit:.2%} allows. Nothing was written. Look at the "
                 "groups without --apply and --plan, or raise the limit."
             )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -131,11 +132,11 @@ def _examined(name: str, choices: Choices, extent: Extent, *, quiet: bool) -> He
         with Bar(quiet=quiet) as bar:
             known = cache.report(store)
             report = known or reports.audit_store(store, settings, progress=bar)
-            wider = between_namespaces(store, settings, progress=bar) or Between()
+            both = replace(between_namespaces(store, settings, progress=bar) or Between(), pairs=())
         lasting = known is None and is_lasting(store, settings, report)
-        made = health(store, memories, report, wider, name)
+        made = health(store, memories, report, both, name)
         if not quiet:
-            render.show(Screen(report, extent, wider, store).compared(("contradiction",)))
+            render.show(Screen(report, extent, both, store).compared(("contradiction",)))
             render.show(_closing(made))
     if lasting:
         cache.keep(report)

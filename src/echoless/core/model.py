@@ -455,10 +455,16 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Duplicate:
-    """Verdict that both say the same."""
+class _Plain:
+    """A verdict that is told by its evidence alone."""
 
     evidence: Evidence
+
+
+class Duplicate(_Plain):
+    """Verdict that both say the same."""
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -485,39 +491,34 @@ class Update:
     newer: Side
 
 
-@dataclass(frozen=True, slots=True)
-class Contradiction:
+class Contradiction(_Plain):
     """Verdict that not both can be true, and nothing says which one is newer."""
 
-    evidence: Evidence
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Sibling:
+class Sibling(_Plain):
     """Verdict that both have one template but name other entities: both are true."""
 
-    evidence: Evidence
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(_Plain):
     """Verdict that both texts have one topic and state different facts."""
 
-    evidence: Evidence
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Distinct:
+class Distinct(_Plain):
     """Verdict that both share nothing but words."""
 
-    evidence: Evidence
+    __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Unsure:
+class Unsure(_Plain):
     """Verdict that a person or a model has to decide; never acted on by itself."""
 
-    evidence: Evidence
+    __slots__ = ()
 
 
 Verdict: TypeAlias = (

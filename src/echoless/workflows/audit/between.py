@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 from echoless.blocking.candidates import Preference, candidates, open_vectors
 from echoless.clustering.assign import GroupingInput, fold, make_groups
+from echoless.core.claims import weight
 from echoless.core.eligibility import eligible
 from echoless.core.garbage_collection import uncollected
 from echoless.core.groups import Group
@@ -35,6 +36,7 @@ from echoless.core.text import lazy_pattern
 from echoless.core.verdict_sentences import sentence
 from echoless.stores.base import Store, in_context
 from echoless.stores.ledger import kept_apart
+from echoless.stores.markdown.unit_memory import SEPARATOR
 from echoless.stores.reading import visible_memories
 from echoless.workflows.audit.report_parts import (
     HELD_KINDS,
@@ -55,6 +57,8 @@ _REASONS: Final = lazy_pattern(r"(?<!\s)(?=\s*\n)\s++\*\*(?:Why|How to apply)\b.
 """What stands below a rule in a note of Claude Code: why, and how to apply it, which the same rule
 in CLAUDE.md does not say (code.claude.com/docs/en/memory)."""
 
+_SAYING: Final = 4
+"""Words of a text that says the same under whatever heading; a shorter one only under its own."""
 NOBODY: Final = ""
 """Family of memories that may meet those of any namespace."""
 
@@ -193,7 +197,10 @@ def between_namespaces(
     union = _Union()
     memories = list(visible_memories(store, Tally()))  # the store's own audit has its remarks
     for memory in memories:
-        union.add(memory, store, side=memory.namespace, family=NOBODY, at=0)
+        # `Status: active` below two headings is said of two things
+        heading = memory.namespace.partition(SEPARATOR)[2].rpartition(SEPARATOR)[2]
+        family = NOBODY if weight(memory.content) >= _SAYING else heading
+        union.add(memory, store, side=memory.namespace, family=family, at=0)
     apart = kept_apart(store.ledger, {memory.id: memory for memory in memories})
     union.apart = {(_joined(0, a), _joined(0, b)) for a, b in apart}
     return _compared(union, settings, progress)

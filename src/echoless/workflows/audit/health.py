@@ -102,7 +102,8 @@ def health(
         store: Open.
         memories: Its visible ones.
         report: Of its audit; of one that only looked at each memory by itself, less is wrong.
-        between: What it says in several namespaces.
+        between: What it says in several files or headings; of it the copies count, as values that
+            differ there are mostly those of two things.
         name: The store, as a person typed it.
     """
     tokens = {memory.id: token_estimate(memory.content) for memory in memories}
@@ -116,7 +117,7 @@ def _parts(
 ) -> Iterator[Part]:
     """Yields what may be wrong, worst first."""
     memories, texts = len(visible), {memory.id: memory.content for memory in visible}
-    tokens, named = sum(map(token_estimate, texts.values())), between.places
+    tokens = sum(map(token_estimate, texts.values()))
     signs = [sign for sign in report.stale or () if sign.kind != "never_read"]
 
     def about(kinds: frozenset[str]) -> int:
@@ -127,9 +128,8 @@ def _parts(
     said = "says again what was to be forgotten", "say again what was to be forgotten"
     fix = command_line("forget", name, "ID")
     yield Part("forgotten", about(frozenset({"forgotten"})), memories, said, fix)
-    pairs = [*report.held, *between.pairs, *(each.pair for each in report.claims)]
-    ids = (id_ for pair in pairs if pair.verdict == "contradiction" for id_ in pair.ids)
-    against = {named[id_].id if id_ in named else id_ for id_ in ids}
+    pairs = [*report.held, *(each.pair for each in report.claims)]
+    against = {id_ for pair in pairs if pair.verdict == "contradiction" for id_ in pair.ids}
     said = "contradicts another one", "contradict another one"
     fix = command_line("review", name)
     yield Part("contradicts", len(against), memories, said, fix)
@@ -144,9 +144,9 @@ def _parts(
     yield Part("stale", about(_STALE), memories, said, "Mend the path, link or day.")
     said = "says itself that it is over", "say themselves that they are over"
     yield Part("finished", about(frozenset({"finished"})), memories, said, "Archive what is over.")
-    elsewhere = {member.id for group in between.groups for member in group.members}
-    again = report.wasted_tokens + sum(token_estimate(named[id_].content) for id_ in elsewhere)
-    again += sum(
+    copies = {member.id for group in between.groups for member in group.members}
+    again = sum(token_estimate(between.places[id_].content) for id_ in copies)
+    again += report.wasted_tokens + sum(
         token_estimate(texts[each.pair.b][slice(*each.offsets_b)])
         for each in report.claims
         if each.pair.verdict in {"duplicate", "subsumes"}

@@ -381,9 +381,7 @@ def _value(kind: Any, data: Any) -> Any:
     return data
 
 
-@cache
-def _types(kind: Any) -> Mapping[str, Any]:
-    return get_type_hints(kind)
+_types: Final = cache(get_type_hints)
 
 
 def groups_json(groups: Iterable[ReportedGroup], action: str) -> list[dict[str, Json]]:

@@ -67,7 +67,8 @@ def matches_below(
         passed: Takes what is passed over.
         most: Names that are looked at.
     """
-    by_tail = grouped((_key(PurePosixPath(place.path).name), place) for place in places)
+    named = ((PurePosixPath(place.path).name, place) for place in places)
+    by_tail = grouped((name[max(name.rfind("*"), 0) :], place) for name, place in named)
     try:
         device = folder.stat().st_dev
     except OSError:
@@ -129,11 +130,6 @@ def _is_entered(entry: os.DirEntry[str], device: int, passed: Passed) -> bool:
         passed.skip(UNREADABLE)
         return False
     return True
-
-
-def _key(name: str) -> str:
-    """Returns what equal last parts have in common: the suffix behind `*`, or the whole name."""
-    return name[name.rindex("*") :] if "*" in name else name
 
 
 def _place(rows: Mapping[str, Sequence[StorePlace]], parts: tuple[str, ...]) -> StorePlace | None:
