@@ -20,6 +20,9 @@ from math import isnan
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from training.composed import composed
+
+from benchmarks.comparison import KEPT_APART
 from benchmarks.measure import keep
 from echoless.core.model import (
     Contradiction,
@@ -38,6 +41,8 @@ from echoless.matching.rule_judge import RuleJudge
 
 HERE: Final = Path(__file__).parent
 SAMPLES: Final = 1_000
+SEVERAL: Final = 1_500
+"""Pairs of memories that say several things."""
 Role = Literal["seen", "dev", "never"]
 Gold = Literal["same", "holds", "conflict", "apart"]
 
@@ -130,7 +135,21 @@ def sets(data: Path, never: Sequence[Path]) -> dict[str, tuple[Role, list[Row]]]
     if absent:
         print(f"Left out, as they are not in {data}: {', '.join(absent)}.", file=sys.stderr)
     present = (place for place in places if place[0] not in absent)
-    return {name: (role, list(read(path))) for name, role, path in present}
+    made: dict[str, tuple[Role, list[Row]]] = {
+        name: (role, list(read(path))) for name, role, path in present
+    }
+    return {**made, "several statements": ("never", list(of_several()))}
+
+
+def of_several() -> Iterator[Row]:
+    """Yields pairs of memories that say two or three things, of sets that trained nothing."""
+    kept = HERE.parent / "training" / "data"
+    files = (path for name in KEPT_APART for path in sorted((kept / name).glob("*.jsonl")))
+    sets = [json.loads(line) for path in files for line in path.read_text("utf-8").splitlines()]
+    labels = {"same": "D", "conflict": "V", "apart": "R", "gone": "Sa", "one": "Sa"}
+    for pair in composed(sets, SEVERAL, seed=2):
+        label = "V" if pair.conflict else labels[pair.source.rpartition("/")[2]]
+        yield Row(pair.a, pair.b, label, GOLD[label], "a" if label == "Sa" else "", "")
 
 
 def judged(judge: Judge, rows: Sequence[Row]) -> list[Verdict]:

@@ -10,6 +10,7 @@ from typing import Final
 
 from echoless.matching.fields import fields_of
 from training.bases import Base, read_e5, read_minilm, trimmed
+from training.composed import composed
 from training.examples import (
     Example,
     lines,
@@ -41,6 +42,7 @@ SHARES: Final = {
     "history": 0.07,
     "names": 0.04,
     "generated": 0.03,
+    "composed": 0.15,
     "public": 0.02,
 }
 """Of what is drawn. Pairs of the field teach most; public ones keep the language wide."""
@@ -63,6 +65,8 @@ PEOPLE_DEV: Final = 1_500
 NAMES: Final = 20_000
 """Pairs of near names and slips of the pen."""
 
+COMPOSED: Final = 60_000
+"""Pairs of memories that say several things."""
 GENERATED: Final = 40_000
 """Pairs made by changing texts of the contrast sets and notes."""
 
@@ -90,6 +94,9 @@ def corpora(folders: Sequence[Path]) -> list[tuple[list[Example], float]]:
         sources["close"].extend(read_digested(CLOSE_LABELS, close))
     if public := first(folders, "pair_training/public.jsonl"):
         sources["public"].extend(read_public(public))
+    files = [p for f in (HERE / "data", *folders) for p in sorted((f / "contrast").glob("*.jsonl"))]
+    sets = [item for path in files for item in lines(path)]
+    sources["composed"] = composed(sets, COMPOSED, seed=1)
     written = texts_to_change(folders, sources["notes"])
     sources["generated"] = generated(written, GENERATED, seed=1)
     sources["names"] = near_names([text for _, texts in written for text in texts], NAMES, seed=1)
