@@ -230,7 +230,7 @@ def test_too_much_repetition_in_one_store_ends_with_its_code(echoless: Call) -> 
     assert echoless("audit", "--all", "--set", "semantic=no", "--fail-over", "50%").exit_code == 0
     result = echoless("audit", "--all", "--set", "semantic=no", "--fail-over", "10%")
     assert result.exit_code == 10
-    assert "notes.jsonl: 33.33% is redundant, more than the limit of 10.00%." in result.stderr
+    assert "notes.jsonl: 33.33% is redundant, more than the limit of 10%." in result.stderr
 
 
 @pytest.mark.usefixtures("stores")

@@ -181,7 +181,7 @@ def test_more_than_the_allowed_share_is_neither_hidden_nor_planned(
     for way in (("--apply",), ("--plan", "plan.json")):
         refused = echoless(*asked, "10%", *way)
         assert refused.exit_code == 5
-        assert "of the visible memories, more than --most-hidden 10.00% allows" in refused.stderr
+        assert "of the visible memories, more than --most-hidden 10% allows" in refused.stderr
     assert hidden(database) == {}
     assert not Path("plan.json").exists()
     assert echoless(*asked, "10%").exit_code == 0, "a dry run shows what it would be"

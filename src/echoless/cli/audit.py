@@ -409,7 +409,7 @@ def _exit_code(request: _Request, report: Report, where: str) -> int:
         return 0
     if not request.as_json:
         share = f"{report.ratio:.2%} is redundant"
-        render.note(f"{where}{share}, more than the limit of {limit:.2%}.")
+        render.note(f"{where}{share}, more than the limit of {100 * limit:g}%.")
     return OVER_LIMIT
 
 

@@ -144,7 +144,7 @@ class _Request:
         if (self.now or self.plan_file) and share > limit:
             raise PlanTooLarge(
                 f"The plan would hide {share:.2%} of the visible memories, more than "
-                f"--most-hidden {limit:.2%} allows. Nothing was written. Look at the "
+                f"--most-hidden {100 * limit:g}% allows. Nothing was written. Look at the "
                 "groups without --apply and --plan, or raise the limit."
             )
 
