@@ -88,6 +88,32 @@ def test_each_claim_is_lost_changed_moved_reworded_or_new(lay: Lay) -> None:
     ]
 
 
+EDITED = "For each new function: write tests that fail, then verify that the {0} before going on."
+UPDATES = "Each message {0} updating three files."
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "fate"),
+    [
+        (EDITED.format("full suite passes"), EDITED.format("relevant tests pass"), Fate.UNCLEAR),
+        (UPDATES.format("requires"), UPDATES.format("required"), Fate.UNCLEAR),
+        (EDITED.format("full suite passes"), EDITED.format("Full  suite passes"), Fate.KEPT),
+        ("Deploys to production run on Tuesdays.", "Production deploys: Tuesdays.", Fate.REWORDED),
+    ],
+)
+def test_a_few_other_words_in_a_long_sentence_are_told(
+    lay: Lay, before: str, after: str, fate: Fate
+) -> None:
+    rest = "Olga keeps the keys of the shop.\n\nThe printer is out of toner.\n"
+    made = compared(
+        *(
+            lay(name, {"a.md": f"{HEAD.format('a')}{text}\n\n{rest}"})
+            for name, text in (("before", before), ("after", after))
+        )
+    )
+    assert (before, after) in told(made, fate)
+
+
 def test_a_lost_claim_has_its_file_and_line(lay: Lay) -> None:
     made = compared(lay("before", NOTES), lay("after", {**NOTES, "deploys.md": WITHOUT}))
     (gone,) = made.of(Fate.LOST)

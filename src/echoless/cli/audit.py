@@ -295,7 +295,7 @@ def _audit_every(request: _Request) -> int:
 
 def _code_of_every(request: _Request, audits: Sequence[StoreAudit]) -> int:
     """Prints which stores fail the limit, and returns the exit code for all."""
-    read = [(each.report, f"{each.store.url}: ") for each in audits if each.report is not None]
+    read = ((each.report, f"{each.store.url}: ") for each in audits if each.report)
     codes = {_exit_code(request, *each) for each in read} - {0}
     # a kind whose library is not installed is no failure: it is named, with what to install
     errors = (e.error for e in audits if e.error and not isinstance(e.error, MissingExtra))
@@ -312,7 +312,6 @@ def _audit(
         audit of the same files would say the same, the report to keep.
     """
     from echoless.workflows.audit import report as reports
-    from echoless.workflows.audit.between import between_namespaces
     from echoless.workflows.dedupe import secret_masking
 
     if request.github:
@@ -322,13 +321,16 @@ def _audit(
         with Bar(quiet=request.as_json) as bar:
             known = cache.report(store)
             report = known or reports.audit_store(store, settings, progress=bar)
-            wider = between_namespaces(store, settings, progress=bar)
+            wider = None
+            if store.capabilities.sectioned:
+                from echoless.workflows.audit.between import between_namespaces
+
+                wider = between_namespaces(store, settings, progress=bar)
         passing = wider is not None and wider.tally.notes != wider.tally.lasting
         new = (known is None or request.is_kept) and not passing
         lasting = report if new and is_lasting(store, settings, report) else None
         report = replace(report, notes=(*report.notes, *cache.tally.notes))
-        if wider is not None:
-            OUTPUT.learn(wider.texts)
+        OUTPUT.learn(wider.texts if wider else ())
         if request.html_file is not None:
             from echoless.web import report as html_report
 
@@ -408,8 +410,8 @@ def _exit_code(request: _Request, report: Report, where: str) -> int:
     if report.ratio <= limit:
         return 0
     if not request.as_json:
-        share = f"{report.ratio:.2%} is redundant"
-        render.note(f"{where}{share}, more than the limit of {100 * limit:g}%.")
+        over = f"{report.ratio:.2%} is redundant, more than the limit of {100 * limit:g}%."
+        render.note(f"{where}{over}")
     return OVER_LIMIT
 
 

@@ -354,8 +354,7 @@ def share(_context: click.Context, option: click.Parameter, typed: str | None) -
         value = float(typed.removesuffix("%")) / (100 if typed.endswith("%") else 1)
         if 0 <= value <= 1:
             return value
-    wanted = "Write it like 5% or 0.05 (0 to 1)."
-    raise UsageError(f"{option.opts[0]} {typed!r} is not a share. {wanted}")
+    raise UsageError(f"{option.opts[0]} {typed!r} is not a share. Write 5% or 0.05 (0 to 1).")
 
 
 class SettingsCommand(click.Command):

@@ -71,6 +71,9 @@ LIKELY: Final = 0.6
 """Probability of the same, inclusive, from which an unsure pair without other values counts as said
 in other words: a loss is told only where it is likely."""
 
+EDITED: Final = 85.0
+"""Letters in common (`rapidfuzz.fuzz.ratio`, 0 to 100), inclusive, from which other words in a
+claim are an edit of these words, and no other telling of it."""
 REWRITTEN: Final = 72.0
 """Share of letters in common (`rapidfuzz.fuzz.ratio`, 0 to 100), inclusive, from which a claim that
 is gone from a file turned into the new one there, rather than being lost."""
@@ -233,10 +236,9 @@ def compare(
     for done, (places, ruling) in enumerate(zip(questions, answers, strict=True)):
         tell("comparing claims", done, len(questions))
         rulings[places] = ruling
-    stayed = [(old[a].said, new[b].said) for a, b in equal.items()]
     outcomes = [
         ClaimOutcome(Fate.KEPT if one.home == other.home else Fate.MOVED, one, other)
-        for one, other in stayed
+        for one, other in ((old[a].said, new[b].said) for a, b in equal.items())
     ]
     outcomes += near.paired(list(_outcomes(old, new, gone, fresh, rulings)))
     return MemoryComparison(tuple(outcomes), len(states[0]), len(states[1]), tally)
@@ -396,7 +398,11 @@ def _fate(
         or (own and at not in conflicts and own == shared[at] and not _lacks(verdict))
     ]
     if held:
-        return Fate.REWORDED, held[0]
+        alike, best = max((fuzz.ratio(claim.form, new[at].form), at) for at in held)
+        # a few words of a long sentence gave way to others: `full suite` to `relevant tests`
+        others = own - shared[best] and {*words(new[best].form)} - own
+        edited = best in open_ and others and alike >= EDITED
+        return (Fate.UNCLEAR if edited else Fate.REWORDED), best
     if changed := sorted(conflicts & open_):
         return Fate.CHANGED, changed[0]
     parts = [at for at, verdict in verdicts.items() if at in open_ and _holds(verdict, "a")]
@@ -437,11 +443,11 @@ def _conflicts(verdict: Verdict) -> bool:
     """Checks whether two claims cannot both be true: by their values, or as the model says."""
     if not isinstance(verdict, Update | Contradiction):
         return False
-    return _has_other_values(verdict) or not verdict.evidence.differences or _is_plain(verdict)
+    return _has_other_values(verdict) or _is_plain(verdict)
 
 
 def _is_plain(verdict: Verdict) -> bool:
-    """Checks whether two claims differ in words alone, and in no value."""
+    """Checks whether two claims differ in words alone, or in nothing, and in no value."""
     return all(each.kind is DifferenceKind.DETAIL for each in verdict.evidence.differences)
 
 

@@ -160,9 +160,8 @@ class Screen:
         copies = self._report.counts["redundant"]
         more = f", {count(copies, 'redundant copy', 'redundant copies')}"
         yield from _part("The same", "group", *self.groups(self._report.groups), more=more)
-        yield from _part(
-            "Said in several files or headings", "group", *self.groups(self._between.groups)
-        )
+        several = self.groups(self._between.groups)
+        yield from _part("Said in several files or headings", "group", *several)
         for kind in kinds:
             yield from _part(HELD[kind][0], "pair", *self.pairs(kind))
         yield from _part("Said again in notes", "claim", *self.claims())
