@@ -89,6 +89,7 @@ def test_each_claim_is_lost_changed_moved_reworded_or_new(lay: Lay) -> None:
 
 
 EDITED = "For each new function: write tests that fail, then verify that the {0} before going on."
+POST = "The post of today boosts the stream of the evening{0}."
 UPDATES = "Each message {0} updating three files."
 
 
@@ -99,9 +100,10 @@ UPDATES = "Each message {0} updating three files."
         (UPDATES.format("requires"), UPDATES.format("required"), Fate.UNCLEAR),
         (EDITED.format("full suite passes"), EDITED.format("Full  suite passes"), Fate.KEPT),
         ("Deploys to production run on Tuesdays.", "Production deploys: Tuesdays.", Fate.REWORDED),
+        (POST.format(""), POST.format(", and was never sent"), Fate.UNCLEAR),
     ],
 )
-def test_a_few_other_words_in_a_long_sentence_are_told(
+def test_a_few_other_words_or_a_denial_in_a_long_sentence_are_told(
     lay: Lay, before: str, after: str, fate: Fate
 ) -> None:
     rest = "Olga keeps the keys of the shop.\n\nThe printer is out of toner.\n"

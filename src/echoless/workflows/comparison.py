@@ -365,8 +365,7 @@ def _outcomes(
         partners[a].append(b)
     explained = {b for (a, b), ruling in rulings.items() if _holds(ruling.verdict, "a")}
     for at in gone:
-        some = {b: rulings[at, b].verdict for b in partners[at]}
-        fate, place = _fate(old[at], new, some, open_)
+        fate, place = _fate(old[at], new, {b: rulings[at, b].verdict for b in partners[at]}, open_)
         if place is None:
             yield ClaimOutcome(Fate.LOST, old[at].said, None)
             continue
@@ -399,9 +398,11 @@ def _fate(
     ]
     if held:
         alike, best = max((fuzz.ratio(claim.form, new[at].form), at) for at in held)
-        # a few words of a long sentence gave way to others: `full suite` to `relevant tests`
+        # a few words gave way to others: `full suite`, `relevant tests`; or `never sent` was added
         others = own - shared[best] and {*words(new[best].form)} - own
-        edited = best in open_ and others and alike >= EDITED
+        differ = verdicts[best].evidence.differences
+        denied = any(e.kind is DifferenceKind.NEGATION and e.b and not e.a for e in differ)
+        edited = best in open_ and ((others and alike >= EDITED) or denied)
         return (Fate.UNCLEAR if edited else Fate.REWORDED), best
     if changed := sorted(conflicts & open_):
         return Fate.CHANGED, changed[0]

@@ -131,8 +131,7 @@ def _parts(
     pairs = [*report.held, *(each.pair for each in report.claims)]
     against = {id_ for pair in pairs if pair.verdict == "contradiction" for id_ in pair.ids}
     said = "contradicts another one", "contradict another one"
-    fix = command_line("review", name)
-    yield Part("contradicts", len(against), memories, said, fix)
+    yield Part("contradicts", len(against), memories, said, command_line("review", name))
     unseen = sum(number for _, number in store.unloaded())
     said = "is not loaded by its agent", "are not loaded by their agent"
     yield Part("unloaded", unseen, memories, said, "Name them in the index, or shorten it.")
