@@ -38,15 +38,19 @@ MOVED: Final = 0.3
 """Share of the claims that stand in another note after the rewrite."""
 
 
-def sets(languages: str) -> Iterator[dict[str, Any]]:
-    """The contrast sets that have what a rewrite needs, in files' order."""
+def kept_apart() -> Iterator[dict[str, Any]]:
+    """The contrast sets that trained nothing, in files' order."""
     for name in KEPT_APART:
         for path in sorted((SETS / name).glob("*.jsonl")):
-            for line in path.read_text("utf-8").splitlines():
-                item = json.loads(line)
-                whole = item["same"] and item["conflict"] and len(note_of(item["base"]).claims) == 1
-                if whole and (languages == "all" or item["lang"] == languages):
-                    yield item
+            yield from map(json.loads, path.read_text("utf-8").splitlines())
+
+
+def sets(languages: str) -> Iterator[dict[str, Any]]:
+    """The contrast sets that have what a rewrite needs, in files' order."""
+    for item in kept_apart():
+        whole = item["same"] and item["conflict"] and len(note_of(item["base"]).claims) == 1
+        if whole and (languages == "all" or item["lang"] == languages):
+            yield item
 
 
 def rewritten(item: dict[str, Any], draw: random.Random) -> tuple[Fate, str]:

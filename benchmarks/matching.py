@@ -22,7 +22,7 @@ from typing import Any, Final, Literal
 
 from training.composed import composed
 
-from benchmarks.comparison import KEPT_APART
+from benchmarks.comparison import kept_apart
 from benchmarks.measure import keep
 from echoless.core.model import (
     Contradiction,
@@ -143,11 +143,8 @@ def sets(data: Path, never: Sequence[Path]) -> dict[str, tuple[Role, list[Row]]]
 
 def of_several() -> Iterator[Row]:
     """Yields pairs of memories that say two or three things, of sets that trained nothing."""
-    kept = HERE.parent / "training" / "data"
-    files = (path for name in KEPT_APART for path in sorted((kept / name).glob("*.jsonl")))
-    sets = [json.loads(line) for path in files for line in path.read_text("utf-8").splitlines()]
     labels = {"same": "D", "conflict": "V", "apart": "R", "gone": "Sa", "one": "Sa"}
-    for pair in composed(sets, SEVERAL, seed=2):
+    for pair in composed(list(kept_apart()), SEVERAL, seed=2):
         label = "V" if pair.conflict else labels[pair.source.rpartition("/")[2]]
         yield Row(pair.a, pair.b, label, GOLD[label], "a" if label == "Sa" else "", "")
 

@@ -242,7 +242,7 @@ def test_one_document_is_reported_across_its_headings_unasked(echoless: Call, pl
     data = parsed(echoless("audit", store, "--set", "semantic=no", "--json"))
     assert len(data["across"]["groups"]) == 1
     assert echoless("audit", store, "--set", "semantic=no", "--html", "page.html").exit_code == 0
-    assert "Said in several files or headings" in (place / "page.html").read_text("utf-8")
+    assert "Said in several namespaces" in (place / "page.html").read_text("utf-8")
 
 
 def test_users_are_not_compared_with_each_other(echoless: Call, place: Path) -> None:

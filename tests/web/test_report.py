@@ -176,7 +176,7 @@ def test_what_several_files_say_is_reported(tmp_path: Path) -> None:
         page = report_page(store, report, between=between, name="my store")
     reader = PageReader(page)
     assert reader.foreign == []
-    assert "Said in several files or headings: 2" in reader.text.replace("\xa0", " ")
+    assert "Said in several namespaces: 2" in reader.text.replace("\xa0", " ")
     assert "anna" in reader.text
     assert "ben" in reader.text
     assert SECRET not in page

@@ -322,7 +322,7 @@ def _audit(
             known = cache.report(store)
             report = known or reports.audit_store(store, settings, progress=bar)
             wider = None
-            if store.capabilities.sectioned:
+            if store.capabilities.sectioned:  # else it need not be imported
                 from echoless.workflows.audit.between import between_namespaces
 
                 wider = between_namespaces(store, settings, progress=bar)
@@ -370,7 +370,7 @@ def _blocks(
     return [
         title,
         *report_blocks.audit_blocks(store, report, extent),
-        *(report_blocks.between_blocks(wider, extent, what="files or headings") if wider else ()),
+        *(report_blocks.between_blocks(wider, extent, what="namespaces") if wider else ()),
     ]
 
 

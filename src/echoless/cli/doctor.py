@@ -132,11 +132,12 @@ def _examined(name: str, choices: Choices, extent: Extent, *, quiet: bool) -> He
         with Bar(quiet=quiet) as bar:
             known = cache.report(store)
             report = known or reports.audit_store(store, settings, progress=bar)
-            both = replace(between_namespaces(store, settings, progress=bar) or Between(), pairs=())
+            between = between_namespaces(store, settings, progress=bar) or Between()
+            copies = replace(between, pairs=())
         lasting = known is None and is_lasting(store, settings, report)
-        made = health(store, memories, report, both, name)
+        made = health(store, memories, report, copies, name)
         if not quiet:
-            render.show(Screen(report, extent, both, store).compared(("contradiction",)))
+            render.show(Screen(report, extent, copies, store).compared(("contradiction",)))
             render.show(_closing(made))
     if lasting:
         cache.keep(report)

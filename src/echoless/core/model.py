@@ -455,67 +455,65 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class _Plain:
-    """A verdict that is told by its evidence alone."""
+class _WithEvidence:
+    """What every verdict has."""
 
     evidence: Evidence
 
 
-class Duplicate(_Plain):
+class Duplicate(_WithEvidence):
     """Verdict that both say the same."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Subsumes:
+class Subsumes(_WithEvidence):
     """Verdict that one text says all of the other and more.
 
     Attributes:
         superset: The side that says more and has to survive.
     """
 
-    evidence: Evidence
     superset: Side
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class Update(_WithEvidence):
     """Verdict that both texts give one attribute different values, and one value is newer.
 
     Attributes:
         newer: The side that holds now.
     """
 
-    evidence: Evidence
     newer: Side
 
 
-class Contradiction(_Plain):
+class Contradiction(_WithEvidence):
     """Verdict that not both can be true, and nothing says which one is newer."""
 
     __slots__ = ()
 
 
-class Sibling(_Plain):
+class Sibling(_WithEvidence):
     """Verdict that both have one template but name other entities: both are true."""
 
     __slots__ = ()
 
 
-class Related(_Plain):
+class Related(_WithEvidence):
     """Verdict that both texts have one topic and state different facts."""
 
     __slots__ = ()
 
 
-class Distinct(_Plain):
+class Distinct(_WithEvidence):
     """Verdict that both share nothing but words."""
 
     __slots__ = ()
 
 
-class Unsure(_Plain):
+class Unsure(_WithEvidence):
     """Verdict that a person or a model has to decide; never acted on by itself."""
 
     __slots__ = ()

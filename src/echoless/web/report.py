@@ -84,7 +84,7 @@ def report_page(
     name = without_password(name or report.url)
     blocks = (
         *audit_blocks(store, report, extent),
-        *(() if between is None else between_blocks(between, extent, what="files or headings")),
+        *(() if between is None else between_blocks(between, extent, what="namespaces")),
         *_next_steps(report, name),
     )
     return render(
