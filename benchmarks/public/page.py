@@ -194,11 +194,21 @@ def _superseded(lines: Lines, sizes: Mapping[str, str]) -> str:
 
 
 def _updates(lines: Lines) -> str:
+    """Returns a table for each corpus, below what it holds."""
+    corpora = dict.fromkeys(line["corpus"] for line in lines)
+    return "\n\n".join(
+        _news(corpus, [line for line in lines if line["corpus"] == corpus]) for corpus in corpora
+    )
+
+
+def _news(corpus: str, lines: Lines) -> str:
     known = _known(lines)
     if not known:
-        return _table(lines, _UPDATES)
-    found = f"of {known['updates']} labelled updates both notes of {known['located']} were found"
-    return f"{known['notes']:,} notes; {found}.\n\n{_table(lines, _UPDATES)}"
+        return f"{corpus}:\n\n{_table(lines, _UPDATES)}"
+    found = f"{known['updates']} labelled updates"
+    if known["located"] < known["updates"]:
+        found += f", both notes of {known['located']} of which were found"
+    return f"{corpus}: {known['notes']:,} notes, {found}.\n\n{_table(lines, _UPDATES)}"
 
 
 def _same(lines: Lines) -> str:

@@ -16,8 +16,8 @@ from benchmarks.public.corpora import (
     Dialogues,
     Facts,
     Memories,
+    News,
     Pairs,
-    Plans,
     Question,
     digest,
 )
@@ -226,10 +226,10 @@ def _holds(corpus: Facts, place: int, answers: Sequence[str]) -> bool:
 # ------------------------------------------------------------------------------- updates named
 
 
-def updates(corpus: Plans, behind: Mapping[int, int], named: Sequence[tuple[int, int]]) -> Figures:
+def updates(corpus: News, behind: Mapping[int, int], named: Sequence[tuple[int, int]]) -> Figures:
     """Returns how many labelled updates are named, and how many alarms are about no labelled note.
 
-    Not all news in the plans is labelled, so what counts as a false alarm is an upper bound.
+    Not all news of a corpus is labelled, so what counts as a false alarm is an upper bound.
     """
     pairs = {frozenset(pair) for pair in named}
     false = sum(not pair & corpus.labelled for pair in pairs)

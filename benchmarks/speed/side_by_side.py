@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -34,11 +35,12 @@ def child(
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, **(environment or {})},
+        start_new_session=True,
     ) as process:
         try:
             out, err = process.communicate(timeout=60 * minutes if minutes else None)
         except subprocess.TimeoutExpired:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)  # with the processes that it has started
             return {"failed": f"ended after {minutes:g} minutes"}
     if process.returncode != 0:
         words = (err.strip().splitlines() or ["no word"])[-1]
@@ -48,17 +50,21 @@ def child(
 
 
 def peak_mb() -> float:
-    """Peak resident memory of this process, in MB of 10^6 bytes.
+    """Peak resident memory of this process or of one that it has ended, in MB of 10^6 bytes.
 
     On Linux what `getrusage` says begins with the peak of the process that started this one.
     """
     import resource
 
+    unit = 1 if sys.platform == "darwin" else 1024
+    own, ended = (
+        resource.getrusage(whose).ru_maxrss * unit / 1e6
+        for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
     with suppress(OSError):
         said = Path("/proc/self/status").read_text("utf-8")
-        return int(said.split("VmHWM:")[1].split()[0]) * 1024 / 1e6
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+        own = int(said.split("VmHWM:")[1].split()[0]) * 1024 / 1e6
+    return max(own, ended)
 
 
 def store(

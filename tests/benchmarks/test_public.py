@@ -17,7 +17,7 @@ import pytest
 from benchmarks.baselines import Cosine, Measure, TokenSet
 from benchmarks.public import __main__ as command
 from benchmarks.public import corpora, page, tasks
-from benchmarks.public.corpora import BadCorpus, Dialogues, Facts, Memories, Pairs, Plans, Question
+from benchmarks.public.corpora import BadCorpus, Dialogues, Facts, Memories, News, Pairs, Question
 from benchmarks.public.picture import picture
 from benchmarks.public.tools import TOOLS, Opening, opened
 
@@ -71,6 +71,22 @@ PROBES = {
         {"conversation_references": ["Something quite different.", "That nobody wrote here."]},
     ]
 }
+NOTES = [
+    ("k", "kiel", "2026-01-01", "Kiel uses tabs."),
+    ("b", "ulm", "2026-01-02", "Ulm uses spaces."),
+    ("a", "ulm", "2026-01-01", "Ulm uses tabs."),
+]
+LABELS = {
+    "judgments": [{"sourceId": "b", "role": "answer"}, {"sourceId": "k", "role": "support"}],
+    "harmful": [
+        {"sourceId": "a", "reason": "superseded"},
+        {"sourceId": "k", "reason": "cross_project"},
+    ],
+}
+CASES = [
+    {"initial_fact": "It is at 2pm.", "contradicting_fact": "It is at 3pm."},
+    {"initial_fact": "It is due today.", "contradicting_fact": "Tomorrow."},
+]
 FILES = {
     "locomo": {"data/locomo10.json": json.dumps([SAMPLE])},
     "evomembench": {"facts.json": json.dumps([FACTS])},
@@ -78,6 +94,16 @@ FILES = {
         "chats/100K/7/plan_new.txt": PLAN,
         "chats/100K/7/probing_questions/probing_questions.json": json.dumps(PROBES),
     },
+    "knowl": {
+        "records.ndjson": "\n".join(
+            json.dumps(
+                dict(zip(("sourceId", "projectId", "occurredAt", "content"), note, strict=True))
+            )
+            for note in NOTES
+        ),
+        "labels.ndjson": json.dumps(LABELS),
+    },
+    "memtrust": {"cases.json": json.dumps({"cases": CASES})},
     "dataset-sts": {
         "msr.tsv": "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\n"
         "1\t1\t2\tIt rains.\tRain falls.\n",
@@ -190,6 +216,21 @@ def test_notes_of_a_plan_lose_their_labels_and_take_the_time_of_their_part(folde
     ]
     assert plans.labelled == {2, 3}
     assert (plans.updates, plans.asked) == ([(0, 2)], 2)
+
+
+def test_a_note_that_misleads_is_the_older_side_of_an_update_in_its_project(folder: Path) -> None:
+    news = corpora.histories(folder)
+    assert news.memories.texts == ("Kiel uses tabs.", "Ulm uses tabs.", "Ulm uses spaces.")
+    assert (news.updates, news.asked) == ([(1, 2)], 1)
+    assert news.labelled == {1, 2}
+
+
+def test_cases_are_facts_of_one_scope_and_what_contradicts_each_comes_later(folder: Path) -> None:
+    news = corpora.corrections(folder)
+    said = ["It is at 2pm.", "It is due today.", "It is at 3pm.", "Tomorrow."]
+    assert [*news.memories.texts] == said
+    assert [*news.memories.times] == sorted(news.memories.times)
+    assert (news.updates, len({*news.memories.scopes})) == ([(0, 2), (1, 3)], 1)
 
 
 @pytest.fixture
@@ -310,7 +351,7 @@ def test_groups_are_counted_once_more_as_if_their_newest_fact_stayed() -> None:
 
 def test_an_alarm_about_no_labelled_note_is_false() -> None:
     memories = Memories(["a", "b", "c", "d"], ["1", "2", "3", "4"], ["s"] * 4)
-    plans = Plans(memories, [(0, 2)], frozenset({2}), 1)
+    plans = News(memories, [(0, 2)], frozenset({2}), 1)
     made = tasks.updates(plans, {0: 2, 1: 3}, [(0, 2), (2, 0), (1, 3)])
     assert (made["named"], made["alarms"], made["false_alarms"]) == (1, 2, 1)
     assert made["false_of_1000_notes"] == 250.0
@@ -565,4 +606,4 @@ def test_the_page_is_that_of_the_kept_results() -> None:
     lines = json.loads((command.RESULTS / "public.json").read_text("utf-8"))["lines"]
     assert page.PAGE.read_text("utf-8") == page.text(lines)
     assert page.PICTURE.read_text("utf-8") == picture(lines)
-    assert {line["tool"] for line in lines} == {*TOOLS}
+    assert {line["tool"] for line in lines} <= {*TOOLS}
