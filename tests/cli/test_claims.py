@@ -38,7 +38,7 @@ def test_audit_shows_claims_with_their_lines_and_dedup_counts_them(
 def test_of_claims_that_are_said_again_those_with_most_in_common_are_shown_first(
     place: Path, echoless: Call
 ) -> None:
-    short = "Alerts go to Slack."
+    short = "All alerts go to Slack."
     held = f"{short[:-1]}, and the runbook of the platform team says who answers at night."
     texts = {"a": f"{NOTE}\n\n{held}", "b": f"{changed('14 days', '30 days')}\n\n{short}"}
     rows = (json.dumps({"id": id_, "text": text}) for id_, text in texts.items())

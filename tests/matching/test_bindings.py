@@ -57,6 +57,17 @@ OPPOSITE = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("NEVER run `pip` outside the venv.", "ALL pip commands must run inside the venv."),
+        ("Nie außerhalb der Arbeitszeit deployen.", "Nur innerhalb der Arbeitszeit deployen."),
+    ],
+)
+def test_what_is_forbidden_outside_a_place_is_not_forbidden_in_it(a: str, b: str) -> None:
+    assert not isinstance(judged(a, b), Contradiction | Update)
+
+
 @pytest.mark.parametrize(("a", "b"), OPPOSITE)
 def test_opposite_permissions_are_never_merged_and_both_are_told(a: str, b: str) -> None:
     for one, other in ((a, b), (b, a)):

@@ -19,13 +19,7 @@ from echoless.cli.options import (
     writing,
 )
 from echoless.core.document import count, number, say, strong
-from echoless.execution.transfer import (
-    FORMATS,
-    Transferred,
-    backup,
-    export,
-    import_into,
-)
+from echoless.execution.transfer import FORMATS, Transferred, backup, export, import_into
 from echoless.ingest.forgotten import held
 from echoless.stores import open_store
 from echoless.stores.registry import mapped

@@ -10,6 +10,7 @@ from typing import Final
 from echoless.core.text import lazy_pattern
 
 _FRACTION: Final = lazy_pattern(r"[.,](\d+)")
+_NAMED: Final = lazy_pattern(r"(?<!\d)\d{4}-\d\d-\d\d(?!\d)")
 _EPOCH: Final = lazy_pattern(r"-?\d{9,19}(?:\.\d+)?\Z")
 _SECOND: Final = 1_000_000_000
 _ORIGIN: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -71,6 +72,12 @@ def day(text: str | None) -> str:
     """Returns the day of a time as `YYYY-MM-DD`; what is no time of a day comes back as it is."""
     written = spelled(text)
     return written[:10] if written[4:5] == "-" else written
+
+
+def day_named(path: object) -> str | None:
+    """Returns the first day, `YYYY-MM-DD`, in the name of a file; None for none or no name."""
+    days = _NAMED.findall(path.rpartition("/")[2]) if isinstance(path, str) else ()
+    return days[0] if days else None
 
 
 def now() -> str:

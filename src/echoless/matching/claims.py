@@ -272,10 +272,16 @@ def may_say_again(note: Note, a: int, other: Note, b: int) -> bool:
         return False
     one, two = note.said(a), other.said(b)
     return (
-        note.claim(a).context == other.claim(b).context
+        _in_one_context(note, a, other, b)
         or (is_statement(one) and is_statement(two))
         or loosely(one) == loosely(two)
     )
+
+
+def _in_one_context(note: Note, a: int, other: Note, b: int) -> bool:
+    """Returns whether two claims stand under the same: in one note, or under headings of a name."""
+    context = note.claim(a).context
+    return context == other.claim(b).context and (note is other or bool(context))
 
 
 def reported(a: Note, b: Note, verdicts: Verdicts) -> list[tuple[int, int]]:
@@ -299,7 +305,7 @@ def _says_by_itself(note: Note, a: int, other: Note, b: int, verdict: Verdict) -
     """Checks whether two claims of two notes need nothing around them to be told."""
     if isinstance(verdict, Update | Contradiction):
         return not any(each.kind in COUNTED for each in verdict.evidence.differences)
-    beside = note.claim(a).context == other.claim(b).context
+    beside = _in_one_context(note, a, other, b)
     return beside or min(weight(note.said(a)), weight(other.said(b))) >= _TOLD
 
 
@@ -324,7 +330,7 @@ def says_again(note: Note, a: int, other: Note, b: int, verdict: Verdict) -> boo
         stated = is_statement(one) and is_statement(two) and not field
         close = fuzz.token_set_ratio(one.casefold(), two.casefold()) >= _CLOSE
         valued = verdict.evidence.difference not in {None, DifferenceKind.DETAIL}
-        return close and valued and (stated or note.claim(a).context == other.claim(b).context)
+        return close and valued and (stated or _in_one_context(note, a, other, b))
     chance = verdict.evidence.chance or 0.0
     return merges(verdict) or (isinstance(verdict, Unsure) and chance >= _LIKELY)
 

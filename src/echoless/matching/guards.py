@@ -20,6 +20,7 @@ from rapidfuzz import fuzz
 
 from echoless.core.errors import UsageError
 from echoless.core.model import (
+    FILE,
     IN_OTHER_WORDS,
     Contradiction,
     Difference,
@@ -33,13 +34,15 @@ from echoless.core.model import (
     Unsure,
     Update,
     Verdict,
+    later,
     merges,
     under,
 )
 from echoless.core.text import lazy_pattern, loose
+from echoless.core.timestamps import day_named
 from echoless.matching import Judge
 from echoless.matching.fields import is_statement, limits, stand_alike
-from echoless.matching.rule_judge import RuleJudge
+from echoless.matching.rule_judge import COUNTED, RuleJudge, newer_of, tells_change
 
 _SHARED: Final = 62
 """Minimum word overlap (`rapidfuzz.fuzz.token_set_ratio`, 0 to 100, inclusive) for accepting
@@ -176,7 +179,13 @@ def in_place(a: Memory, b: Memory, verdict: Verdict) -> Verdict:
         verdict: On their texts alone.
     """
     conflict = isinstance(verdict, Update | Contradiction)
-    if stand_alike(a, b) or not (conflict or merges(verdict) or isinstance(verdict, Unsure)):
+    if not (conflict or merges(verdict) or isinstance(verdict, Unsure)):
+        return verdict
+    if _lead(a.content) and _lead(b.content) and loose(a.content) != loose(b.content):
+        return Related(replace(verdict.evidence, rule="same-topic", veto=False))
+    if conflict and _of_its_day(a, b, verdict.evidence):
+        return Sibling(replace(verdict.evidence, rule="of-its-day", veto=True))
+    if stand_alike(a, b):
         return verdict
     heads = a.content in under(b) or b.content in under(a)
     if not heads and limits(a, whole=not conflict) == limits(b, whole=not conflict):
@@ -192,6 +201,28 @@ def in_place(a: Memory, b: Memory, verdict: Verdict) -> Verdict:
     sides = (places, *verdict.evidence.differences)
     held = replace(verdict.evidence, rule="under-other-headings", veto=not again, differences=sides)
     return (Unsure if again else Sibling if stated else Related)(held)
+
+
+def _lead(text: str) -> bool:
+    """Returns whether a text is code, or only leads what stands below it (`What is missing:`)."""
+    return text.startswith("```") or text.rstrip("*_ \n").endswith((":", "\uff1a"))
+
+
+def _of_its_day(a: Memory, b: Memory, evidence: Evidence) -> bool:
+    """Returns whether two lines of notes of a day tell what happened, not two values of a thing.
+
+    So it is between lines of one day, and between clock times of two. A change that the later line
+    tells is one (`moved to 15:00`), and in one note a figure that a word calls new. Of 43 alarms in
+    40 public memories 20 stood in one such note and 6 were clock times of two: none was right.
+    """
+    if not all(day_named(each.native.get(FILE)) for each in (a, b)):
+        return False
+    pair, first = Pair(a, b, {}), evidence.difference
+    said = [each for d in evidence.differences[:1] for each in (*d.a, *d.b)]
+    if first is DifferenceKind.DATE and any(":" in each for each in said):
+        return not (tells_change(pair) and newer_of(pair) == later(a, b))
+    figure = first in COUNTED and evidence.rule == f"{first}-differs"
+    return a.native[FILE] == b.native[FILE] and not (figure and tells_change(pair))
 
 
 def judge_named(name: str) -> Judge:

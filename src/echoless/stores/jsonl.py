@@ -25,13 +25,7 @@ from pathlib import Path
 from time import time_ns
 from typing import ClassVar, Final, Self
 
-from echoless.core.errors import (
-    BadRecord,
-    DuplicateId,
-    ForeignStore,
-    StoreNotFound,
-    StoreReadOnly,
-)
+from echoless.core.errors import BadRecord, DuplicateId, ForeignStore, StoreNotFound, StoreReadOnly
 from echoless.core.model import Memory
 from echoless.core.sqlite import is_sqlite
 from echoless.core.text import lazy_pattern

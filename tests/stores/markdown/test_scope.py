@@ -9,16 +9,20 @@ import pytest
 
 from echoless import apply, between_namespaces, check, find, open_store, plan, undo
 from echoless.core.model import (
+    FILE,
     IN_OTHER_WORDS,
     UNDER,
     Contradiction,
+    Difference,
     DifferenceKind,
     Duplicate,
     Evidence,
     Memory,
+    Related,
     Sibling,
     Subsumes,
     Unsure,
+    Update,
     line_of,
     merges,
     verdict_name,
@@ -201,6 +205,78 @@ def test_the_time_above_a_statement_keeps_copies_apart_and_no_conflict(
     evidence = Evidence("number-differs", "semantic", 0.9)
     assert isinstance(in_place(one, other, Contradiction(evidence)), Contradiction)
     assert not merges(in_place(one, other, Duplicate(evidence)))
+
+
+def daily(text: str, day: str = "2026-04-26", heading: str = "") -> Memory:
+    """Returns a line of a note whose name is a day."""
+    above = [heading] if heading else []
+    file = f"memory/{day}.md"
+    return Memory(id=text, content=text, created_at=day, native={UNDER: above, FILE: file})
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "kind"),
+    [
+        (daily("The nightly sync ran at 02:10."), daily("The late sync ran at 19:30."), "date"),
+        (daily("Coverage: 86 of 126 tools."), daily("Coverage: 93 of 128 tools."), "number"),
+        (daily("Let me read the log."), daily("I need to run the tests now."), "detail"),
+        (daily("Block 139 is written."), daily("Block 140 is.", heading="Late"), "number"),
+        (
+            daily("The market brief ran at 12:02."),
+            daily("The market brief ran at 22:25 instead of 09:00.", "2026-04-25"),
+            "date",
+        ),
+    ],
+)
+def test_what_notes_of_a_day_tell_of_their_time_is_not_out_of_date(
+    one: Memory, other: Memory, kind: str
+) -> None:
+    apart = Difference(DifferenceKind(kind), ("12:02",), ("22:25",))
+    said = Contradiction(Evidence(f"{kind}-differs", "semantic", 0.9, (apart,)))
+    assert isinstance(in_place(one, other, said), Sibling)
+
+
+def test_a_note_of_a_day_that_tells_a_change_is_told() -> None:
+    times = Difference(DifferenceKind.DATE, ("14:00",), ("15:00",))
+    said = Update(Evidence("date-differs", "semantic", 0.9, (times,)), "b")
+    planned = daily("The design review is at 14:00.", "2026-04-25")
+    moved = daily("The design review has moved to 15:00.")
+    assert in_place(planned, moved, said) == said
+    figure = Difference(DifferenceKind.NUMBER, ("8080",), ("8443",))
+    said = Update(Evidence("number-differs", "semantic", 0.9, (figure,)), "b")
+    assert (
+        in_place(daily("The gateway is on port 8080."), daily("It is on 8443 now."), said) == said
+    )
+    later = daily("The gateway listens on port 8443.", "2026-05-02")
+    assert in_place(daily("The gateway listens on port 8080."), later, said) == said
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("What is **not** built yet:", "What is built:"),
+        ("```\nmake lint\n```", "```\nmake ty\n```"),
+    ],
+)
+@pytest.mark.parametrize("verdict", [Contradiction, Duplicate])
+def test_what_leads_a_list_or_is_code_says_nothing_by_itself(
+    one: str, other: str, verdict: type[Contradiction | Duplicate]
+) -> None:
+    said = verdict(Evidence("as-the-model-says", "semantic", 0.9))
+    a, b = (
+        Memory(id=each, content=each, native={UNDER: [], FILE: "a.md"}) for each in (one, other)
+    )
+    assert isinstance(in_place(a, b, said), Related)
+    assert merges(in_place(a, a, Duplicate(said.evidence)))
+
+
+def test_a_day_anywhere_in_the_name_of_a_note_says_which_value_is_newer(tmp_path: Path) -> None:
+    for day, port in (("2026-04-06", "5432"), ("2026-04-08", "6432")):
+        text = f"# Poll\n\n- {PORT.replace('5432', port)}\n"
+        write(tmp_path, {"memory/2026-04-01.md": "- Fed.\n", f"memory/poll-{day}.md": text})
+    with open_store(tmp_path) as store:
+        (told,) = find(store, settings=BY_RULES).judged
+    assert isinstance(told.verdict, Update)
 
 
 def test_a_line_of_a_memory_is_that_of_its_file_also_when_another_one_is_hidden(

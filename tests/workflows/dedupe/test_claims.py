@@ -252,6 +252,14 @@ def test_what_may_speak_of_its_note_is_told_only_below_the_same_heading(
     assert len(found_in(tmp_path / "b", pair("Lamps")).claims) == beside
 
 
+@pytest.mark.parametrize(("said", "told"), [(SHORT, 0), (STATED, 1)])
+def test_two_notes_without_headings_have_none_in_common(
+    said: str, told: int, tmp_path: Path
+) -> None:
+    notes = {"a": "\n\n".join((said, *PARTS)), "b": "\n\n".join((said, *PIER))}
+    assert len(found_in(tmp_path, notes).claims) == told
+
+
 def test_what_many_notes_say_is_told_from_one_to_the_next(tmp_path: Path) -> None:
     parts = [PARTS[:4], PARTS[4:], PIER[:6], PIER[6:]]
     fillers = [" ".join(f"{part} {each}." for each in range(3)) for part in map(" ".join, parts)]

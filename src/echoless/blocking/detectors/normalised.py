@@ -7,13 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from echoless.blocking.detector import (
-    Bulk,
-    DetectorOptions,
-    Proposed,
-    gate_for,
-    refuse_unknown,
-)
+from echoless.blocking.detector import Bulk, DetectorOptions, Proposed, gate_for, refuse_unknown
 from echoless.blocking.detectors.exact import note_cut, stars
 from echoless.blocking.pair_scores import CASE_FOLDED, CASE_KEPT
 from echoless.core.groups import grouped

@@ -16,6 +16,7 @@ from typing import Final, Literal
 from urllib.parse import unquote
 
 from echoless.core.errors import InputError, StoreError, UsageError
+from echoless.core.timestamps import day_named
 from echoless.stores import places
 from echoless.stores.files import read_bytes
 from echoless.stores.markdown.document import DATED, front_lines, is_divider, split_lines
@@ -37,7 +38,6 @@ ARCHIVES: Final = (ARCHIVE, "archive")
 """Folders that are not read: ours, and one in which people put aside what they are done with."""
 _SKIPPED: Final = frozenset({"node_modules", "__pycache__"})
 
-_DATED: Final = re.compile(r"(?:^|/)(\d{4}-\d{2}-\d{2})[^/]*\.md$")
 _LINKED: Final = re.compile(r"^\s*[-*+]\s+\[[^\]]*\]\([^)]+\.md\)", re.MULTILINE)
 _HEAD_BYTES: Final = 65_536
 
@@ -213,8 +213,8 @@ def is_written(path: str, only: str) -> bool:
 
 def date_of(path: str) -> str | None:
     """Returns the date a daily note has in its name, or None."""
-    dated = _DATED.search(path)
-    return dated.group(1) if dated else None
+    day, name = day_named(path), path.rpartition("/")[2]
+    return day if day and name.startswith(day) and name.endswith(".md") else None
 
 
 def _preset_of_place(*paths: Path) -> Preset | None:

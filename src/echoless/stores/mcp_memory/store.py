@@ -15,13 +15,7 @@ from pathlib import Path
 from typing import ClassVar, Final, Self
 
 from echoless.core.document import names
-from echoless.core.errors import (
-    BadRecord,
-    ForeignStore,
-    StoreChanged,
-    StoreNotFound,
-    UsageError,
-)
+from echoless.core.errors import BadRecord, ForeignStore, StoreChanged, StoreNotFound, UsageError
 from echoless.core.model import Memory
 from echoless.core.sqlite import is_sqlite
 from echoless.stores import files

@@ -14,15 +14,7 @@ from time import monotonic
 from typing import Final
 
 from echoless.core.destination import command_line
-from echoless.core.document import (
-    Block,
-    Extent,
-    Gap,
-    command,
-    quoted,
-    say,
-    strong,
-)
+from echoless.core.document import Block, Extent, Gap, command, quoted, say, strong
 from echoless.core.errors import EcholessError, InputError, StoreError
 from echoless.core.failures import of_system
 from echoless.core.model import Json

@@ -28,6 +28,7 @@ from echoless.core.model import (
     Update,
     Verdict,
     flipped,
+    in_one_file,
     merges,
     under,
     verdict_name,
@@ -160,7 +161,8 @@ class Units:
         if not may_say_again(first, one[1], second, other[1]):
             return False
         claim, again = first.claim(one[1]), second.claim(other[1])
-        beside = one[0] == other[0] and claim.context == again.context
+        files = one[0] == other[0] or in_one_file(self.read[one[0]], self.read[other[0]])
+        beside = files and claim.context == again.context
         return not beside or loosely(first.said(one[1])) == loosely(second.said(other[1]))
 
     def in_place(self, judged: Sequence[Judged]) -> list[Judged]:
