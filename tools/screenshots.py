@@ -1,21 +1,27 @@
-"""Make the pictures of the review page and of the report again, from the bundled sample.
+"""Make the pictures of the pages and of a terminal again, from the bundled samples.
 
-`python -m tools.screenshots [NAME …]` writes `docs/pictures/NAME.png`. It needs a Chromium
-(`tests/web/browser.py` says how it is looked for) and the encoder of `echoless[use]`.
+`python -m tools.screenshots [NAME …]` writes `docs/pictures/NAME.png`. It needs a Chromium:
+`tests/web/browser.py` says how it is looked for.
 """
 
 from __future__ import annotations
 
 import contextlib
+import io
+import os
+import pty
 import subprocess
 import sys
 import tempfile
+import termios
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
 from playwright.sync_api import Browser, BrowserContext, ViewportSize
+from rich.console import Console
+from rich.text import Text
 from tests.web import browser as machine
 from tests.web.review_page import ReviewPage, enter
 from tests.web.review_process import ReviewProcess
@@ -35,8 +41,8 @@ class Shot:
 
     Attributes:
         name: Of the file, without its ending.
-        path: Of the page, or empty for the report.
-        width: Of the window in CSS pixels.
+        path: Of the page, or empty for the report; of a screen the arguments that are typed.
+        width: Of the window in CSS pixels; of a screen in columns.
     """
 
     name: str
@@ -54,12 +60,21 @@ SHOTS: Final = (
 )
 
 
+SCREENS: Final = (Shot("doctor", "doctor claude_memory", 100),)
+"""What a terminal shows of the sample of Claude Code."""
+_SCREEN: Final = (
+    "<pre style='display:inline-block;margin:0;padding:20px 24px;background:#0d1117;"
+    "color:#e6edf3;font:14px/1.4 Menlo,Consolas,monospace'>{code}</pre>"
+)
+
+
 def main(names: list[str]) -> None:
     """Writes the pictures named, all by default."""
-    unknown = set(names) - {shot.name for shot in SHOTS}
+    unknown = set(names) - {shot.name for shot in (*SHOTS, *SCREENS)}
     if unknown:
         sys.exit(f"No picture is called {', '.join(sorted(unknown))}.")
     shots = [shot for shot in SHOTS if not names or shot.name in names]
+    screens = [shot for shot in SCREENS if not names or shot.name in names]
     with (
         tempfile.TemporaryDirectory() as folder,
         contextlib.chdir(folder),  # so that the pages name the file without its folder
@@ -75,6 +90,12 @@ def main(names: list[str]) -> None:
             with browser.new_context() as context:
                 for shot in reports:
                     _taken(context, shot, report.resolve().as_uri())
+        if screens:
+            demo = [sys.executable, "-m", "echoless", "demo", "--keep", "samples"]
+            subprocess.run(demo, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            with browser.new_context(device_scale_factor=2) as context:
+                for shot in screens:
+                    _typed(context, shot, Path("samples"))
         if len(shots) > len(reports):
             _reviewed(browser, str(store), [shot for shot in shots if shot.path])
 
@@ -93,6 +114,27 @@ def _reviewed(browser: Browser, store: str, shots: list[Shot]) -> None:
                 _taken(context, shot, f"{process.address}{shot.path}")
     finally:
         process.stop()
+
+
+def _typed(context: BrowserContext, shot: Shot, folder: Path) -> None:
+    """Writes one picture of what a terminal of this width shows of a command."""
+    terminal, end = pty.openpty()
+    termios.tcsetwinsize(end, (60, shot.width))
+    command = [sys.executable, "-m", "echoless", *shot.path.split()]
+    with subprocess.Popen(command, cwd=folder, stdout=end, stderr=subprocess.DEVNULL):
+        os.close(end)
+        said = b""
+        with contextlib.suppress(OSError):  # so Linux tells that the other side is closed
+            while more := os.read(terminal, 65_536):
+                said += more
+    os.close(terminal)
+    console = Console(record=True, width=shot.width, file=io.StringIO())
+    shown = said.decode().replace("\r\n", "\n").rstrip()
+    console.print(Text.from_ansi(f"$ echoless {shot.path}\n{shown}"))
+    page = context.new_page()
+    page.set_content(console.export_html(inline_styles=True, code_format=_SCREEN))
+    page.locator("pre").screenshot(path=PICTURES / f"{shot.name}.png")
+    print(PICTURES / f"{shot.name}.png")
 
 
 def _taken(context: BrowserContext, shot: Shot, address: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from echoless.core.model import Contradiction, Memory, Pair, Update, Verdict, merges
+from echoless.matching.facts import facts_of
 from echoless.matching.judge import LearnedJudge
 from tests.matching.test_judge import learned
 
@@ -23,6 +24,26 @@ def told(
         Memory(id=i, content=c, created_at=t) for i, c, t in zip("ab", (a, b), at, strict=True)
     )
     return judge.judge(Pair(one, other, {"lexical": 0.5}))
+
+
+@pytest.mark.parametrize(
+    ("newer", "older"),
+    [
+        ("Since November the client is built with Node 24.", "The client is built with Node 22."),
+        ("Now Postgres listens on port 5433.", "Postgres listens on port 5432."),
+        ("Seit März wird der Client mit Node 24 gebaut.", "Der Client wird mit Node 22 gebaut."),
+    ],
+)
+def test_a_word_of_change_before_a_name_says_which_is_newer(
+    judge: LearnedJudge, newer: str, older: str
+) -> None:
+    verdict = told(judge, newer, older)
+    assert isinstance(verdict, Update)
+    assert verdict.newer == "a"
+
+
+def test_a_name_that_begins_with_such_a_word_is_nothing_new() -> None:
+    assert not facts_of("New York has five boroughs. New York never sleeps.").update
 
 
 @pytest.mark.parametrize(
