@@ -606,4 +606,4 @@ def test_the_page_is_that_of_the_kept_results() -> None:
     lines = json.loads((command.RESULTS / "public.json").read_text("utf-8"))["lines"]
     assert page.PAGE.read_text("utf-8") == page.text(lines)
     assert page.PICTURE.read_text("utf-8") == picture(lines)
-    assert {line["tool"] for line in lines} <= {*TOOLS}
+    assert {line["tool"] for line in lines} == {*TOOLS}
