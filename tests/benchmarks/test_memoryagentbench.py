@@ -1,0 +1,84 @@
+"""The agent for MemoryAgentBench, with what its harness gives it, and a reader that is none."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+import yaml
+
+HERE = Path(__file__).parents[2] / "packages" / "bench" / "memoryagentbench"
+FACTS = (
+    "Here is a list of facts:\n0. The mayor of Ulm is Ada Kern.\n1. Oslo is in the north.\n"
+    "2. The mayor of Ulm is Bo Lind.\n"
+)
+QUESTION = "Some words of the task.\n\nNow Answer the Question: Who is the mayor of Ulm?"
+
+
+def read_aloud(model: str, messages: list[dict[str, str]], **_: object) -> SimpleNamespace:
+    """What a reader gives back: the prompt itself."""
+    message = SimpleNamespace(content=messages[-1]["content"])
+    usage = SimpleNamespace(prompt_tokens=7, completion_tokens=3)
+    return SimpleNamespace(choices=[SimpleNamespace(message=message)], usage=usage, model=model)
+
+
+def query_of(message: str) -> str:
+    """As `_extract_retrieval_query` of the harness, for a question."""
+    return message.partition("Now Answer the Question: ")[2]
+
+
+@pytest.fixture
+def adapter(monkeypatch: pytest.MonkeyPatch) -> Any:
+    templates = ModuleType("utils.templates")
+    vars(templates)["get_template"] = lambda *names: f"You are {names}."
+    monkeypatch.setitem(sys.modules, "utils", ModuleType("utils"))
+    monkeypatch.setitem(sys.modules, "utils.templates", templates)
+    spec = importlib.util.spec_from_file_location("echoless_agent", HERE / "echoless_agent.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def agent(folder: Path) -> tuple[SimpleNamespace, dict[str, Any]]:
+    settings = yaml.safe_load((HERE / "Echoless_gpt-4o-mini.yaml").read_text("utf-8"))
+    settings["output_dir"] = str(folder)
+    create = SimpleNamespace(completions=SimpleNamespace(create=read_aloud))
+    made = SimpleNamespace(
+        agent_name=settings["agent_name"],
+        output_dir=settings["output_dir"],
+        sub_dataset="factconsolidation_sh_6k",
+        model=settings["model"],
+        temperature=settings["temperature"],
+        max_tokens=10,
+        _create_oai_client=lambda: SimpleNamespace(chat=create),
+        _extract_retrieval_query=query_of,
+    )
+    return made, settings
+
+
+def test_the_reader_gets_the_newer_value_and_not_the_older_one(
+    adapter: Any, tmp_path: Path
+) -> None:
+    made, settings = agent(tmp_path)
+    adapter.initialize_echoless_agent(made, settings)
+    for part in FACTS.splitlines(keepends=True)[1:]:
+        assert adapter.handle_echoless_agent(made, part, True, None, 0) == "Memorized"
+    said = adapter.handle_echoless_agent(made, QUESTION, False, 1, 0)
+    assert said["output"].startswith("Memory 1:\n2. The mayor of Ulm is Bo Lind.\n")
+    assert "Ada Kern" not in said["output"]
+    assert (said["input_len"], said["output_len"]) == (7, 3)
+
+
+def test_contexts_are_stores_of_their_own(adapter: Any, tmp_path: Path) -> None:
+    made, settings = agent(tmp_path)
+    adapter.initialize_echoless_agent(made, settings)
+    adapter.handle_echoless_agent(made, "A note without numbers about Ulm.", True, None, 1)
+    adapter.handle_echoless_agent(made, FACTS, True, None, 2)
+    said = adapter.handle_echoless_agent(made, QUESTION, False, 1, 1)
+    assert said["retrieval_context"] == ["0. A note without numbers about Ulm.\n"]
