@@ -35,7 +35,7 @@ STAGES: Final[dict[StageName, Stage]] = {
     "matching": Stage(25),
     "noise": Stage(5, ("matching",)),
     "blocking": Stage(5),
-    "audit": Stage(37, ("matching", "noise", "blocking")),
+    "audit": Stage(38, ("matching", "noise", "blocking")),
 }
 """Verdicts of the rules with the facts of a text (`matching`), junk of a text (`noise`), proposed
 pairs (`blocking`), and the report about a namespace (`audit`)."""

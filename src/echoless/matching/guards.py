@@ -183,7 +183,7 @@ def in_place(a: Memory, b: Memory, verdict: Verdict) -> Verdict:
         return verdict
     if _lead(a.content) and _lead(b.content) and loose(a.content) != loose(b.content):
         return Related(replace(verdict.evidence, rule="same-topic", veto=False))
-    if conflict and _of_its_day(a, b, verdict.evidence):
+    if conflict and of_its_day(a, b, verdict.evidence):
         return Sibling(replace(verdict.evidence, rule="of-its-day", veto=True))
     if stand_alike(a, b):
         return verdict
@@ -208,7 +208,7 @@ def _lead(text: str) -> bool:
     return text.startswith("```") or text.rstrip("*_ \n").endswith((":", "\uff1a"))
 
 
-def _of_its_day(a: Memory, b: Memory, evidence: Evidence) -> bool:
+def of_its_day(a: Memory, b: Memory, evidence: Evidence) -> bool:
     """Returns whether two lines of notes of a day tell what happened, not two values of a thing.
 
     So it is between lines of one day, and between clock times of two. A change that the later line

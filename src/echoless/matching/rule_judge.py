@@ -457,10 +457,7 @@ def with_status(pair: Pair, verdict: Verdict) -> Verdict:
         return Unsure(replace(evidence, rule="status-told-once")) if loud else verdict
     difference = Difference(DifferenceKind.MODALITY, (a,), (b,))
     evidence = replace(
-        evidence,
-        rule="status-changed",
-        differences=(difference, *evidence.differences),
-        veto=True,
+        evidence, rule="status-changed", differences=(difference, *evidence.differences), veto=True
     )
     newer = later(pair.a, pair.b)
     one_order, other_order = (_ORDER.get(state, 1) for state in (a, b))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from string import ascii_letters
 
 import pytest
 
@@ -28,8 +29,11 @@ from echoless.core.model import (
     verdict_name,
 )
 from echoless.core.profiles import ActionKind
+from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, resolve
 from echoless.matching.guards import in_place
+from echoless.stores.reading import visible_memories
+from echoless.workflows.audit.staleness import signs_of
 
 BY_RULES = resolve(Choices(encoder="none"))
 RULE = "Run `make test` before every commit, and fix what fails."
@@ -268,6 +272,29 @@ def test_what_leads_a_list_or_is_code_says_nothing_by_itself(
     )
     assert isinstance(in_place(a, b, said), Related)
     assert merges(in_place(a, a, Duplicate(said.evidence)))
+
+
+def test_a_line_of_a_note_of_a_day_is_neither_finished_nor_stale(tmp_path: Path) -> None:
+    said = "Status: COMPLETE\n\n- Due on 2026-04-09: see `notes/gone.md` and [it](missing.md).\n"
+    for name in ("memory/2026-04-01.md", "MEMORY.md"):
+        write(tmp_path, {name: said})
+    with open_store(tmp_path) as store:
+        signs = {each.id.partition("#")[0] for each in signs_of(visible_memories(store, Tally()))}
+    assert signs == {"MEMORY.md"}
+
+
+def test_clock_times_in_rows_of_two_reports_are_not_out_of_date(tmp_path: Path) -> None:
+    rows = "\n".join(f"| {each} | {each * 3} | {each * 2} {each * 4} |" for each in ascii_letters)
+    for day, rest in (
+        ("08", "19:00 UTC | 5 scans, healthy |"),
+        ("07", "15:00 UTC | a new issue |"),
+    ):
+        row = f"| Loop | Orchard Intel | Active | 2026-04-07 {rest}"
+        text = f"| what | how | when |\n|--|--|--|\n{row}\n{rows}\n"
+        write(tmp_path, {f"memory/2026-04-{day}.md": text})
+    with open_store(tmp_path) as store:
+        told = find(store, settings=BY_RULES).claims
+    assert not [each for each in told if isinstance(each.verdict, Update | Contradiction)]
 
 
 def test_a_day_anywhere_in_the_name_of_a_note_says_which_value_is_newer(tmp_path: Path) -> None:

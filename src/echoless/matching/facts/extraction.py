@@ -92,9 +92,7 @@ _T = TypeVar("_T")
 _P = ParamSpec("_P")
 
 
-def remembered(
-    read: Callable[Concatenate[Facts, _P], _T],
-) -> Callable[Concatenate[Facts, _P], _T]:
+def remembered(read: Callable[Concatenate[Facts, _P], _T]) -> Callable[Concatenate[Facts, _P], _T]:
     """Caches the results of a function of facts, and of more, for the lifetime of the facts."""
     name = f"{read.__module__}.{read.__qualname__}"
 

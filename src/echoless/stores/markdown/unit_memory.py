@@ -336,11 +336,7 @@ class UnitReading:
             namespace=namespace,
             type=category_of(content) if observed else kind if kind in OPAQUE else "",
             tags=tags_of(content) if observed else (),
-            native={
-                "raw": raw,
-                UNDER: [*above, *([STEP] if kind == "number" else [])],
-                FILE: path,
-            },
+            native={"raw": raw, UNDER: [*above, *([STEP] if kind == "number" else [])], FILE: path},
             created_at=day,
             promise=promised(promise, content, body.fields if body else EMPTY),
         )

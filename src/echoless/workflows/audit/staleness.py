@@ -22,12 +22,12 @@ from unicodedata import category
 from urllib.parse import unquote
 
 from echoless.core.groups import grouped
-from echoless.core.model import Json, Memory
+from echoless.core.model import FILE, Json, Memory
 from echoless.core.own_folders import expanded
 from echoless.core.run_notes import Tally
 from echoless.core.secrets import secrets_in
 from echoless.core.text import count, lazy_pattern, words
-from echoless.core.timestamps import day
+from echoless.core.timestamps import day, day_named
 from echoless.stores.base import Store
 from echoless.stores.ledger import FORGOTTEN
 from echoless.stores.reading import visible_memories
@@ -190,10 +190,17 @@ def signs_of(memories: Iterable[Memory]) -> Iterator[Sign]:
     some = list(memories)
     counts = any(memory.access_count for memory in some)
     for memory in some:
-        for kind, what in dict.fromkeys((*_signs(memory.content), *cautions(memory))):
+        own = () if _is_of_a_day(memory) else _signs(memory.content)
+        for kind, what in dict.fromkeys((*own, *cautions(memory))):
             yield Sign(memory.id, kind, what)
         if counts and not memory.access_count and memory.created_at and not memory.pinned:
             yield Sign(memory.id, "never_read", day(memory.created_at))
+
+
+def _is_of_a_day(memory: Memory) -> bool:
+    """Checks whether it is a line of a note of a day: it tells what was so then, and is no task."""
+    named = day_named(memory.native.get(FILE))
+    return named is not None and named == memory.created_at
 
 
 def _signs(text: str) -> Iterator[tuple[str, str]]:
@@ -234,7 +241,8 @@ def cautions(memory: Memory) -> Iterator[tuple[str, str]]:
     end = len(text) - len(memory.content) + _HEAD
     for match in _SIGN.finditer(text):
         kind = match.lastgroup or ""
-        own = kind == "order" or (match.start() < end and _is_of_itself(text, match.start()))
+        itself = match.start() < end and _is_of_itself(text, match.start())
+        own = kind == "order" or (itself and not _is_of_a_day(memory))
         if own and not _is_quoted(text, match.start()):
             yield kind, " ".join(match[0][:_SHOWN].split())
     flags = "\U0001f3f4" in text  # made up of signs nobody sees; a mark of byte order may begin

@@ -47,7 +47,7 @@ from echoless.matching.claims import (
     reported,
 )
 from echoless.matching.facts import facts_of
-from echoless.matching.guards import in_place
+from echoless.matching.guards import in_place, of_its_day
 
 Place: TypeAlias = tuple[str, int]
 """A memory, and the place of one of its claims."""
@@ -235,7 +235,11 @@ class Units:
         """Yields the claims of two notes, or of one, that are worth a line of a report."""
         (one, first), (other, second) = a, b
         for x, y in reported(first, second, verdicts):
-            if self._may_be_told((one, x), (other, y)):
+            claims = (one, first.said(x)), (other, second.said(y))
+            sides = [replace(self.read[id_], content=said) for id_, said in claims]
+            conflict = isinstance(verdicts[x, y], Update | Contradiction)
+            dated = conflict and of_its_day(sides[0], sides[1], verdicts[x, y].evidence)
+            if not dated and self._may_be_told((one, x), (other, y)):
                 span, again = first.claim(x).span, second.claim(y).span
                 yield ClaimPair(one, other, span, again, verdicts[x, y])
 
