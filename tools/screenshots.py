@@ -121,13 +121,15 @@ def _typed(context: BrowserContext, shot: Shot, folder: Path) -> None:
     terminal, end = pty.openpty()
     termios.tcsetwinsize(end, (60, shot.width))
     command = [sys.executable, "-m", "echoless", *shot.path.split()]
-    with subprocess.Popen(command, cwd=folder, stdout=end, stderr=subprocess.DEVNULL):
+    with subprocess.Popen(command, cwd=folder, stdout=end, stderr=subprocess.DEVNULL) as run:
         os.close(end)
         said = b""
         with contextlib.suppress(OSError):  # so Linux tells that the other side is closed
             while more := os.read(terminal, 65_536):
                 said += more
     os.close(terminal)
+    if run.returncode:
+        sys.exit(f"echoless {shot.path} ended with {run.returncode}.")
     console = Console(record=True, width=shot.width, file=io.StringIO())
     shown = said.decode().replace("\r\n", "\n").rstrip()
     console.print(Text.from_ansi(f"$ echoless {shot.path}\n{shown}"))

@@ -332,7 +332,8 @@ def histories(folder: Path) -> News:
     """Returns the notes of coding-memory-v1 of `knowl`, and which of them are superseded.
 
     A question names the notes that answer it, and those that would mislead: a superseded or
-    refuted one is the older side of an update. Notes of other projects mislead by themselves.
+    refuted one is the older side of an update, where it was written before. Notes of other
+    projects are not counted.
     """
     notes, questions = (
         [json.loads(line) for line in path.read_text("utf-8").splitlines()]
@@ -352,7 +353,7 @@ def histories(folder: Path) -> News:
             inside = [newer for newer in answers if scopes[newer] == scopes[older]]
             labelled |= {older, *inside} if inside else set()
             if harmful["reason"] in _REPLACED:
-                updates |= {(older, newer) for newer in inside}
+                updates |= {(older, newer) for newer in inside if older < newer}
     return News(Memories(texts, times, scopes), sorted(updates), frozenset(labelled), len(updates))
 
 

@@ -42,6 +42,9 @@ def child(
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)  # with the processes that it has started
             return {"failed": f"ended after {minutes:g} minutes"}
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)  # its session does not hear Ctrl-C
+            raise
     if process.returncode != 0:
         words = (err.strip().splitlines() or ["no word"])[-1]
         return {"failed": f"ended with {process.returncode}: {words[:200]}"}

@@ -13,9 +13,10 @@ import yaml
 
 HERE = Path(__file__).parents[2] / "packages" / "bench" / "memoryagentbench"
 FACTS = (
-    "Here is a list of facts:\n0. The mayor of Ulm is Ada Kern.\n1. Oslo is in the north.\n"
-    "2. The mayor of Ulm is Bo Lind.\n"
+    "Dialogue between User and Assistant: 0. The mayor of Ulm is Ada Kern. 1. Oslo lies at 59. ",
+    "degrees north. 2. The mayor of Ulm is Bo Lind.",
 )
+"""Two parts of a context as the harness cuts it: sentences, joined by spaces."""
 QUESTION = "Some words of the task.\n\nNow Answer the Question: Who is the mayor of Ulm?"
 
 
@@ -47,11 +48,10 @@ def adapter(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def agent(folder: Path) -> tuple[SimpleNamespace, dict[str, Any]]:
     settings = yaml.safe_load((HERE / "Echoless_gpt-4o-mini.yaml").read_text("utf-8"))
-    settings["output_dir"] = str(folder)
     create = SimpleNamespace(completions=SimpleNamespace(create=read_aloud))
     made = SimpleNamespace(
         agent_name=settings["agent_name"],
-        output_dir=settings["output_dir"],
+        agent_save_to_folder=str(folder),
         sub_dataset="factconsolidation_sh_6k",
         model=settings["model"],
         temperature=settings["temperature"],
@@ -67,18 +67,18 @@ def test_the_reader_gets_the_newer_value_and_not_the_older_one(
 ) -> None:
     made, settings = agent(tmp_path)
     adapter.initialize_echoless_agent(made, settings)
-    for part in FACTS.splitlines(keepends=True)[1:]:
-        assert adapter.handle_echoless_agent(made, part, True, None, 0) == "Memorized"
+    for part in FACTS:
+        assert adapter.handle_echoless_agent(made, part, True, None, None) == "Memorized"
     said = adapter.handle_echoless_agent(made, QUESTION, False, 1, 0)
     assert said["output"].startswith("Memory 1:\n2. The mayor of Ulm is Bo Lind.\n")
     assert "Ada Kern" not in said["output"]
     assert (said["input_len"], said["output_len"]) == (7, 3)
 
 
-def test_contexts_are_stores_of_their_own(adapter: Any, tmp_path: Path) -> None:
-    made, settings = agent(tmp_path)
-    adapter.initialize_echoless_agent(made, settings)
-    adapter.handle_echoless_agent(made, "A note without numbers about Ulm.", True, None, 1)
-    adapter.handle_echoless_agent(made, FACTS, True, None, 2)
-    said = adapter.handle_echoless_agent(made, QUESTION, False, 1, 1)
+def test_an_agent_begins_with_an_empty_store(adapter: Any, tmp_path: Path) -> None:
+    for text in ("An older note about Ulm.", "A note without numbers about Ulm."):
+        made, settings = agent(tmp_path)
+        adapter.initialize_echoless_agent(made, settings)
+        adapter.handle_echoless_agent(made, text, True, None, None)
+    said = adapter.handle_echoless_agent(made, QUESTION, False, 1, 0)
     assert said["retrieval_context"] == ["0. A note without numbers about Ulm.\n"]

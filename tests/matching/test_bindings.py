@@ -57,15 +57,9 @@ OPPOSITE = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("a", "b"),
-    [
-        ("NEVER run `pip` outside the venv.", "ALL pip commands must run inside the venv."),
-        ("Nie außerhalb der Arbeitszeit deployen.", "Nur innerhalb der Arbeitszeit deployen."),
-    ],
-)
-def test_what_is_forbidden_outside_a_place_is_not_forbidden_in_it(a: str, b: str) -> None:
-    assert not isinstance(judged(a, b), Contradiction | Update)
+def test_what_is_forbidden_outside_a_place_is_not_forbidden_in_it() -> None:
+    one, other = "NEVER run `pip` outside the venv.", "ALL pip commands must run inside the venv."
+    assert not isinstance(judged(one, other), Contradiction | Update)
 
 
 @pytest.mark.parametrize(("a", "b"), OPPOSITE)

@@ -42,23 +42,6 @@ def test_the_same_in_another_form_is_a_duplicate(a: str, b: str) -> None:
     assert isinstance(verdict_of(a, b), Duplicate)
 
 
-@pytest.mark.parametrize(
-    ("a", "b"),
-    [
-        ("Active students: 157 on the platform", "Active teachers: 25 on the platform"),
-        ("Short break (5 min, configurable)", "Long break (15 min, configurable)"),
-    ],
-)
-def test_opposites_that_name_two_things_are_no_conflict(a: str, b: str) -> None:
-    assert not isinstance(verdict_of(a, b), Contradiction | Update)
-
-
-def test_opposites_that_are_said_of_one_thing_are_a_conflict() -> None:
-    assert isinstance(verdict_of("The sync is enabled.", "The sync is disabled."), Contradiction)
-    state = ("Status of the sync: enabled", "Status of the sync: disabled")
-    assert isinstance(verdict_of(*state), Contradiction)
-
-
 @pytest.mark.parametrize(("small", "large"), ADDS.values(), ids=ADDS.keys())
 def test_what_only_adds_is_richer_and_merged_by_no_rule(small: str, large: str) -> None:
     verdict = verdict_of(small, large)

@@ -116,9 +116,7 @@ def beside(
 
 
 def options_for(
-    use: DetectorUse,
-    vectoriser: Vectoriser | None,
-    pulse: Callable[[], None] = no_pulse,
+    use: DetectorUse, vectoriser: Vectoriser | None, pulse: Callable[[], None] = no_pulse
 ) -> DetectorOptions:
     """Returns the options of one detector of the profile."""
     return DetectorOptions(

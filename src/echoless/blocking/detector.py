@@ -194,11 +194,7 @@ class Proposed:
 
 
 def proposed(
-    blocks: Iterable[Pairs],
-    places: NDArray[np.int64],
-    name: str,
-    tally: Tally,
-    most: int | None,
+    blocks: Iterable[Pairs], places: NDArray[np.int64], name: str, tally: Tally, most: int | None
 ) -> Iterator[Proposed]:
     """Yields pairs of rows as pairs of memories, and notes for how many memories partners were cut.
 

@@ -109,8 +109,7 @@ _STATED: Final = 3
 """Smallest number of common words with which two texts count as one statement, inclusive."""
 _PART: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]|[^\W_](?:[\w'’-]*\w)?")
 """Words, and characters of scripts that do not part them."""
-_AMOUNTS: Final = frozenset({DifferenceKind.NUMBER, DifferenceKind.UNIT})
-_COUNTED: Final = _AMOUNTS | {DifferenceKind.VERSION}
+_COUNTED: Final = frozenset({DifferenceKind.NUMBER, DifferenceKind.UNIT, DifferenceKind.VERSION})
 COUNTED: Final = _COUNTED | {DifferenceKind.DATE}
 """Kinds of difference between figures and days."""
 _STATES: Final = frozenset({DifferenceKind.NEGATION, DifferenceKind.POLARITY})
@@ -263,7 +262,7 @@ def in_one_slot(pair: Pair, differences: Sequence[Difference]) -> bool:
     if any(d.kind in _THINGS and d.a and d.b for d in differences):
         return False
     if kind in _STATES:
-        return not _opposite_things(differences)
+        return True
     counted = [d for d in differences if d.kind in _COUNTED]
     if max(sum(len(d.a) for d in counted), sum(len(d.b) for d in counted)) > 1:
         return False  # `server 1 in rack 7`, `server 2 in rack 14`: two places differ
@@ -272,12 +271,6 @@ def in_one_slot(pair: Pair, differences: Sequence[Difference]) -> bool:
     return sum(len(word) for word in shared if not word.isascii()) >= _LETTERS or (
         len(shared) >= _SUBJECT
     )
-
-
-def _opposite_things(differences: Sequence[Difference]) -> bool:
-    """Returns whether opposites name two things: `Open tickets: 5`, `Closed tickets: 7`."""
-    kinds = {each.kind for each in differences if each.a and each.b}
-    return DifferenceKind.POLARITY in kinds and not kinds.isdisjoint(_AMOUNTS)
 
 
 class Ends(NamedTuple):
@@ -347,7 +340,7 @@ def may_conflict(pair: Pair, differences: Sequence[Difference], *, sure: bool = 
         (n for n in range(least - before) if one[-1 - n] != other[-1 - n]), least - before
     )
     middles = one[before : len(one) - behind], other[before : len(other) - behind]
-    if _names_in_two_places(*middles, differences) or _opposite_things(differences):
+    if _names_in_two_places(*middles, differences):
         return False
     if in_one_slot(pair, differences):
         return True

@@ -225,6 +225,7 @@ def daily(text: str, day: str = "2026-04-26", heading: str = "") -> Memory:
         (daily("Coverage: 86 of 126 tools."), daily("Coverage: 93 of 128 tools."), "number"),
         (daily("Let me read the log."), daily("I need to run the tests now."), "detail"),
         (daily("Block 139 is written."), daily("Block 140 is.", heading="Late"), "number"),
+        (daily("It is 24 days old.", "poll-2026-04-06"), daily("26.", "poll-2026-04-08"), "number"),
         (
             daily("The market brief ran at 12:02."),
             daily("The market brief ran at 22:25 instead of 09:00.", "2026-04-25"),
@@ -297,13 +298,17 @@ def test_clock_times_in_rows_of_two_reports_are_not_out_of_date(tmp_path: Path) 
     assert not [each for each in told if isinstance(each.verdict, Update | Contradiction)]
 
 
-def test_a_day_anywhere_in_the_name_of_a_note_says_which_value_is_newer(tmp_path: Path) -> None:
-    for day, port in (("2026-04-06", "5432"), ("2026-04-08", "6432")):
+@pytest.mark.parametrize(
+    ("name", "verdict"), [("poll-2026-04-08", "sibling"), ("2026-04-08", "contradiction")]
+)
+def test_what_two_reports_of_one_name_say_is_of_their_day(
+    tmp_path: Path, name: str, verdict: str
+) -> None:
+    write(tmp_path, {"memory/2026-04-01.md": "- Fed.\n"})
+    for each, port in (("poll-2026-04-06", "5432"), (name, "6432")):
         text = f"# Poll\n\n- {PORT.replace('5432', port)}\n"
-        write(tmp_path, {"memory/2026-04-01.md": "- Fed.\n", f"memory/poll-{day}.md": text})
-    with open_store(tmp_path) as store:
-        (told,) = find(store, settings=BY_RULES).judged
-    assert isinstance(told.verdict, Update)
+        write(tmp_path, {f"memory/{each}.md": text})
+    assert verdicts(tmp_path) == [verdict]
 
 
 def test_a_line_of_a_memory_is_that_of_its_file_also_when_another_one_is_hidden(

@@ -30,7 +30,8 @@ MAX_CODE_MARKS: Final = 1_000
 _CODE: Final = lazy_pattern(r"`([^`\n]{1,80})`")
 _HIDDEN: Final = lazy_pattern("(?<=\\w)[\u200b\u2060](?=.)|[\u202a-\u202e\u2066-\u2069]")
 _NAMES: Final = lazy_pattern(r"(?:(?<!^)(?<![.!?] )|(?=N[eu]))\b[^\WA-Z]*[A-Z]\w+(?: [A-Z]\w+)+")
-"""Names of several words; the first word of a sentence is none but in `New York`."""
+"""Names of several words. The first word of a text or sentence is part of none, unless it begins
+with Ne or Nu (`New York`)."""
 _ENUMERATOR: Final = lazy_pattern(r"^[ \t]*\d{1,2}[.)][ \t]+", re.MULTILINE)
 _RULE: Final = lazy_pattern(r"^[ \t|:=+-]{3,}$", re.MULTILINE)
 

@@ -18,7 +18,7 @@ from typing import Final
 
 from echoless.core.model import EMPTY, FILE, IN_FORCE, STEP, UNDER, Json, Memory, Promise
 from echoless.core.text import retired
-from echoless.core.timestamps import day_named, instant
+from echoless.core.timestamps import instant
 from echoless.stores import expiration
 from echoless.stores.markdown import front_matter
 from echoless.stores.markdown.document import (
@@ -328,7 +328,7 @@ class UnitReading:
         """
         body = body_of(content_of(kind, _lines(raw))) if kind not in OPAQUE else None
         content = body.text if body else content_of(kind, _lines(raw))
-        day = None if self.preset.by_file or self.single else day_named(path)
+        day = None if self.preset.by_file or self.single else date_of(path)
         observed = self.preset.observations and kind == "bullet"
         memory = Memory(
             id=id_,

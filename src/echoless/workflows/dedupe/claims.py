@@ -235,10 +235,12 @@ class Units:
         """Yields the claims of two notes, or of one, that are worth a line of a report."""
         (one, first), (other, second) = a, b
         for x, y in reported(first, second, verdicts):
-            claims = (one, first.said(x)), (other, second.said(y))
-            sides = [replace(self.read[id_], content=said) for id_, said in claims]
             conflict = isinstance(verdicts[x, y], Update | Contradiction)
-            dated = conflict and of_its_day(sides[0], sides[1], verdicts[x, y].evidence)
+            dated = conflict and of_its_day(
+                replace(self.read[one], content=first.said(x)),
+                replace(self.read[other], content=second.said(y)),
+                verdicts[x, y].evidence,
+            )
             if not dated and self._may_be_told((one, x), (other, y)):
                 span, again = first.claim(x).span, second.claim(y).span
                 yield ClaimPair(one, other, span, again, verdicts[x, y])
