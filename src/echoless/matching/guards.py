@@ -218,10 +218,10 @@ def of_its_day(a: Memory, b: Memory, evidence: Evidence) -> bool:
     line tells the change. Of 43 conflicts told of 43 public repositories none was right: 20 stood
     in one such note, 9 between two reports, 6 between clock times of two days.
     """
-    one, other = (str(each.native.get(FILE, "")) for each in (a, b))
-    day, second = day_named(one), day_named(other)
+    day, second = (day_named(each.native.get(FILE)) for each in (a, b))
     if not day or not second:
         return False
+    one, other = str(a.native[FILE]), str(b.native[FILE])
     report = one != other and not one.rpartition("/")[2].startswith(day)
     if report and one.replace(day, "") == other.replace(second, ""):
         return True  # `poll-2026-04-06.md`, `poll-2026-04-08.md`
