@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import runpy
 import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -38,12 +38,7 @@ def adapter(monkeypatch: pytest.MonkeyPatch) -> Any:
     vars(templates)["get_template"] = lambda *names: f"You are {names}."
     monkeypatch.setitem(sys.modules, "utils", ModuleType("utils"))
     monkeypatch.setitem(sys.modules, "utils.templates", templates)
-    spec = importlib.util.spec_from_file_location("echoless_agent", HERE / "echoless_agent.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return SimpleNamespace(**runpy.run_path(str(HERE / "echoless_agent.py")))
 
 
 def agent(folder: Path) -> tuple[SimpleNamespace, dict[str, Any]]:

@@ -217,6 +217,11 @@ def of_its_day(a: Memory, b: Memory, evidence: Evidence) -> bool:
     between two reports of one name, and between clock times (`19:30`) of two days, unless the later
     line tells the change. Of 43 conflicts told of 43 public repositories none was right: 20 stood
     in one such note, 9 between two reports, 6 between clock times of two days.
+
+    Args:
+        a: One line, with its file in `native`; without one the answer is no.
+        b: The other.
+        evidence: Of a conflict between them, the deciding difference first.
     """
     day, second = (day_named(each.native.get(FILE)) for each in (a, b))
     if not day or not second:
