@@ -214,8 +214,8 @@ class ChromaStore(StoreKind, CollectionStore):
         any text of the process can lie there.
         """
         return (
-            "Chroma keeps them in its write log, the table embeddings_queue of chroma.sqlite3, and "
-            "pieces of them can lie in its vector index, data_level0.bin."
+            "Chroma keeps them in its write log (embeddings_queue in chroma.sqlite3), and pieces "
+            "can lie in its vector index: header.bin, data_level0.bin, length.bin, link_lists.bin."
         )
 
     @classmethod
