@@ -51,6 +51,8 @@ ASSIGNED: Final = (
     "The password for the NAS is {}.",
     "The admin password was changed to {} on Monday",
     "Passwort: {}",
+    "- **Password:** {}",
+    "비밀번호: {}",
     "api_key = '{}'",
     "client_secret: {}",
     "Authorization: Bearer {}",

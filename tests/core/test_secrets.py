@@ -366,6 +366,13 @@ def test_a_secret_is_masked_wherever_it_stands_in_an_answer(at: str) -> None:
         assert secret in str(answer)
 
 
+def test_what_secrets_are_called_is_masked_in_no_reason() -> None:
+    masks = Masks()
+    masks.learn(["api_key: my-token-a1b2c3d4e5f6"])
+    said = "holds 1 password, key or token; number: a1b2c3d4e5f6 | (nothing)"
+    assert masks.reason(said) == said.replace("a1b2c3d4e5f6", "[secret 1]")
+
+
 def test_an_answer_without_a_secret_is_told_as_it_is() -> None:
     answer = {"groups": [{"ids": ["a", "b"], "evidence": "same facts"}], "total": 2}
     assert Masks().json(answer) is answer
@@ -418,6 +425,8 @@ PUBLISHED = {
     "Sentry": "sntryu_" + drawn(64, HEX),
     "New Relic": "NRAK-" + drawn(27, "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"),
     "Doppler": "dp.pt." + drawn(43),
+    "MiniMax": "sk-cp-" + drawn(20) + "-" + drawn(60),
+    "Mem0": "m0-" + drawn(40),
     "Figma": "figd_" + drawn(40),
     "Pulumi": "pul-" + drawn(40, HEX),
     "PlanetScale": "pscale_tkn_" + drawn(43),
@@ -483,6 +492,7 @@ def test_a_value_that_a_command_or_a_header_takes_as_a_secret_is_masked(text: st
         "The token is\n\nvalid until Friday.",
         "password:\n\n- required\n- at least 12characters",
         "API key\n\nThe weather is fine.",
+        "The scan found xoxb-test-token in a fixture.",
     ],
 )
 def test_words_that_only_look_like_a_command_or_a_token_are_no_secrets(text: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from typing import Final
 
-from echoless.core.model import Memory
+from echoless.core.model import FILE, Memory
 from echoless.core.profiles import SAFE, Profile
 from echoless.core.run_notes import Tally
 from echoless.core.text import is_blank, loose, unreadable, utf16_length
@@ -19,6 +19,7 @@ MARKED: Final = "already marked"
 TOO_SHORT: Final = "too short"
 EXPIRED: Final = "expired"
 NOT_LOOKED_AT: Final = "not looked at by the profile"
+LEADS: Final = "a line that leads what follows"
 """Reasons in the tally that other packages look up."""
 
 
@@ -60,7 +61,16 @@ def _reason_to_skip(
         reason = TOO_SHORT if utf16_length(loose(memory.content)) < profile.shortest else reason
     if reason is None and profile.expiry and expired(profile.expires(memory), moment):
         return EXPIRED
-    return reason
+    return LEADS if reason is None and leads(memory) else reason
+
+
+def leads(memory: Memory) -> bool:
+    """Returns whether a memory is a line of a file that leads the next ones: `Missing:`.
+
+    Wherever it stands again it leads something else, which would lose it.
+    """
+    text = memory.content.rstrip("*_ \n")
+    return FILE in memory.native and "\n" not in text and text.endswith((":", "\uff1a"))
 
 
 def expired(end: str | None, moment: int | None) -> bool:

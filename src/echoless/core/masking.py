@@ -38,6 +38,8 @@ _LEAST: Final = 3
 """Characters of a part of a secret that is hidden in a reason; shorter ones say nothing."""
 _TELLING: Final = 6
 """Characters of a part with letters and digits that is hidden in any text."""
+_NAMES: Final = frozenset({"password", "passwords", "key", "keys", "token", "tokens", "secret"})
+"""What secrets are called: such a part of one says nothing, and reasons say it of all."""
 _QUOTING: Final = frozenset(
     {
         *("evidence", "difference", "differences", "shared", "only_a", "only_b", "against"),
@@ -192,7 +194,7 @@ class Masks:
             body = text[secret.start + len(secret.head) : secret.end]
             for match in _WORDS.finditer(body.casefold()):  # its words, as the judge quotes them
                 part = match[0]
-                if len(part) >= _LEAST:
+                if len(part) >= _LEAST and part not in _NAMES:
                     self._words.setdefault(part, number)
                 if len(part) >= _TELLING and not part.isalpha() and not part.isdecimal():
                     self._telling.setdefault(part, number)

@@ -79,7 +79,7 @@ _BEARER: Final = lazy_pattern(
 
 _SPEAKS: Final = (
     "passwords?|passwd|passphrase|passcode|pwd|passwort|kennwort|mot de passe|contraseña|"
-    "contrasena|senha|пароль|パスワード|密码|密碼"
+    "contrasena|senha|пароль|パスワード|密码|密碼|비밀번호|비번"
 )
 _KEYWORD: Final = (
     "secret access key|secret key|api (?:key|token|secret)|apikey|access (?:key|token)|"
@@ -100,10 +100,10 @@ _VALUE: Final = rf"(?P<value>[^{_OTHER}]{{4,{_LONGEST_LOOK}}})"
 _ASSIGNED: Final = lazy_pattern(
     rf"(?:(?P<password>{_SPEAKS}|(?<![a-z])pass(?=\s?[=:])|(?<![a-z])pw(?=\s?[=:]))|"
     rf"(?P<keyword>{_KEYWORD})(?![a-z]))"
-    rf"{_QUOTED}\s{{0,3}}{_ASSIGN}{_GAP}{_QUOTED}{_VALUE}",
+    rf"{_QUOTED}\s{{0,3}}{_ASSIGN}(?:[*_]{{1,3}}(?=\s))?{_GAP}{_QUOTED}{_VALUE}",
     re.IGNORECASE,
 )
-"""`password: ...`, `"api_key": "..."`, `SECRET_KEY=...`."""
+"""`password: ...`, `"api_key": "..."`, `SECRET_KEY=...`, `**Password:** ...`."""
 _SAID: Final = lazy_pattern(
     rf"(?:(?P<password>{_SPEAKS})|(?P<keyword>{_KEYWORD})(?![a-z]))"
     r"(?:\s{1,3}[^\s.:;=]{1,24}){0,5}?(?:\s{1,3}|(?=[はを是为]))"
@@ -250,10 +250,23 @@ _HEADS: Final = (
     *("k_live_", "k_test_", "whsec_", "sk", "xai-", "aiza", "gocspx-", "ya29.", "hf_", "npm_"),
     *("pypi-", "sg.", "v1_", "shp", "dapi", "hvs.", "age-secret", "eyj", "dckr_", "ntn_", "lin_"),
     *("sbp_", "sb_", "tt3", "pat", "tskey-", "nvapi-", "r8_", "pmak-", "pplx-", "key-", "sntry"),
-    *("nrak-", "dp.", "figd_", "pul-", "pscale_", "lsv2_", "pcsk_", "xkeysib-", "rubygems_", "sq"),
+    *(
+        "m0-",
+        "nrak-",
+        "dp.",
+        "figd_",
+        "pul-",
+        "pscale_",
+        "lsv2_",
+        "pcsk_",
+        "xkeysib-",
+        "rubygems_",
+        "sq",
+    ),
 )
 _NAMES: Final = (
     *("pass", "pwd", "pw", "kennwort", "contrase", "senha", "пароль", "パスワード", "密码", "密碼"),
+    *("비밀번호", "비번"),
     *("secret", "key", "credential", "token", "bearer", "basic", "?sig", "&sig", "auth="),
     *("-u", "mysql", "mariadb", "cookie"),
 )

@@ -18,6 +18,7 @@ from typing import Final
 
 from rapidfuzz import fuzz
 
+from echoless.core.eligibility import leads
 from echoless.core.errors import UsageError
 from echoless.core.model import (
     FILE,
@@ -181,7 +182,8 @@ def in_place(a: Memory, b: Memory, verdict: Verdict) -> Verdict:
     conflict = isinstance(verdict, Update | Contradiction)
     if not (conflict or merges(verdict) or isinstance(verdict, Unsure)):
         return verdict
-    if _lead(a) and _lead(b) and loose(a.content) != loose(b.content):
+    partial = _leads_or_is_code(a) and _leads_or_is_code(b)
+    if partial and loose(a.content) != loose(b.content):
         return Related(replace(verdict.evidence, rule="same-topic", veto=False))
     if conflict and of_its_day(a, b, verdict.evidence):
         return Sibling(replace(verdict.evidence, rule="of-its-day", veto=True))
@@ -203,11 +205,11 @@ def in_place(a: Memory, b: Memory, verdict: Verdict) -> Verdict:
     return (Unsure if again else Sibling if stated else Related)(held)
 
 
-def _lead(memory: Memory) -> bool:
-    """Returns whether a text of a file is code, or a line that leads the next ones (`Missing:`)."""
+def _leads_or_is_code(memory: Memory) -> bool:
+    """Returns whether a text of a file is code, or a line that leads the next ones."""
     text = memory.content.rstrip("*_ \n")
-    code = text.startswith("```") and text.endswith("```")
-    return FILE in memory.native and (code or ("\n" not in text and text.endswith((":", "\uff1a"))))
+    code = FILE in memory.native and text.startswith("```") and text.endswith("```")
+    return code or leads(memory)
 
 
 def of_its_day(a: Memory, b: Memory, evidence: Evidence) -> bool:

@@ -74,6 +74,15 @@ def test_lines_that_lead_to_no_file_are_memories_under_their_headings(notes: Pat
         assert store.unloaded() == [("MEMORY.md does not name 1 file: lost.md.", 1)]
 
 
+@pytest.mark.parametrize("name", ["README.md", "topics/readme.md"])
+def test_a_readme_is_for_persons_and_need_not_be_named(notes: Path, name: str) -> None:
+    (notes / name).parent.mkdir(exist_ok=True)
+    (notes / name).write_text("What lies here, and who writes it.\n", "utf-8")
+    with open_store(notes) as store:
+        assert isinstance(store, MarkdownStore)
+        assert store.unloaded() == [("MEMORY.md does not name 1 file: lost.md.", 1)]
+
+
 def test_a_note_that_the_index_says_itself_is_hidden_behind_it_and_never_the_reverse(
     notes: Path,
 ) -> None:

@@ -12,6 +12,7 @@ from unicodedata import normalize
 import pytest
 
 from echoless import apply, check, find, open_store, plan, undo
+from echoless.core.eligibility import LEADS
 from echoless.core.model import IN_FORCE, Memory, Promise
 from echoless.core.settings import Choices, resolve
 from echoless.core.text import BOXES, retired, struck
@@ -484,6 +485,16 @@ def test_a_heading_with_a_day_in_words_does_not_separate_daily_notes(
         RULE: "",
         OTHER: "May matters",
     }
+
+
+@pytest.mark.parametrize("line", ["assistant:", "**Missing:**", "次のとおり："])
+def test_a_line_that_leads_what_follows_is_never_hidden(tmp_path: Path, line: str) -> None:
+    talk = f"# Session\n\n{line}\n\nFirst, the disk is full.\n\n{line}\n\nSecond, it is not.\n"
+    write(tmp_path, {"MEMORY.md": f"- {RULE}\n", "memory/2026-05-24.md": talk})
+    with open_store(tmp_path) as store:
+        found = find(store, resolve(Choices(encoder="none")))
+    assert found.groups == ()
+    assert found.tally.counts[LEADS] == 2
 
 
 # ------------------------------------------------------------------ entries of Hermes

@@ -125,7 +125,6 @@ def test_a_heading_that_limits_keeps_two_lines_apart(
         "no approval record check",
         "This tool calls a model and may take up to a minute.",
         "It listens on the second port of the host.",
-        "Do the following before you push to the main branch:",
         "[x] Write the integration tests of the payment service",
     ],
 )

@@ -306,7 +306,8 @@ def unloaded(text: str, files: Sequence[str]) -> list[tuple[str, int]]:
         lost = len((named - _named(split_lines(cut)[:INDEX_LINES], files)).intersection(files))
         behind = f", with {count(lost, 'file')}" if lost else ""
         said.append((f"{_fullness(text)}; what follows is not loaded{behind}.", lost))
-    if unlisted := sorted(set(files) - named):
+    # a readme tells persons of the folder
+    if unlisted := sorted(f for f in {*files} - named if PurePosixPath(f).stem.lower() != "readme"):
         sentence = f"{INDEX} does not name {count(len(unlisted), 'file')}: {names(unlisted)}."
         said.append((sentence, len(unlisted)))
     if missing := _missing(lines, files):
