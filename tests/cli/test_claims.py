@@ -35,6 +35,23 @@ def test_audit_shows_claims_with_their_lines_and_dedup_counts_them(
     assert f"{len(told['claims'])} claims of notes repeat or contradict another one" in preview
 
 
+def test_a_line_that_links_to_a_note_is_not_told_as_said_again(place: Path, echoless: Call) -> None:
+    see = "- [[servers]]: the servers of the staging network, their names, keys and owners"
+    rule = "- All keys of the staging servers are rotated on the first Monday of a month."
+    texts = {
+        each: f"{NOTE.replace('Loki', each)}\n\n{see}\n{rule}\n" for each in ("Loki", "Graylog")
+    }
+    rows = (json.dumps({"id": id_, "text": text}) for id_, text in texts.items())
+    (place / "notes.jsonl").write_text("\n".join(rows) + "\n", "utf-8")
+    told = json.loads(echoless("audit", "notes.jsonl", "--encoder", "none", "--json").stdout)
+    said = [
+        texts["Loki"][slice(*each["offsets_a" if each["a"] == "Loki" else "offsets_b"])]
+        for each in told["claims"]
+    ]
+    assert any("first Monday" in each for each in said)
+    assert not any("[[servers]]" in each for each in said)
+
+
 def test_of_claims_that_are_said_again_those_with_most_in_common_are_shown_first(
     place: Path, echoless: Call
 ) -> None:

@@ -170,6 +170,10 @@ def test_where_there_is_no_memory_it_says_so(echoless: Call, place: Path) -> Non
         ("A family: \U0001f468\u200d\U0001f469\u200d\U0001f467.", []),
         ("**Status:** done\n\nThe migration.", ["finished"]),
         ("SUPERSEDED by the note on clips.", ["finished"]),
+        ("HISTORICAL: the cube gave way to the model.", ["finished"]),
+        ("**Resolved (plan 11).** The cube is gone.\n\nIt was a placeholder.", ["finished"]),
+        ("> **\u2705 \u5df2\u89e3\u51b3(2026-07-07)**\n\n\u5f85\u529e", ["finished"]),
+        ("The incident was resolved (by Ben).\n\nThe cause is a timer.", []),
         ("The job is done when the complete log is archived.", []),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -35,6 +36,11 @@ def notes(place: Path) -> Path:
     return place
 
 
+def git(place: Path, *words: str) -> None:
+    who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    subprocess.run(("git", "-C", str(place), *who, *words), check=True, capture_output=True)
+
+
 def told(answer: Result) -> list[tuple[str, str]]:
     """Returns kind and words of what a JSON answer calls stale."""
     return [(sign["kind"], sign["what"]) for sign in json.loads(answer.stdout)["stale"]]
@@ -56,6 +62,29 @@ def test_files_and_links_that_are_gone_and_past_deadlines_are_told(
     assert ("path", "src/gone.py") not in told(
         echoless("audit", "CLAUDE.md", "--set", "semantic=no", "--json")
     )
+
+
+def test_where_git_knows_the_project_a_path_is_gone_that_a_commit_removed(
+    echoless: Call, place: Path
+) -> None:
+    named = ["src/gone.py", "lib/deep/gone.py", "src/there.py", "src/of_another_project.py"]
+    text = "".join(f"- The parser is `{path}`.\n" for path in named)
+    (place / "CLAUDE.md").write_text(f"# Plan\n\n{text}- Plan: `plans/first.md`.\n")
+    history = [*named[:3], "plans/first.md"]
+    for path in history:
+        (place / path).parent.mkdir(parents=True, exist_ok=True)
+        (place / path).touch()
+    git(place, "init", "-q")
+    git(place, "add", ".")
+    git(place, "commit", "-qm", "a")
+    git(place, "rm", "-q", *(path for path in history if "there" not in path))
+    git(place, "commit", "-qm", "b")
+    (place / "src").mkdir(exist_ok=True)
+    answer = echoless("audit", "CLAUDE.md", "--set", "semantic=no", "--json")
+    gone = ["src/gone.py", "lib/deep/gone.py", "plans/first.md"]
+    assert sorted(told(answer)) == [("path", path) for path in sorted(gone)]
+    screen = echoless("audit", "CLAUDE.md", "--set", "semantic=no").stdout
+    assert "CLAUDE.md line 4 (names a file that is not there: lib/deep/gone.py)" in screen
 
 
 @pytest.mark.parametrize("opened", [".", "notes/CLAUDE.md"])

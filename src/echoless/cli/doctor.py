@@ -124,7 +124,7 @@ def _examined(name: str, choices: Choices, extent: Extent, *, quiet: bool) -> He
         alone = reports.with_store(alone, store)
         if not quiet:
             first = health(store, memories, alone, Between(), name)
-            whole = f"{count(len(memories), 'memory', 'memories')}. They are compared now."
+            whole = f"{count(len(memories), 'memory', 'memories')}, none past or unsafe so far."
             sentence = first.sentence if any(part.concerned for part in first.parts) else whole
             render.show([Heading(f"{without_password(name)}: {sentence}"), Gap()])
             screen = Screen(alone, extent, Between(), store)

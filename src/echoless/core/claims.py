@@ -152,6 +152,11 @@ def is_bare(said: str) -> bool:
     return (not field or _LINK.search(plain) is not None) and weight(plain) < _LEAST_WORDS
 
 
+def leads_on(said: str) -> bool:
+    """Checks whether a claim begins with a link: it says where to read of something."""
+    return _LINK.match(said.lstrip("-*+_→> \t")) is not None
+
+
 def weight(said: str) -> int:
     """Returns how many words of a claim say something: with a letter, and outside its links.
 

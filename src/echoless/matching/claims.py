@@ -30,7 +30,15 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from rapidfuzz import fuzz, process
 
-from echoless.core.claims import Claim, ClaimKind, is_bare, is_long, split_claims, weight
+from echoless.core.claims import (
+    Claim,
+    ClaimKind,
+    is_bare,
+    is_long,
+    leads_on,
+    split_claims,
+    weight,
+)
 from echoless.core.groups import grouped
 from echoless.core.model import (
     Contradiction,
@@ -332,6 +340,8 @@ def says_again(note: Note, a: int, other: Note, b: int, verdict: Verdict) -> boo
         valued = verdict.evidence.difference not in {None, DifferenceKind.DETAIL}
         return close and valued and (stated or _in_one_context(note, a, other, b))
     chance = verdict.evidence.chance or 0.0
+    if leads_on(note.said(a)) or leads_on(other.said(b)):
+        return False  # the notes link to each other, or to a third
     return merges(verdict) or (isinstance(verdict, Unsure) and chance >= _LIKELY)
 
 

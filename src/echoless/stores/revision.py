@@ -1,5 +1,7 @@
 """Lays an earlier state of a store's files, as Git has it, into a folder of its own.
 
+It also tells which files a project once had.
+
 Git is asked for names and contents only: no filter, hook or fetch of the repository runs.
 """
 
@@ -21,6 +23,9 @@ _FILES: Final = frozenset({"100644", "100755"})
 """Modes of files in a tree of Git; links and submodules are left out."""
 MOST_BYTES: Final = 2**28
 """Bytes of all files of a state."""
+
+_PATIENCE: Final = 5.0
+"""Seconds that Git may take to list what was removed; 100,000 commits take two."""
 
 
 @contextmanager
@@ -71,6 +76,21 @@ def at_revision(path: Path, revision: str) -> Iterator[Path]:
         yield laid / inside
 
 
+def removed(folder: Path) -> frozenset[str] | None:
+    """Returns the paths below a folder that commits removed; None where Git does not say.
+
+    Args:
+        folder: With a repository, whose history may be cut; one that takes long is not read.
+    """
+    listing = ("log", "--diff-filter=D", "--no-renames", "--format=", "--name-only", "-z")
+    try:
+        done = _run(folder, (*listing, "--relative"), timeout=_PATIENCE)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    names = done.stdout.decode(errors="surrogateescape").split("\0")
+    return None if done.returncode else frozenset(str(folder / name) for name in names if name)
+
+
 def _line(folder: Path, *words: str) -> str:
     """Returns the line that Git answers; empty where it refuses."""
     done = _run(folder, words)
@@ -90,9 +110,16 @@ def _git(folder: Path, *words: str) -> bytes:
     return done.stdout
 
 
-def _run(folder: Path, words: Sequence[str]) -> subprocess.CompletedProcess[bytes]:
+def _run(
+    folder: Path, words: Sequence[str], timeout: float | None = None
+) -> subprocess.CompletedProcess[bytes]:
     command = ["git", *_SAFE, "-C", str(folder), *words]
     environment = os.environ | {"GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0"}
     return subprocess.run(  # noqa: S603 (no shell; the words are checked, `--` stands before paths)
-        command, env=environment, capture_output=True, check=False, stdin=subprocess.DEVNULL
+        command,
+        env=environment,
+        capture_output=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        timeout=timeout,
     )

@@ -26,7 +26,8 @@ from echoless.core.document import (
     say,
     strong,
 )
-from echoless.core.masking import learn
+from echoless.core.masking import MARK, OUTPUT, learn
+from echoless.core.model import FIRST_LINE, Memory
 from echoless.core.text import token_estimate
 from echoless.stores.base import Store
 from echoless.workflows.audit.between import Between
@@ -145,7 +146,13 @@ class Screen:
                 yield from _part(title, "memory", whole, len(signs), more=tokens)
                 continue
             items = [
-                (self._line(id_, behind=f" ({quoted(sign.sentence)})"),)
+                (
+                    self._line(
+                        id_,
+                        behind=f" ({quoted(sign.sentence)})",
+                        mark=MARK if sign.kind == "secret" else sign.what,
+                    ),
+                )
                 for id_, sign in islice(signs.items(), _STALE)
             ]
             yield from _part(title, "memory", items, len(signs))
@@ -194,13 +201,23 @@ class Screen:
         for signs in self._signs.values():
             yield from islice(signs, None if signs is self._signs[_FINISHED] else _STALE)
 
-    def _line(self, id_: str, before: str = "", behind: str = "", *, level: int = 1) -> Block:
-        """Returns a memory in one line: its name, or its subject where the name says nothing."""
+    def _line(
+        self, id_: str, before: str = "", behind: str = "", *, mark: str = "", level: int = 1
+    ) -> Block:
+        """Returns a memory in one line: its name, or its subject where the name says nothing.
+
+        Of a text that holds the mark the line with it is shown, with its number in the file.
+        """
         memory = self._between.places.get(id_) or self._memories.get(id_)
         id_ = id_ if memory is None else memory.id
         namespace = "" if memory is None else memory.namespace
-        text = "(no longer in the store)" if memory is None else flat(memory.content)
+        text = "(no longer in the store)" if memory is None else OUTPUT.text(memory.content)
         shown = namespace if namespace and _MADE_UP.fullmatch(id_) else _PRINT.sub("", id_)
+        at = max(0, text.find(mark))
+        line = memory.native.get(FIRST_LINE) if isinstance(memory, Memory) else None
+        if mark and isinstance(line, int):
+            shown += f" line {line + text.count(chr(10), 0, at)}"
+        text = flat(text[text.rfind("\n", 0, at) + 1 :])
         return cut(before, strong(shown), f"{behind}: {text}", level=level)
 
     def pairs(self, kind: str) -> tuple[Sequence[_Item], int]:

@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import date, timedelta
-from itertools import chain, islice, pairwise
+from functools import cache
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Final
 from unicodedata import category
@@ -32,6 +33,7 @@ from echoless.stores.base import Store
 from echoless.stores.ledger import FORGOTTEN
 from echoless.stores.reading import visible_memories
 from echoless.stores.registry import locate
+from echoless.stores.revision import removed
 
 _OF_TEXT: Final[Mapping[str, str]] = {
     "order": "orders an agent:",
@@ -59,8 +61,8 @@ _PATH: Final = lazy_pattern(
 )
 """A path to a file with a suffix, and no placeholder; a name without a folder may lie anywhere."""
 _CHANGED: Final = lazy_pattern(
-    r"\b(?:creat|add(?!r)|todo|to be|will|would|should|propos|plan|renam|remov|delet|mov|replac"
-    r"|supersed|deprecat|obsolete|generat|gitignor|produc|output|writ|wrote|écri|update|log|sav|example"
+    r"\b(?:creat|add(?!r)|todo|to be|will|would|should|propos|plann|renam|remov|delet|mov|replac"
+    r"|supersed|deprecat|obsolete|generat|ignor|produc|output|writ|wrote|écri|update|log|sav|example"
     r"|e\.g\.|erstell|anleg|umbenannt|gelöscht|entfern|verschob)|→|->|\[ \]|~~",
     re.IGNORECASE,
 )
@@ -128,8 +130,9 @@ _SIGN: Final = lazy_pattern(
     r"|(?P<finished>(?:^|\n)[#>*_ ~-]{0,8}status[*_ ]{0,4}[:：][*_ ]{0,4}"
     r"(?:done|completed?|closed|resolved|superseded|retired|obsolete|deprecated|archived"
     r"|cancell?ed|erledigt|abgeschlossen|veraltet|terminado|terminé|已完成|完了)\b"
+    r"|(?:^|\n)[#>*_ ~\u2705-]{1,8}(?:resolved|superseded|erledigt|已解决|已完成)[*_ ]{0,3}[(（]"
     r"|\b(?-i:SUPERSEDED|RETIRED|OBSOLETE|DEPRECATED|COMPLETED?|RESOLVED|CANCELLED|ARCHIVED"
-    r"|ERLEDIGT|VERALTET)\b)",
+    r"|HISTORICAL|ERLEDIGT|VERALTET)\b)",
     re.IGNORECASE,
 )
 """Words that would have an agent leave its rules, hide something from its user, or send secrets;
@@ -208,7 +211,7 @@ def _signs(text: str) -> Iterator[tuple[str, str]]:
     text = _FENCED.sub("", text) if "```" in text or "~~~" in text else text
     for line in text.splitlines() if "`" in text and "/" in text else ():
         paths = _PATH.findall(line) if "`" in line else ()
-        if paths and not _CHANGED.search(line):
+        if paths and not _CHANGED.search(_PATH.sub("", line)):
             yield from (("path", path) for path in paths)
     for match in _LINK.finditer(text) if "](" in text else ():
         if text.count("`", text.rfind("\n", 0, match.start()) + 1, match.start()) % 2 == 0:
@@ -320,18 +323,6 @@ def come_back(store: Store) -> Iterator[Sign]:
                 yield Sign(memory.id, "forgotten", day(said.at))
 
 
-_MOST_FILES: Final = 100_000
-"""Files of a project among which a path is looked for that is not where it is said to be."""
-_PASSED: Final = frozenset({".git", "node_modules", ".venv", "venv", "__pycache__"})
-
-
-def _files_below(folder: Path) -> Iterator[str]:
-    """Yields the files of a project, without those of others in it."""
-    for place, folders, names in os.walk(folder):
-        folders[:] = sorted({*folders} - _PASSED)
-        yield from (Path(place, name).as_posix() for name in names)
-
-
 class _Files:
     """The files beside a store.
 
@@ -345,13 +336,14 @@ class _Files:
         self._opened = path if path.is_dir() else path.parent
         self.seen: dict[str, bool] = {}
         self._known: dict[Path, Sequence[Path]] = {}
-        self._names: dict[Path, Sequence[str]] = {}
+        self._removed = cache(removed)
 
     def is_gone(self, sign: Sign) -> bool:
         """Returns whether what a memory names is gone, as far as this machine can tell.
 
-        A file counts as gone only where the folder that it lay in is there: what is said of another
-        machine or another project is not known here.
+        Where Git knows the project, a path is gone that a commit removed: others are of another
+        project, or made by a program. Elsewhere a file counts as gone only where the folder that it
+        lay in is there: what is said of another machine or another project is not known here.
         """
         place = self._store.place(sign.id) if self._store.capabilities.sectioned else None
         if not (place or sign.is_rooted):
@@ -365,18 +357,12 @@ class _Files:
         paths = [base / what for base in bases for what in whats]
         if self._is_short_lived(paths[0]) or any(map(self._exists, paths)):
             return False
+        if sign.kind == "path" and not sign.is_rooted:
+            known = [gone for each in projects if (gone := self._removed(each)) is not None]
+            if known:
+                return any(os.path.normpath(path) in gone for path in paths for gone in known)
         beside = sign.kind == "link" and not sign.is_rooted and not sign.what.startswith("..")
-        if not (beside or any(self._exists(path.parent) for path in paths)):
-            return False
-        # the project is walked last, and only for what else would be told
-        return sign.is_rooted or not any(self._lies_in(each, sign.what) for each in projects)
-
-    def _lies_in(self, project: Path, what: str) -> bool:
-        """Checks whether a file whose path ends so lies anywhere in a project, as in a package."""
-        if project not in self._names:
-            self._names[project] = [*islice(_files_below(project), _MOST_FILES)]
-        ending = f"/{what.removeprefix('./')}"
-        return any(path.endswith(ending) for path in self._names[project])
+        return beside or any(self._exists(path.parent) for path in paths)
 
     def _is_short_lived(self, path: Path) -> bool:
         """Returns whether a path lies below a folder `tmp` that is not around the project."""
