@@ -173,7 +173,9 @@ def test_where_there_is_no_memory_it_says_so(echoless: Call, place: Path) -> Non
         ("HISTORICAL: the cube gave way to the model.", ["finished"]),
         ("**Resolved (plan 11).** The cube is gone.\n\nIt was a placeholder.", ["finished"]),
         ("> **\u2705 \u5df2\u89e3\u51b3(2026-07-07)**\n\n\u5f85\u529e", ["finished"]),
-        ("The incident was resolved (by Ben).\n\nThe cause is a timer.", []),
+        ("# Bugs\n\n## Resolved (March)\n\n- a\n\n## Open\n\n- b", []),
+        ("Open:\n- **Resolved (by Ben)**: the build\n- the docs", []),
+        ("# Notes\nHISTORICAL prices are in the table x.", []),
         ("The job is done when the complete log is archived.", []),
     ],
 )

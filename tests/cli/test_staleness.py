@@ -87,6 +87,107 @@ def test_where_git_knows_the_project_a_path_is_gone_that_a_commit_removed(
     assert "CLAUDE.md line 4 (names a file that is not there: lib/deep/gone.py)" in screen
 
 
+@pytest.fixture
+def history(place: Path) -> Path:
+    """A repository with a file that a note names."""
+    (place / "src").mkdir()
+    for path in ("src/gone.py", "src/there.py"):
+        (place / path).touch()
+    (place / "CLAUDE.md").write_text("- The parser is `src/gone.py`, not `src/never.py`.\n")
+    git(place, "init", "-q")
+    git(place, "add", ".")
+    git(place, "commit", "-qm", "a")
+    return place
+
+
+AUDIT = ("audit", "CLAUDE.md", "--set", "semantic=no", "--json")
+GONE = [("path", "src/gone.py")]
+
+
+def test_a_file_that_is_removed_and_not_committed_is_gone(echoless: Call, history: Path) -> None:
+    assert told(echoless(*AUDIT)) == []
+    (history / "src/gone.py").unlink()
+    assert told(echoless(*AUDIT)) == GONE
+    git(history, "rm", "-q", "src/gone.py")
+    assert told(echoless(*AUDIT)) == GONE
+
+
+def test_a_file_that_a_merge_removed_is_gone(echoless: Call, history: Path) -> None:
+    git(history, "checkout", "-qb", "other")
+    git(history, "commit", "-qm", "b", "--allow-empty")
+    git(history, "checkout", "-q", "-")
+    git(history, "commit", "-qm", "c", "--allow-empty")
+    git(history, "merge", "-q", "--no-commit", "--no-ff", "other")
+    git(history, "rm", "-q", "src/gone.py")
+    git(history, "commit", "-qm", "d")
+    assert told(echoless(*AUDIT)) == GONE
+
+
+def test_where_the_history_is_cut_a_file_is_gone_whose_folder_is_there(
+    echoless: Call, history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(history, "rm", "-q", "src/gone.py")
+    git(history, "commit", "-qm", "b")
+    git(tmp_path, "clone", "-q", "--depth", "1", f"file://{history}", "cut")
+    monkeypatch.chdir(tmp_path / "cut")
+    assert told(echoless(*AUDIT)) == [*GONE, ("path", "src/never.py")]
+
+
+def test_neither_the_typed_path_nor_a_hook_of_another_repository_matters(
+    echoless: Call, history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(history, "rm", "-q", "src/gone.py")
+    other = tmp_path / "other"
+    other.mkdir()
+    git(other, "init", "-q")
+    monkeypatch.setenv("GIT_DIR", str(other / ".git"))
+    monkeypatch.chdir(history / "src")
+    assert told(echoless("audit", "../CLAUDE.md", *AUDIT[2:])) == GONE
+
+
+def test_nothing_that_a_repository_names_is_run(
+    echoless: Call, history: Path, tmp_path: Path
+) -> None:
+    ran = tmp_path / "ran"
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {ran}\n")
+    program.chmod(0o755)
+    git(history, "rm", "-q", "src/gone.py")
+    tree = subprocess.run(
+        ("git", "-C", str(history), "write-tree"), check=True, capture_output=True, text=True
+    ).stdout.strip()
+    parent = subprocess.run(
+        ("git", "-C", str(history), "rev-parse", "HEAD"), check=True, capture_output=True, text=True
+    ).stdout.strip()
+    signed = (
+        f"tree {tree}\nparent {parent}\nauthor A <a@example.org> 1 +0000\n"
+        "committer A <a@example.org> 1 +0000\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n"
+        " -----END PGP SIGNATURE-----\n\nb\n"
+    )
+    made = subprocess.run(
+        ("git", "-C", str(history), "hash-object", "-t", "commit", "-w", "--stdin"),
+        check=True, capture_output=True, text=True, input=signed,
+    ).stdout.strip()  # fmt: skip
+    git(history, "reset", "-q", "--hard", made)
+    for name, value in (("log.showSignature", "true"), ("gpg.program", str(program))):
+        git(history, "config", name, value)
+    assert told(echoless(*AUDIT)) == GONE
+    assert not ran.exists()
+
+
+def test_what_was_printed_is_not_taken_over_after_a_commit(
+    echoless: Call, history: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answer_cache, "KEPT_FROM", 1)
+    assert told(echoless(*AUDIT)) == []
+    (history / "src/never.py").touch()
+    git(history, "add", ".")
+    git(history, "commit", "-qm", "b")
+    git(history, "rm", "-q", "src/never.py")
+    git(history, "commit", "-qm", "c")
+    assert told(echoless(*AUDIT)) == [("path", "src/never.py")]
+
+
 @pytest.mark.parametrize("opened", [".", "notes/CLAUDE.md"])
 def test_links_from_the_root_of_the_project_are_there(
     echoless: Call, place: Path, opened: str
@@ -190,6 +291,8 @@ def test_deadlines_are_read_in_several_forms(text: str) -> None:
         "Reports lie in `reports/YYYY-MM-DD.md`.",
         "`src/old.py` was renamed.",
         "- [ ] `src/new.py`",
+        "The cache is `out/cache.json`, which is in .gitignore.",
+        "We plan to use `src/new.py`.",
     ],
 )
 def test_what_is_done_planned_or_an_example_is_no_sign(text: str) -> None:

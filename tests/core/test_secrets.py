@@ -27,7 +27,7 @@ from echoless import open_store
 from echoless.cli.main import main
 from echoless.core.choices import Limits
 from echoless.core.masking import OUTPUT, Masks, Veil, without_secrets
-from echoless.core.secrets import may_hold, secrets_in, uncut
+from echoless.core.secrets import from_line, may_hold, secrets_in, uncut
 from echoless.models.encoders.openai import OpenAIEncoder
 from echoless.models.llm import Answer, Prompt
 from echoless.models.llm.counted_model import CountedModel
@@ -364,6 +364,21 @@ def test_a_secret_is_masked_wherever_it_stands_in_an_answer(at: str) -> None:
         masked = Masks().json(answer)
         assert secret not in json.dumps(masked, ensure_ascii=False)
         assert secret in str(answer)
+
+
+@pytest.mark.parametrize("password", ["Secret!", "Token#"])
+def test_a_password_that_is_called_as_secrets_are_is_masked_in_a_reason(password: str) -> None:
+    masks = Masks()
+    masks.learn([f"The wifi password of the office is {password}"])
+    assert masks.reason(f"name: {password[:-1]}") == "name: [secret 1]"
+
+
+def test_a_text_is_cut_at_a_line_only_where_its_secrets_keep_their_labels() -> None:
+    label = "password:\n" + " " * 16
+    held = f"{label}{PASSWORD} and `src/gone.py`."
+    assert from_line(held, held.index("src")) == held
+    apart = f"{label}{PASSWORD}\nThe parser is `src/gone.py`."
+    assert from_line(apart, apart.index("src")) == "The parser is `src/gone.py`."
 
 
 def test_what_secrets_are_called_is_masked_in_no_reason() -> None:

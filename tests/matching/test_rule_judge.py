@@ -42,24 +42,6 @@ def test_the_same_in_another_form_is_a_duplicate(a: str, b: str) -> None:
     assert isinstance(verdict_of(a, b), Duplicate)
 
 
-@pytest.mark.parametrize(
-    ("small", "large"),
-    [
-        ("The garden room (123 m2, 600 EUR)", "The garden room (123 m2, 600 EUR), not combined"),
-        ("戶外庭園 (123坪, NT$60,000)", "**戶外庭園** (123坪, NT$60,000) -不可組合"),
-        ("Der Saal fasst 40 Personen", "Der Saal fasst 40 Personen - ist nicht beheizt"),
-    ],
-)
-def test_a_denial_of_something_else_behind_a_text_is_no_conflict(small: str, large: str) -> None:
-    for a, b in ((small, large), (large, small)):
-        assert not isinstance(verdict_of(a, b), Contradiction | Update | Duplicate | Subsumes)
-
-
-@pytest.mark.parametrize("denied", ["The sync does not run", "The sync runs no longer"])
-def test_a_denial_of_what_the_other_text_states_is_a_conflict(denied: str) -> None:
-    assert isinstance(verdict_of("The sync runs", denied), Contradiction | Update)
-
-
 @pytest.mark.parametrize(("small", "large"), ADDS.values(), ids=ADDS.keys())
 def test_what_only_adds_is_richer_and_merged_by_no_rule(small: str, large: str) -> None:
     verdict = verdict_of(small, large)

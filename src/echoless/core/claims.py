@@ -153,8 +153,9 @@ def is_bare(said: str) -> bool:
 
 
 def leads_on(said: str) -> bool:
-    """Checks whether a claim begins with a link: it says where to read of something."""
-    return _LINK.match(said.lstrip("-*+_→> \t")) is not None
+    """Checks whether a claim begins with a link to a note: it says where to read of something."""
+    link = _LINK.match(said.lstrip("-*+_→> \t"))
+    return link is not None and "://" not in link[0]
 
 
 def weight(said: str) -> int:

@@ -70,7 +70,8 @@ def leads(memory: Memory) -> bool:
     Wherever it stands again it leads something else, which would lose it.
     """
     text = memory.content.rstrip("*_ \n")
-    return FILE in memory.native and "\n" not in text and text.endswith((":", "\uff1a"))
+    leading = text.endswith((":", "\uff1a")) and not text.split()[-1].startswith(":")  # `:rocket:`
+    return FILE in memory.native and leading and "\n" not in text
 
 
 def expired(end: str | None, moment: int | None) -> bool:

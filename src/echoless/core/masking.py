@@ -39,7 +39,7 @@ _LEAST: Final = 3
 _TELLING: Final = 6
 """Characters of a part with letters and digits that is hidden in any text."""
 _NAMES: Final = frozenset({"password", "passwords", "key", "keys", "token", "tokens", "secret"})
-"""What secrets are called: such a part of one says nothing, and reasons say it of all."""
+"""What secrets are called: beside other parts of one it says nothing, and reasons say it of all."""
 _QUOTING: Final = frozenset(
     {
         *("evidence", "difference", "differences", "shared", "only_a", "only_b", "against"),
@@ -192,10 +192,9 @@ class Masks:
                 return known
             number = self._numbers[digest] = len(self._numbers) + 1
             body = text[secret.start + len(secret.head) : secret.end]
-            for match in _WORDS.finditer(body.casefold()):  # its words, as the judge quotes them
-                part = match[0]
-                if len(part) >= _LEAST and part not in _NAMES:
-                    self._words.setdefault(part, number)
+            parts = {m[0] for m in _WORDS.finditer(body.casefold()) if len(m[0]) >= _LEAST}
+            for part in sorted(parts - _NAMES or parts):  # its words, as the judge quotes them
+                self._words.setdefault(part, number)
                 if len(part) >= _TELLING and not part.isalpha() and not part.isdecimal():
                     self._telling.setdefault(part, number)
         return number

@@ -100,7 +100,7 @@ _VALUE: Final = rf"(?P<value>[^{_OTHER}]{{4,{_LONGEST_LOOK}}})"
 _ASSIGNED: Final = lazy_pattern(
     rf"(?:(?P<password>{_SPEAKS}|(?<![a-z])pass(?=\s?[=:])|(?<![a-z])pw(?=\s?[=:]))|"
     rf"(?P<keyword>{_KEYWORD})(?![a-z]))"
-    rf"{_QUOTED}\s{{0,3}}{_ASSIGN}(?:[*_]{{1,3}}(?=\s))?{_GAP}{_QUOTED}{_VALUE}",
+    rf"{_QUOTED}\s{{0,3}}{_ASSIGN}(?:[*_]{{1,3}}(?=[\s\"'`]))?{_GAP}{_QUOTED}{_VALUE}",
     re.IGNORECASE,
 )
 """`password: ...`, `"api_key": "..."`, `SECRET_KEY=...`, `**Password:** ...`."""
@@ -205,6 +205,20 @@ def uncut(text: str, length: int) -> int:
         return length
     near = secrets_in(text[: length + _LONGEST_KEY])
     return next((each.end for each in near if each.start < length < each.end), length)
+
+
+def from_line(text: str, at: int) -> str:
+    """Returns a text from the line of a place on; all of it where a secret would lose its label.
+
+    Args:
+        text: Any text.
+        at: A place in it, in characters.
+    """
+    rest = text[text.rfind("\n", 0, at) + 1 :]
+    whole, tail = (" ".join(each.split()) for each in (text, rest))
+    before = len(whole) - len(tail)
+    hidden = [(s.start - before, s.end) for s in secrets_in(whole) if s.end > before]
+    return rest if hidden == [(s.start, s.end + before) for s in secrets_in(tail)] else text
 
 
 def shortened(text: str, limit: int) -> str:

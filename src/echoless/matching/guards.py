@@ -52,8 +52,6 @@ right ones at least 64."""
 
 _NUMBER: Final = lazy_pattern(r"\d+(?:[.,:/-]\d+)*")
 _WORD: Final = lazy_pattern(r"\w+(?:'\w+)*")
-_STAMP: Final = lazy_pattern(r"[^\w\n]*(\d{1,2}:\d\d)")
-"""The clock time with which an entry of a log begins."""
 _NEGATIONS: Final = frozenset(
     {
         "not", "never", "no", "none", "neither", "nor", "cannot", "without", "nicht", "kein",
@@ -220,20 +218,13 @@ def of_its_day(a: Memory, b: Memory, evidence: Evidence) -> bool:
     So it is between lines of one such note, unless a figure differs that a word calls new. So it is
     between two reports of one name, and between clock times (`19:30`) of two days, unless the later
     line tells the change. Of 43 conflicts told of 43 public repositories none was right: 20 stood
-    in one such note, 9 between two reports, 6 between clock times of two days. Lines that begin
-    with their clock times are entries of a log, whatever the day.
+    in one such note, 9 between two reports, 6 between clock times of two days.
 
     Args:
         a: One line, with its file in `native`; without one the answer is no.
         b: The other.
         evidence: Of a conflict between them, the deciding difference first.
     """
-    pair, first = Pair(a, b, {}), evidence.difference
-    said = [each for d in evidence.differences[:1] for each in (*d.a, *d.b)]
-    if first is DifferenceKind.DATE and FILE in a.native and FILE in b.native:
-        stamps = [_STAMP.match(each.content) for each in (a, b)]
-        if all(stamp and stamp[1] in said for stamp in stamps):
-            return True  # entries of a log
     day, second = (day_named(each.native.get(FILE)) for each in (a, b))
     if not day or not second:
         return False
@@ -241,6 +232,8 @@ def of_its_day(a: Memory, b: Memory, evidence: Evidence) -> bool:
     report = one != other and not one.rpartition("/")[2].startswith(day)
     if report and one.replace(day, "") == other.replace(second, ""):
         return True  # `poll-2026-04-06.md`, `poll-2026-04-08.md`
+    pair, first = Pair(a, b, {}), evidence.difference
+    said = [each for d in evidence.differences[:1] for each in (*d.a, *d.b)]
     if first is DifferenceKind.DATE and any(":" in each for each in said):
         return not (tells_change(pair) and newer_of(pair) == later(a, b))
     figure = first in COUNTED and evidence.rule == f"{first}-differs"

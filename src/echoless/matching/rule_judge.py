@@ -235,25 +235,7 @@ def _opposed(comparison: Comparison, first: Finding) -> bool:
         return False
     if kind in VALUES and comparison.a.update != comparison.b.update:
         return True  # `now 5433 instead of 5432`: the old value stands on both sides
-    if kind is DifferenceKind.NEGATION and _denies_behind(comparison):
-        return False
     return bool(difference.a and difference.b) or kind is DifferenceKind.NEGATION
-
-
-def _denies_behind(comparison: Comparison) -> bool:
-    """Returns whether one text is the other with a denial of something else behind it.
-
-    `The hall (123 m2) - not to be combined` says more of the hall, and denies nothing of it.
-    """
-    if comparison.only_a and comparison.only_b:
-        return False
-    more, facts = (
-        (comparison.only_a, comparison.a)
-        if comparison.only_a
-        else (comparison.only_b, comparison.b)
-    )
-    tail = tuple(facts.tokens[-len(more) :])
-    return tail == more and any(token.kind is Kind.WORD for token in more)
 
 
 def _words(text: str) -> list[str]:

@@ -18,7 +18,12 @@ from typing import Final
 
 from echoless.core.errors import InputError, UsageError
 
-_SAFE: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+_SAFE: Final = (
+    *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"),
+    *("-c", "log.showSignature=false", "-c", "protocol.allow=never"),
+)
+_ELSEWHERE: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX", "GIT_OBJECT", "GIT_COMMON")
+"""Beginnings of variables that name another repository, as hooks of Git have them."""
 _FILES: Final = frozenset({"100644", "100755"})
 """Modes of files in a tree of Git; links and submodules are left out."""
 MOST_BYTES: Final = 2**28
@@ -77,18 +82,29 @@ def at_revision(path: Path, revision: str) -> Iterator[Path]:
 
 
 def removed(folder: Path) -> frozenset[str] | None:
-    """Returns the paths below a folder that commits removed; None where Git does not say.
+    """Returns the paths below a folder that a project had; None where Git does not say.
 
     Args:
-        folder: With a repository, whose history may be cut; one that takes long is not read.
+        folder: With a repository. One whose history is cut, or takes long to read, says nothing.
     """
-    listing = ("log", "--diff-filter=D", "--no-renames", "--format=", "--name-only", "-z")
+    names = ("--diff-filter=D", "--no-renames", "--name-only", "-z", "--relative")
     try:
-        done = _run(folder, (*listing, "--relative"), timeout=_PATIENCE)
+        if _run(folder, ("rev-parse", "--is-shallow-repository"), _PATIENCE).stdout != b"false\n":
+            return None
+        told = [
+            _run(folder, words, _PATIENCE)
+            for words in (
+                ("log", "-m", "--format=", *names),
+                ("diff", "--cached", "--no-ext-diff", *names),
+                ("ls-files", "-z", "--deleted"),
+            )
+        ]
     except (OSError, subprocess.TimeoutExpired):
         return None
-    names = done.stdout.decode(errors="surrogateescape").split("\0")
-    return None if done.returncode else frozenset(str(folder / name) for name in names if name)
+    if any(each.returncode for each in told):
+        return None
+    paths = b"".join(each.stdout for each in told).decode(errors="surrogateescape").split("\0")
+    return frozenset(os.path.normpath(folder / path) for path in paths if path)
 
 
 def _line(folder: Path, *words: str) -> str:
@@ -111,15 +127,11 @@ def _git(folder: Path, *words: str) -> bytes:
 
 
 def _run(
-    folder: Path, words: Sequence[str], timeout: float | None = None
+    folder: Path, words: Sequence[str], most: float | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     command = ["git", *_SAFE, "-C", str(folder), *words]
-    environment = os.environ | {"GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0"}
+    env = {name: value for name, value in os.environ.items() if not name.startswith(_ELSEWHERE)}
+    env |= {"GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0"}
     return subprocess.run(  # noqa: S603 (no shell; the words are checked, `--` stands before paths)
-        command,
-        env=environment,
-        capture_output=True,
-        check=False,
-        stdin=subprocess.DEVNULL,
-        timeout=timeout,
+        command, env=env, capture_output=True, check=False, stdin=subprocess.DEVNULL, timeout=most
     )

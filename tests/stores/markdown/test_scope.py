@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from string import ascii_letters
 
@@ -239,17 +238,6 @@ def test_what_notes_of_a_day_tell_of_their_time_is_not_out_of_date(
     apart = Difference(DifferenceKind(kind), ("12:02",), ("22:25",))
     said = Contradiction(Evidence(f"{kind}-differs", "semantic", 0.9, (apart,)))
     assert isinstance(in_place(one, other, said), Sibling)
-
-
-@pytest.mark.parametrize("line", ["[{}] Heartbeat ran", "- \U0001f7e2 {} the health check began"])
-def test_entries_of_a_log_that_begin_with_their_times_are_not_out_of_date(line: str) -> None:
-    times = Difference(DifferenceKind.DATE, ("05:02",), ("04:42",))
-    said = Update(Evidence("date-differs", "semantic", 0.9, (times,)), "a")
-    texts = (line.format(time) for time in ("05:02", "04:42"))
-    a, b = (Memory(id=t, content=t, native={UNDER: [], FILE: "log.md"}) for t in texts)
-    assert isinstance(in_place(a, b, said), Sibling)
-    moved = replace(b, content="The heartbeat runs at 04:42 now")
-    assert in_place(a, moved, said) == said
 
 
 def test_a_note_of_a_day_that_tells_a_change_is_told() -> None:

@@ -26,8 +26,9 @@ from echoless.core.document import (
     say,
     strong,
 )
-from echoless.core.masking import MARK, OUTPUT, learn
-from echoless.core.model import FIRST_LINE, Memory
+from echoless.core.masking import learn
+from echoless.core.model import FIRST_LINE, Memory, line_of
+from echoless.core.secrets import from_line
 from echoless.core.text import token_estimate
 from echoless.stores.base import Store
 from echoless.workflows.audit.between import Between
@@ -100,7 +101,7 @@ def _part(
     """Yields some of the items of one kind under a title that counts all; nothing for none."""
     if not whole:
         return
-    some = "" if len(items) == whole else f"{number(len(items))} of "
+    some = "" if len(items) in {0, whole} else f"{number(len(items))} of "
     many = {"series": "series", "memory": "memories"}.get(noun)
     yield say(strong(title), f"  {some}{count(whole, noun, many)}{more}")
     for item in items:
@@ -145,23 +146,17 @@ class Screen:
                 whole = [(named,), *repeat((), len(signs) - 1)]
                 yield from _part(title, "memory", whole, len(signs), more=tokens)
                 continue
-            items = [
-                (
-                    self._line(
-                        id_,
-                        behind=f" ({quoted(sign.sentence)})",
-                        mark=MARK if sign.kind == "secret" else sign.what,
-                    ),
-                )
-                for id_, sign in islice(signs.items(), _STALE)
-            ]
+            items = [(self._sign(sign),) for sign in islice(signs.values(), _STALE)]
             yield from _part(title, "memory", items, len(signs))
 
-    def compared(self, kinds: Iterable[str] = tuple(HELD)[1:]) -> Iterator[Block]:
+    def compared(
+        self, kinds: Iterable[str] = tuple(HELD)[1:], *, claims: bool = True
+    ) -> Iterator[Block]:
         """Yields the parts for which memories are compared, of pairs some kinds.
 
         Args:
             kinds: Of pairs that are neither copies nor out of date, as in `HELD`.
+            claims: Whether claims that are said again are listed, or counted only.
         """
         yield from _part("Out of date", "pair", *self.pairs("update"))
         copies = self._report.counts["redundant"]
@@ -171,7 +166,8 @@ class Screen:
         yield from _part("Said in several files or headings", "group", *several)
         for kind in kinds:
             yield from _part(HELD[kind][0], "pair", *self.pairs(kind))
-        yield from _part("Said again in notes", "claim", *self.claims())
+        again, whole = self.claims()
+        yield from _part("Said again in notes", "claim", again if claims else (), whole)
         yield from _part("One sentence, other values", "series", *self.series())
 
     def _most(self, kind: str) -> int:
@@ -201,24 +197,28 @@ class Screen:
         for signs in self._signs.values():
             yield from islice(signs, None if signs is self._signs[_FINISHED] else _STALE)
 
+    def _sign(self, sign: Sign) -> Block:
+        """Returns a memory in one line, from where it gives a sign on."""
+        memory = self._memories.get(sign.id)
+        at = -1 if memory is None else sign.at(memory.content)
+        return self._line(sign.id, behind=f" ({quoted(sign.sentence)})", at=at)
+
     def _line(
-        self, id_: str, before: str = "", behind: str = "", *, mark: str = "", level: int = 1
+        self, id_: str, before: str = "", behind: str = "", *, at: int = -1, level: int = 1
     ) -> Block:
         """Returns a memory in one line: its name, or its subject where the name says nothing.
 
-        Of a text that holds the mark the line with it is shown, with its number in the file.
+        From a place in its text on, where one is given, with the line of its file.
         """
         memory = self._between.places.get(id_) or self._memories.get(id_)
         id_ = id_ if memory is None else memory.id
         namespace = "" if memory is None else memory.namespace
-        text = "(no longer in the store)" if memory is None else OUTPUT.text(memory.content)
+        text = "(no longer in the store)" if memory is None else memory.content
         shown = namespace if namespace and _MADE_UP.fullmatch(id_) else _PRINT.sub("", id_)
-        at = max(0, text.find(mark))
-        line = memory.native.get(FIRST_LINE) if isinstance(memory, Memory) else None
-        if mark and isinstance(line, int):
-            shown += f" line {line + text.count(chr(10), 0, at)}"
-        text = flat(text[text.rfind("\n", 0, at) + 1 :])
-        return cut(before, strong(shown), f"{behind}: {text}", level=level)
+        if at >= 0 and isinstance(memory, Memory):
+            text = from_line(text, at)
+            shown += f" line {line_of(memory, at)}" if FIRST_LINE in memory.native else ""
+        return cut(before, strong(shown), f"{behind}: {flat(text)}", level=level)
 
     def pairs(self, kind: str) -> tuple[Sequence[_Item], int]:
         """Returns the pairs of one kind, two lines each."""

@@ -15,6 +15,7 @@ from functools import cache, cached_property
 from heapq import nsmallest
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
+from echoless.core.eligibility import leads
 from echoless.core.garbage_collection import uncollected
 from echoless.core.model import Json, Judged, Memory, Related, Sibling
 from echoless.core.profiles import ActionKind
@@ -231,8 +232,9 @@ def audit(findings: Findings) -> Report:
     by_id, marked, profile = findings.memories, findings.marked, findings.settings.profile
     visible = [memory for memory in by_id.values() if memory.id not in marked]
     copies = {member.id for group in findings.groups for member in group.members}
-    staying = (findings.as_read(m.id).content for m in visible if m.id not in copies)
-    texts = [text for text in staying if not is_blank(text)]
+    staying = [m for m in visible if m.id not in copies and not leads(m)]
+    read = (findings.as_read(memory.id).content for memory in staying)
+    texts = [text for text in read if not is_blank(text)]
     memories, judged = defaultdict[str, list[Memory]](list), defaultdict[str, list[Judged]](list)
     for memory in visible:
         memories[memory.namespace].append(memory)

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import date, timedelta
-from functools import cache
+from functools import cache, cached_property
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Final
@@ -33,7 +33,6 @@ from echoless.stores.base import Store
 from echoless.stores.ledger import FORGOTTEN
 from echoless.stores.reading import visible_memories
 from echoless.stores.registry import locate
-from echoless.stores.revision import removed
 
 _OF_TEXT: Final[Mapping[str, str]] = {
     "order": "orders an agent:",
@@ -52,6 +51,9 @@ KINDS: Final[Mapping[str, str]] = {
 }
 """What a sign says of a memory, by kind; in the order of a report."""
 
+HISTORY: Final = ""
+"""Stands among the files that were looked for where Git was asked. No such file is there, so what
+was printed is not taken over: a commit changes it."""
 UNREAD_DAYS: Final = 30
 """Days after which a memory that nothing reads is told: an agent had time to meet it."""
 
@@ -61,9 +63,10 @@ _PATH: Final = lazy_pattern(
 )
 """A path to a file with a suffix, and no placeholder; a name without a folder may lie anywhere."""
 _CHANGED: Final = lazy_pattern(
-    r"\b(?:creat|add(?!r)|todo|to be|will|would|should|propos|plann|renam|remov|delet|mov|replac"
-    r"|supersed|deprecat|obsolete|generat|ignor|produc|output|writ|wrote|écri|update|log|sav|example"
-    r"|e\.g\.|erstell|anleg|umbenannt|gelöscht|entfern|verschob)|→|->|\[ \]|~~",
+    r"\b(?:creat|add(?!r)|todo|to be|will|would|should|propos|plann|plans? to|renam|remov|delet"
+    r"|mov|replac|supersed|deprecat|obsolete|generat|(?:git)?ignor|produc|output|writ|wrote|écri"
+    r"|update|log|sav|example|e\.g\.|erstell|anleg|umbenannt|gelöscht|entfern|verschob)"
+    r"|→|->|\[ \]|~~",
     re.IGNORECASE,
 )
 """Words of a line by which a file need not be there: it is planned, made at times, or was moved.
@@ -130,9 +133,10 @@ _SIGN: Final = lazy_pattern(
     r"|(?P<finished>(?:^|\n)[#>*_ ~-]{0,8}status[*_ ]{0,4}[:：][*_ ]{0,4}"
     r"(?:done|completed?|closed|resolved|superseded|retired|obsolete|deprecated|archived"
     r"|cancell?ed|erledigt|abgeschlossen|veraltet|terminado|terminé|已完成|完了)\b"
-    r"|(?:^|\n)[#>*_ ~\u2705-]{1,8}(?:resolved|superseded|erledigt|已解决|已完成)[*_ ]{0,3}[(（]"
+    r"|(?:^|\n)(?:> ?)?(?:\*\*(?:\u2705 ?)?|\u2705 ?)(?:resolved|superseded|erledigt|已解决|已完成)"
+    r"[*_ ]{0,3}[(（]"
     r"|\b(?-i:SUPERSEDED|RETIRED|OBSOLETE|DEPRECATED|COMPLETED?|RESOLVED|CANCELLED|ARCHIVED"
-    r"|HISTORICAL|ERLEDIGT|VERALTET)\b)",
+    r"|HISTORICAL(?= ?[:.\u2013\u2014-])|ERLEDIGT|VERALTET)\b)",
     re.IGNORECASE,
 )
 """Words that would have an agent leave its rules, hide something from its user, or send secrets;
@@ -168,6 +172,12 @@ class Sign:
     def sentence(self) -> str:
         """Returns what may be stale, as a clause for a person."""
         return f"{KINDS[self.kind]} {self.what}"
+
+    def at(self, text: str) -> int:
+        """Returns where a text says it, in characters; -1 where that is not known."""
+        if self.kind == "secret":
+            return next((each.start for each in secrets_in(text)), -1)
+        return -1 if self.kind in {"forgotten", "never_read"} else text.find(self.what)
 
     @property
     def is_rooted(self) -> bool:
@@ -336,7 +346,6 @@ class _Files:
         self._opened = path if path.is_dir() else path.parent
         self.seen: dict[str, bool] = {}
         self._known: dict[Path, Sequence[Path]] = {}
-        self._removed = cache(removed)
 
     def is_gone(self, sign: Sign) -> bool:
         """Returns whether what a memory names is gone, as far as this machine can tell.
@@ -358,11 +367,18 @@ class _Files:
         if self._is_short_lived(paths[0]) or any(map(self._exists, paths)):
             return False
         if sign.kind == "path" and not sign.is_rooted:
+            self.seen[HISTORY] = True
             known = [gone for each in projects if (gone := self._removed(each)) is not None]
             if known:
                 return any(os.path.normpath(path) in gone for path in paths for gone in known)
         beside = sign.kind == "link" and not sign.is_rooted and not sign.what.startswith("..")
         return beside or any(self._exists(path.parent) for path in paths)
+
+    @cached_property
+    def _removed(self) -> Callable[[Path], frozenset[str] | None]:
+        from echoless.stores.revision import removed  # few audits need Git
+
+        return cache(removed)
 
     def _is_short_lived(self, path: Path) -> bool:
         """Returns whether a path lies below a folder `tmp` that is not around the project."""
