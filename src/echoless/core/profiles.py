@@ -212,16 +212,7 @@ SLIDING_CONTEXT: Final = Profile(
 
 PROFILES: Final[Mapping[str, Profile]] = {
     p.name: p
-    for p in (
-        SAFE,
-        UNATTENDED,
-        THOROUGH,
-        WT_MEMORY,
-        RECALL,
-        LLM_MEMORY,
-        EGO,
-        SLIDING_CONTEXT,
-    )
+    for p in (SAFE, UNATTENDED, THOROUGH, WT_MEMORY, RECALL, LLM_MEMORY, EGO, SLIDING_CONTEXT)
 }
 
 APART_WHEN_UNDONE: Final = frozenset(

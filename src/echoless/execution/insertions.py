@@ -235,12 +235,7 @@ def _event(why: str, memories: Sequence[Memory], said: JsonObject | None) -> dic
     return {**(said or {}), **addition(0, added[0] if added else "", added, why)}
 
 
-def _carry_out(
-    store: Store,
-    entry: Entry,
-    profile: str,
-    steps: Sequence[FollowUp],
-) -> Added:
+def _carry_out(store: Store, entry: Entry, profile: str, steps: Sequence[FollowUp]) -> Added:
     ledger, run = store.ledger, new_run()
     with ledger.transaction():
         _start(ledger, run, profile)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import permutations
 from typing import TYPE_CHECKING, Final
 
 from echoless.core.batches import batched
 from echoless.core.claims import is_long
-from echoless.core.groups import grouped
 from echoless.core.model import Judged, Memory, Pair, Verdict
 from echoless.core.profiles import Profile
 from echoless.core.run_notes import Progress, Tally
@@ -82,13 +79,6 @@ def left_off(settings: Settings) -> str:
     return "" if network.available() else road.WITHOUT
 
 
-def rules_of(judge: Judge) -> Judge:
-    """Returns the rules of a judge; the judge itself where it asks no model."""
-    from echoless.matching import judge as road
-
-    return judge.rules if isinstance(judge, road.LearnedJudge) else judge
-
-
 def verdicts_on(judge: Judge, profile: Profile, pairs: Sequence[Pair]) -> list[Verdict]:
     """Returns the verdicts on pairs; long notes are compared by claims where texts are read.
 
@@ -128,109 +118,34 @@ def judge_all(
     signals: Mapping[tuple[str, str], Mapping[str, float]],
     apart: AbstractSet[tuple[str, str]],
     tell: Progress,
-    known: Mapping[tuple[str, str], Verdict] | None = None,
 ) -> list[Judged]:
     """Returns the verdict on every pair but those kept apart, by ids.
 
     Args:
         judge: Decides.
         memories: By id.
-        signals: Similarity by detector, by pair of ids (smaller first).
+        signals: Similarity by detector, by pair of ids (smaller first), in their order.
         apart: Pairs nobody is to be asked about again.
         tell: Receives the progress.
-        known: Verdicts of the rules on some of the pairs, by ids.
     """
-    measured = _Measured(signals, apart)
-    wanted = measured.pairs
-    rules = rules_of(judge)
-
-    def pairs_at(places: Sequence[int]) -> list[Pair]:
-        some = ((wanted[at], measured.at(at)) for at in places)
-        return [Pair(memories[a], memories[b], values) for (a, b), values in some]
-
-    verdicts = [*map((known or {}).get, wanted)]
-    left = _together(wanted, [at for at, verdict in enumerate(verdicts) if verdict is None])
-    done = len(wanted) - len(left)
-    tell(JUDGING, done, len(wanted))
-    for places in batched(left, max(JUDGED_AT_ONCE, len(left) // 50)):
-        ruled = rules.judge_all(pairs_at(places))
-        for at, verdict in zip(places, ruled, strict=True):
-            verdicts[at] = verdict
-        done += len(places)
-        tell(JUDGING, done, len(wanted))
-    settled = [verdict for verdict in verdicts if verdict is not None]
     from echoless.matching import judge as road
 
+    pairs = [
+        Pair(memories[a], memories[b], values)
+        for (a, b), values in signals.items()
+        if (a, b) not in apart
+    ]
+    rules = judge.rules if isinstance(judge, road.LearnedJudge) else judge
+    verdicts: list[Verdict] = []
+    tell(JUDGING, 0, len(pairs))
+    for some in batched(pairs, max(JUDGED_AT_ONCE, len(pairs) // 50)):
+        verdicts += rules.judge_all(some)
+        tell(JUDGING, len(verdicts), len(pairs))
     if isinstance(judge, road.LearnedJudge):
-        settled = judge.settle(
-            pairs_at(range(len(wanted))),
-            settled,
-            lambda done, whole: tell("asking the pair model", done, whole),
+        verdicts = judge.settle(
+            pairs, verdicts, lambda done, whole: tell("asking the pair model", done, whole)
         )
-    return [Judged(a, b, v) for (a, b), v in zip(wanted, settled, strict=True)]
-
-
-class _Measured:
-    """The pairs of a run by ids, and what was measured of each, in a tenth of the room of mappings.
-
-    Attributes:
-        pairs: Pairs of ids in order, without the pairs kept apart.
-    """
-
-    def __init__(
-        self,
-        signals: Mapping[tuple[str, str], Mapping[str, float]],
-        apart: AbstractSet[tuple[str, str]],
-    ) -> None:
-        """Copies similarities into arrays.
-
-        Args:
-            signals: Similarity by detector, by pair of ids.
-            apart: Pairs to leave out.
-        """
-        pairs: list[tuple[str, str]] = []
-        starts, kinds, numbers = array("q"), array("q"), dict[tuple[str, ...], int]()
-        self._values = array("d")
-        for pair, measured in signals.items():
-            if pair not in apart:
-                pairs.append(pair)
-                starts.append(len(self._values))
-                kinds.append(numbers.setdefault(tuple(measured), len(numbers)))
-                self._values.extend(measured.values())
-        order = sorted(range(len(pairs)), key=pairs.__getitem__)
-        self.pairs = [pairs[at] for at in order]
-        self._starts = array("q", [starts[at] for at in order])
-        self._kinds = array("q", [kinds[at] for at in order])
-        self._names = list(numbers)
-
-    def at(self, place: int) -> dict[str, float]:
-        """Returns the similarities of a pair by its place, detectors in the order they came."""
-        names, start = self._names[self._kinds[place]], self._starts[place]
-        return dict(zip(names, self._values[start : start + len(names)], strict=True))
-
-
-def _together(wanted: Sequence[tuple[str, str]], left: Sequence[int]) -> list[int]:
-    """Places of pairs, those of one text near each other: each text is read once, then forgotten.
-
-    Texts come in the order of a walk from each to what it is paired with, deep first; a pair when
-    the second of its texts does. Where thousands of texts hang together, a fifth fewer are read
-    twice than in the order of their ids.
-    """
-    beside = grouped(ends for at in left for ends in permutations(wanted[at], 2))
-    reached: dict[str, int] = {}
-    for start in beside:
-        waiting = [start]
-        while waiting:
-            id_ = waiting.pop()
-            if id_ not in reached:
-                reached[id_] = len(reached)
-                waiting += [each for each in beside[id_] if each not in reached]
-
-    def turn(at: int) -> tuple[int, int]:
-        one, other = (reached[id_] for id_ in wanted[at])
-        return max(one, other), min(one, other)
-
-    return sorted(left, key=turn)
+    return [Judged(p.a.id, p.b.id, v) for p, v in zip(pairs, verdicts, strict=True)]
 
 
 def open_consultation(settings: Settings, tell: Progress) -> Consultation | None:

@@ -23,18 +23,12 @@ Ask: TypeAlias = Callable[[PairSignals], Sequence[Judged]]
 """The verdicts on some pairs; pairs a person keeps apart are left out."""
 
 
-def judge_in_turn(
-    signals: PairSignals,
-    ask: Ask,
-    foresee: Callable[[PairSignals], None] = lambda _some: None,
-) -> tuple[list[Judged], Mapping[str, int]]:
+def judge_in_turn(signals: PairSignals, ask: Ask) -> tuple[list[Judged], Mapping[str, int]]:
     """Returns the verdicts on all pairs, save those a crowded memory does not need, by ids.
 
     Args:
         signals: What the detectors measured.
         ask: Judges.
-        foresee: Told the pairs of the next rounds, should nobody be hidden until then: of as many
-            rounds as there were, for who was not hidden so far is likely to stay visible.
 
     Returns:
         The verdicts, and how many pairs were not judged, by the memory that did without; see
@@ -45,12 +39,7 @@ def judge_in_turn(
     queue = _Queue(signals)
     judged = list(ask(signals.some(queue.at_once)))
     queue.settle(judged)
-    rounds = foreseen = 0
     while len(rows := queue.next_rows()):
-        if rounds == foreseen:
-            foresee(signals.some(np.union1d(rows, queue.following(rounds))))
-            foreseen = 2 * rounds + 1
-        rounds += 1
         some = ask(signals.some(rows))
         queue.learn(some)
         judged += some
@@ -90,13 +79,6 @@ class _Queue:
     def _settled(self) -> NDArray[np.bool_]:
         """Returns whether a visible memory hides each."""
         return (self._behind >= 0) & ~self._hidden[self._behind]
-
-    def following(self, rounds: int) -> Ints:
-        """Returns the pairs of the rounds after the next, should nobody more be hidden."""
-        waiting = ~self._settled
-        places = self._next[waiting, np.newaxis] + np.arange(rounds)
-        rows: Ints = self._rows[places[places < self._end[waiting, np.newaxis]]]
-        return rows
 
     def next_rows(self) -> Ints:
         """Returns the next pair of each memory that no visible one hides, ascending."""

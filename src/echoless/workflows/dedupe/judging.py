@@ -22,7 +22,7 @@ from rapidfuzz.process import cpdist
 
 from echoless.blocking.pair_scores import Floats, Ints, PairSignals
 from echoless.core.claims import is_long
-from echoless.core.model import Judged, Memory, Verdict
+from echoless.core.model import Judged, Memory
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Settings
 from echoless.core.threads import workers
@@ -30,7 +30,7 @@ from echoless.matching import MOST_PAIRS
 from echoless.matching.fields import fields_of
 from echoless.matching.judge import Questions
 from echoless.matching.rule_judge import ALIKE
-from echoless.matching.runner import JUDGING, judge_all, open_judge, rules_of
+from echoless.matching.runner import JUDGING, judge_all, open_judge
 from echoless.models.encoders.vectorizer import MemoryVectoriser
 from echoless.workflows.dedupe.claims import Units
 from echoless.workflows.dedupe.dense_blocks import judge_in_turn
@@ -84,7 +84,6 @@ class Judging:
         self.questions = Questions(None if settings.asks_all else MOST_PAIRS)
         self.judge = open_judge(settings.profile, vectors, tally, questions=self.questions)
         self._rounds = _Rounds(tell)
-        self._ruled: Mapping[tuple[str, str], Verdict] = {}
         self.left_out = 0
 
     @property
@@ -113,25 +112,16 @@ class Judging:
         """
         # of crowded memories some pairs are never judged, so the whole is a bound there
         self._rounds = _Rounds(self._tell, 0 if signals.crowds is None else len(signals))
-        judged, spared = judge_in_turn(signals, self.ask, self._foresee)
+        judged, spared = judge_in_turn(signals, self.ask)
         if spared:
             self._tally.note(spared_note(sum(spared.values())))
         return judged
 
     def ask(self, some: PairSignals) -> list[Judged]:
         """Returns the verdicts on some more pairs, by ids."""
-        if not self._ruled:
-            self._rounds.begin()
-        how = self._apart, self._rounds
-        judged = judge_all(self.judge, self._read, some, *how, self._ruled)
-        return self._units.in_place(judged)
-
-    def _foresee(self, some: PairSignals) -> None:
-        """Has the rules judge pairs of the next rounds at once, so that each text is read once."""
         self._rounds.begin()
-        how = self._apart, self._rounds
-        ruled = judge_all(rules_of(self.judge), self._read, some, *how)
-        self._ruled = {(each.a, each.b): each.verdict for each in ruled}
+        judged = judge_all(self.judge, self._read, some, self._apart, self._rounds)
+        return self._units.in_place(judged)
 
 
 class _Rounds:
@@ -154,8 +144,8 @@ class _Rounds:
     def __call__(self, stage: str, done: int, whole: int) -> None:
         """Tells how far a round is."""
         if stage == JUDGING:
-            self._round = max(self._round, done)  # the rules may be ahead of a round
-            done, whole = self._before + self._round, max(self._least, self._before + whole)
+            self._round = done
+            done, whole = self._before + done, max(self._least, self._before + whole)
         self._tell(stage, done, whole)
 
 
