@@ -32,7 +32,7 @@ class Stage(NamedTuple):
 
 
 STAGES: Final[dict[StageName, Stage]] = {
-    "matching": Stage(26),
+    "matching": Stage(25),
     "noise": Stage(5, ("matching",)),
     "blocking": Stage(5),
     "audit": Stage(39, ("matching", "noise", "blocking")),
