@@ -69,31 +69,6 @@ def test_without_crowds_every_pair_is_judged() -> None:
     assert not spared
 
 
-def test_rounds_are_foreseen_twice_as_many_each_time_and_alter_no_question() -> None:
-    signals, _ = crowd(60, 30)
-    other = dict.fromkeys(signals, Distinct(TOLD))
-    plain, ahead = Judge(other), Judge(other)
-    foreseen: list[set[tuple[str, str]]] = []
-
-    def foresee(some: PairSignals) -> None:
-        assert foreseen == [] or set(ahead.asked) >= foreseen[-1]
-        foreseen.append(set(some))
-
-    assert judge_in_turn(signals, ahead, foresee) == judge_in_turn(signals, plain)
-    assert ahead.asked == plain.asked
-    assert len(foreseen) == 5  # 1, 2, 4, 8 and 16 rounds for 30 partners
-    at_once = 30 * 29 // 2  # of those that are not crowded
-    assert sum(map(len, foreseen)) == len(set.union(*foreseen)) == len(signals) - at_once
-
-
-def test_who_is_hidden_in_the_first_round_is_foreseen_no_further() -> None:
-    signals, _ = crowd(200, 30)
-    judge = Judge()
-    foreseen: list[int] = []
-    judge_in_turn(signals, judge, lambda some: foreseen.append(len(some)))
-    assert foreseen == [200 - 30]
-
-
 @given(st.data())
 def test_the_stars_are_those_of_all_pairs(data: st.DataObject) -> None:
     size, most = 24, 3

@@ -14,9 +14,6 @@ from echoless import Findings, Memory, find, open_store, plan
 from echoless.blocking import pair_budget as looking
 from echoless.core.own_folders import CACHE as FOLDER
 from echoless.core.settings import Settings
-from echoless.core.text import ByText
-from echoless.matching import runner as deciding
-from echoless.matching.facts import facts_of
 from echoless.stores.base import Store
 from echoless.workflows.audit.report import findings_json
 from tests.conformance.stores import fill
@@ -90,21 +87,3 @@ def test_a_run_after_changes_says_what_a_run_from_nothing_says(
             fresh = find(store, second)
             assert result(after) == result(fresh)
             assert [*plan(after).to_json()["actions"]] == [*plan(fresh).to_json()["actions"]]
-
-
-def test_each_text_is_read_once_however_its_pairs_lie(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two topics whose ids alternate, and room for the texts of one."""
-    other = [Memory(id=f"m-{n:02}x", content=text[::-1]) for n, text in enumerate(TEXTS)]
-    with store.writing():
-        store.put(other)
-    reads: list[str] = []
-    read = facts_of._read
-    room = sum(map(len, TEXTS)) + 200
-    counted = ByText(lambda text: (reads.append(text), read(text))[1], most=room)
-    for name in ("facts", "rule_judge"):
-        monkeypatch.setattr(f"echoless.matching.{name}.facts_of", counted)
-    monkeypatch.setattr(deciding, "JUDGED_AT_ONCE", 40)
-    find(store, safe())
-    assert len(reads) == len(set(reads)) == 2 * len(TEXTS)

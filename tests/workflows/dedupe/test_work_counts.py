@@ -18,9 +18,6 @@ from echoless.core.model import Memory
 from echoless.core.profiles import DetectorUse
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, Settings, resolve
-from echoless.core.text import ByText
-from echoless.matching import rule_judge
-from echoless.matching.facts import extraction
 from echoless.stores.live import MemoryList
 from echoless.workflows.dedupe.pipeline import find
 
@@ -66,18 +63,3 @@ def test_a_class_of_thousands_of_identical_texts_makes_no_candidate_and_one_grou
     assert len(proposed(same)) == 0
     (group,) = find(MemoryList(same), SETTINGS).groups
     assert len(group.members) == 4_999
-
-
-def test_a_text_of_a_crowd_is_read_a_few_times_where_not_all_texts_stay_in_memory(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    hosts = [f"{place}-{at}" for place in ("north", "south", "east", "west") for at in range(100)]
-    texts = [f"The gateway of {host} answers on port 8443." for host in hosts]
-    reads = Counter[str]()
-    few = ByText(lambda text: reads.update([text]) or extraction.facts_of(text), 2_000)
-    monkeypatch.setattr(rule_judge, "facts_of", few)
-    memories = [Memory(id=f"m-{at:03d}", content=text) for at, text in enumerate(texts)]
-    settings = resolve(Choices(encoder="none", cache=False))
-    judged = len(find(MemoryList(memories), settings).judged)
-    assert judged > 20 * len(texts)
-    assert reads.total() < judged // 2

@@ -101,7 +101,7 @@ def _part(
     """Yields some of the items of one kind under a title that counts all; nothing for none."""
     if not whole:
         return
-    some = "" if len(items) in {0, whole} else f"{number(len(items))} of "
+    some = "" if len(items) == whole else f"{number(len(items))} of "
     many = {"series": "series", "memory": "memories"}.get(noun)
     yield say(strong(title), f"  {some}{count(whole, noun, many)}{more}")
     for item in items:
@@ -167,7 +167,9 @@ class Screen:
         for kind in kinds:
             yield from _part(HELD[kind][0], "pair", *self.pairs(kind))
         again, whole = self.claims()
-        yield from _part("Said again in notes", "claim", again if claims else (), whole)
+        # one empty item for each: counted, and not listed
+        again = again if claims else [()] * whole
+        yield from _part("Said again in notes", "claim", again, whole)
         yield from _part("One sentence, other values", "series", *self.series())
 
     def _most(self, kind: str) -> int:
