@@ -171,6 +171,8 @@ def test_where_there_is_no_memory_it_says_so(echoless: Call, place: Path) -> Non
         ("**Status:** done\n\nThe migration.", ["finished"]),
         ("SUPERSEDED by the note on clips.", ["finished"]),
         ("HISTORICAL: the cube gave way to the model.", ["finished"]),
+        ("> **HISTORICAL** (2026): the cube.\n\nIt gave way.", ["finished"]),
+        ("HISTORICAL-DATA lies in the archive.\n\nRead it there.", []),
         ("**Resolved (plan 11).** The cube is gone.\n\nIt was a placeholder.", ["finished"]),
         ("> **\u2705 \u5df2\u89e3\u51b3(2026-07-07)**\n\n\u5f85\u529e", ["finished"]),
         ("# Bugs\n\n## Resolved (March)\n\n- a\n\n## Open\n\n- b", []),

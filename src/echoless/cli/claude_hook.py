@@ -117,8 +117,7 @@ def _keep(event: HookEvent, named: Sequence[Path]) -> None:
 
 def _say(sentences: Iterable[str]) -> None:
     """Prints sentences on standard error, each with the name of the program before it."""
-    for sentence in sentences:
-        render.note(f"echoless: {sentence}")
+    render.note(*(f"echoless: {sentence}" for sentence in sentences))
 
 
 def _share_line(event: HookEvent, named: Sequence[Path], choices: Choices) -> str:

@@ -226,8 +226,7 @@ def dedup_command(*, request: _Request) -> int:
     else:
         render.show(_preview(request, findings, made))
         _show_outcome(request, made, run)
-        for sentence in notes:
-            render.note(sentence)
+        render.note(*notes)
     left = isinstance(findings, PartitionedPlan) and findings.not_done
     return PlanRefused.exit_code if left else exit_code(run)
 

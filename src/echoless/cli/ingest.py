@@ -139,8 +139,7 @@ def remember_command(
             missed: tuple[Memory, ...] = ()
             if isinstance(answer, Admitted) and not details.get("namespace"):
                 missed = guard.elsewhere(text)
-            for sentence in filter(None, (*opened.notes(), new_files(opened))):
-                render.note(sentence)
+            render.note(*filter(None, (*opened.notes(), new_files(opened))))
     OUTPUT.learn((text,))
     if as_json:
         where = [{"id": each.id, "namespace": each.namespace} for each in missed]

@@ -45,8 +45,7 @@ def say_notes(store: Store, run: Run | None = None) -> None:
         run: What was carried out, where it may have hidden memories.
     """
     elsewhere = None if run is None else seen_elsewhere(store, run.counts, run.id)
-    for sentence in filter(None, (*store.notes(), new_files(store), elsewhere)):
-        render.note(sentence)
+    render.note(*filter(None, (*store.notes(), new_files(store), elsewhere)))
 
 
 def hidden_already(store: Store, typed: str, findings: Findings | PartitionedPlan) -> str | None:

@@ -92,10 +92,8 @@ def explain_command(
         pair, judged = (memories[a], memories[b]), (read[a], read[b])
     explanation = explain_memories(*judged, settings=settings, tally=tally)
     learn(pair)
-    data = explanation_json(explanation)
-    render.show_answer(data, _blocks(pair, explanation), as_json=as_json)
-    for note in tally.notes:
-        render.note(note)
+    render.show_answer(explanation_json(explanation), _blocks(pair, explanation), as_json=as_json)
+    render.note(*tally.notes)
 
 
 def _blocks(pair: tuple[Memory, Memory], explanation: Explanation) -> Iterator[Block]:
@@ -233,10 +231,7 @@ def judge_command(
         else:
             _show(rulings)
     # what was fallen back on stands beside the output: it must not end up among the answers
-    for reason, ids in tally.counts.items():
-        render.note(f"{reason}: {ids:,}")
-    for note in tally.notes:
-        render.note(note)
+    render.note(*(f"{reason}: {ids:,}" for reason, ids in tally.counts.items()), *tally.notes)
 
 
 def _serve(encoder: str) -> None:

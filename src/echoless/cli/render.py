@@ -107,9 +107,10 @@ def _finite(value: Json) -> Json:
             return value
 
 
-def note(sentence: str) -> None:
-    """Prints one sentence on standard error, beside the output."""
-    click.echo(reason(sentence), err=True)
+def note(*sentences: str) -> None:
+    """Prints sentences on standard error, one a line, beside the output."""
+    for sentence in sentences:
+        click.echo(reason(sentence), err=True)
 
 
 def answers_of_each(

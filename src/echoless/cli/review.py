@@ -438,8 +438,7 @@ def _error_printer(*, debug: bool) -> Callable[[Exception], None]:
 
     def show(problem: Exception) -> None:
         if debug:
-            for line in "".join(traceback.format_exception(problem)).splitlines():
-                render.note(line)
+            render.note(*"".join(traceback.format_exception(problem)).splitlines())
         render.note(
             f"Error: {type(problem).__name__}: {problem}. This should not happen; the review goes "
             "on."

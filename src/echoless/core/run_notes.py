@@ -43,16 +43,17 @@ class Tally:
         """Adds ids under a reason such as `empty` or `vector not comparable`."""
         self._ids.setdefault(reason, []).extend(ids)
 
-    def note(self, sentence: str, *, passing: bool = False) -> None:
-        """Adds a sentence about the whole run, such as the use of a fallback.
+    def note(self, *sentences: str, passing: bool = False) -> None:
+        """Adds sentences about the whole run, such as the use of a fallback.
 
         Args:
-            sentence: Complete, with its full stop.
+            sentences: Complete, with their full stops.
             passing: It tells of this run only, such as a file that could not be read: the next one
                 over the same memories need not tell it.
         """
-        LOG.debug("%s", sentence)
-        self._notes[sentence] = passing
+        for sentence in sentences:
+            LOG.debug("%s", sentence)
+            self._notes[sentence] = passing
 
     def join(self, other: Tally) -> None:
         """Adds all that another tally collected."""

@@ -302,10 +302,12 @@ def read_plan(path: Path) -> Plan:
     except (InputError, StoreError) as problem:
         if not path.exists():
             raise PlanUnreadable(f"There is no plan file {path}.") from None
-        raise PlanUnreadable(
-            f"{path} is not a plan ({problem}). Make one with --plan."
-        ) from problem
+        raise _no_plan(path, problem) from problem
     return plan_of_bytes(content, str(path))
+
+
+def _no_plan(path: Path | str, problem: Exception) -> PlanUnreadable:
+    return PlanUnreadable(f"{path} is not a plan ({problem}). Make one with --plan.")
 
 
 def plan_of_bytes(content: bytes, path: str) -> Plan:
@@ -321,9 +323,7 @@ def plan_of_bytes(content: bytes, path: str) -> Plan:
     try:
         data = json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as problem:
-        raise PlanUnreadable(
-            f"{path} is not a plan ({problem}). Make one with --plan."
-        ) from problem
+        raise _no_plan(path, problem) from problem
     if not isinstance(data, dict) or "echoless_plan" not in data:
         raise PlanUnreadable(f"{path} is not a plan. Make one with `echoless dedup --plan FILE`.")
     if data["echoless_plan"] != FORMAT:

@@ -13,7 +13,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self, TypeVar, Unpack
+from typing import Final, Self, TypeVar, Unpack
 
 from echoless.core.errors import DuplicateId, InputError, StoreError, UsageError
 from echoless.core.model import Memory
@@ -40,14 +40,11 @@ from echoless.ingest.recalled_text import RecalledTexts, read_boot_files
 from echoless.ingest.request import Details, Request
 from echoless.ingest.writer import vectors_for, with_vector
 from echoless.matching.runner import open_judge
-from echoless.models.encoders.base import NO_VECTOR
+from echoless.models.encoders.base import NO_VECTOR, Matrix
 from echoless.stores.base import Store, writing_within
 from echoless.stores.expiration import promised
 from echoless.stores.reading import values_in_force
 from echoless.stores.scope import of_owners, owned
-
-if TYPE_CHECKING:
-    from echoless.models.encoders.base import Matrix
 
 WAIT: Final = 30.0
 """Seconds a writer waits for other writers."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby, zip_longest
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from echoless.blocking.pair_scores import CASE_FOLDED, CASE_KEPT
 from echoless.blocking.pair_scores import LEXICAL_THRESHOLD as LEXICAL
@@ -24,12 +24,9 @@ from echoless.ingest.index import EXACT, KEYS, LOOSE, NORMALISED, MemoryIndex, f
 from echoless.ingest.policy import Compared, says_it_all
 from echoless.matching import Judge, Layered
 from echoless.matching.runner import verdicts_on
-from echoless.models.encoders.base import Vectoriser
+from echoless.models.encoders.base import Matrix, Vectoriser
 from echoless.stores.base import Store, in_context
 from echoless.stores.ledger import outdated
-
-if TYPE_CHECKING:
-    from echoless.models.encoders.base import Matrix
 
 JUDGED: Final = 5
 """Memories judged for one text. In the replay (`benchmarks/results/replay.md`), with 40 judged,

@@ -30,15 +30,7 @@ from typing import Final, NamedTuple, TypeAlias
 import numpy as np
 from rapidfuzz import fuzz, process
 
-from echoless.core.claims import (
-    Claim,
-    ClaimKind,
-    is_bare,
-    is_long,
-    leads_on,
-    split_claims,
-    weight,
-)
+from echoless.core.claims import Claim, ClaimKind, is_bare, is_long, leads_on, split_claims, weight
 from echoless.core.groups import grouped
 from echoless.core.model import (
     Contradiction,

@@ -217,15 +217,8 @@ def _raw(language: str) -> dict[str, Any]:
 
 
 @cache
-def _shared() -> dict[str, Any]:
-    """Returns the words that are looked for in texts of any language."""
-    raw: dict[str, Any] = shipped_json("matching/lexicon/shared.json")
-    return raw
-
-
-@cache
 def _markers(language: str) -> frozenset[str]:
-    return frozenset(fold(word, language) for word in _shared()["markers"][language])
+    return frozenset(fold(word, language) for word in _raw("shared")["markers"][language])
 
 
 @cache
@@ -238,7 +231,7 @@ def listed(name: str) -> frozenset[str]:
             (words that point to what stands around a text) or `pointing_first` (the same, where
             they come first).
     """
-    written = " ".join(_shared()[name])
+    written = " ".join(_raw("shared")[name])  # of texts of any language
     return frozenset(form for word in cut(written) for form in (word, stem(word, "en")))
 
 

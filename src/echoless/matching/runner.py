@@ -172,17 +172,11 @@ def consult(
     signals: Mapping[tuple[str, str], Mapping[str, float]],
     judged: list[Judged],
     tally: Tally,
-) -> tuple[list[Judged], dict[tuple[str, str], Verdict]]:
-    """Verdicts with a verifier's word, and those it changed."""
+) -> list[Judged]:
+    """Verdicts with a verifier's word."""
     if asked is None:
-        return judged, {}
+        return judged
     pairs = [Pair(memories[j.a], memories[j.b], signals.get((j.a, j.b), {})) for j in judged]
     verdicts = asked.settle(pairs, [j.verdict for j in judged], tally)
     asked.report(tally)
-    made = [Judged(j.a, j.b, new) for j, new in zip(judged, verdicts, strict=True)]
-    changed = {
-        (new.a, new.b): new.verdict
-        for old, new in zip(judged, made, strict=True)
-        if new.verdict is not old.verdict
-    }
-    return made, changed
+    return [Judged(j.a, j.b, new) for j, new in zip(judged, verdicts, strict=True)]

@@ -143,11 +143,7 @@ def make_server(
 
 def _tools(served: ServedStore) -> list[MemoryTool]:
     """Returns all tools that fit the store, in the order agents read them."""
-    return [
-        *IngestTools(served).tools(),
-        *ReadTools(served).tools(),
-        *WriteTools(served).tools(),
-    ]
+    return [*IngestTools(served).tools(), *ReadTools(served).tools(), *WriteTools(served).tools()]
 
 
 def tools_named(served: ServedStore, written: str) -> frozenset[str]:

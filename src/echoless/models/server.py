@@ -190,11 +190,7 @@ class OpenAIServer(ProviderServer):
         """
         super().__init__(argument, kind=kind, key=key)
         self._retries, self._timeout = retries, timeout
-
-    @property
-    def tries(self) -> int:
-        """Returns the number of requests before it gives up."""
-        return self._retries + 1
+        self.tries = retries + 1  # requests before it gives up
 
     def client(self) -> openai.OpenAI:
         """Opens a client, which the caller closes; first announces where texts go."""

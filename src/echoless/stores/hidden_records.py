@@ -203,7 +203,7 @@ class HidesOnRequest(BesideSidecar):
                 f"{self.owner_reads} leave them out. `echoless undo` sets the date back.{lost}"
             )
         return OwnerView(
-            f"Hidden memories lie in {self.ledger_name} and no longer in the store: "
+            f"Hidden memories lie in {self._sidecar.name} and no longer in the store: "
             f"{self.owner_reads} do not see them. `echoless undo` puts them back.{lost}"
         )
 

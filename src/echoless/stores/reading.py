@@ -95,8 +95,7 @@ def read(
         protected=_protected(store, memories, prior),
         apart=kept_apart(store.ledger, memories, part=selection.part),
     )
-    for note in (*store.remarks(), *notes):
-        tally.note(note)
+    tally.note(*store.remarks(), *notes)
     return contents
 
 

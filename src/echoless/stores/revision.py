@@ -20,9 +20,12 @@ from echoless.core.errors import InputError, UsageError
 
 _SAFE: Final = (
     *("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"),
-    *("-c", "log.showSignature=false", "-c", "protocol.allow=never"),
+    *("-c", "log.showSignature=false"),
 )
-_ELSEWHERE: Final = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX", "GIT_OBJECT", "GIT_COMMON")
+_ELSEWHERE: Final = (
+    *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX", "GIT_OBJECT", "GIT_COMMON", "GIT_IMPLICIT"),
+    *("GIT_PREFIX", "GIT_SHALLOW", "GIT_GRAFT", "GIT_REPLACE", "GIT_ALTERNATE"),
+)
 """Beginnings of variables that name another repository, as hooks of Git have them."""
 _FILES: Final = frozenset({"100644", "100755"})
 """Modes of files in a tree of Git; links and submodules are left out."""
@@ -61,6 +64,8 @@ def at_revision(path: Path, revision: str) -> Iterator[Path]:
         )
     top = Path(_line(folder, "rev-parse", "--show-toplevel")).resolve()
     place = path.resolve() if path.is_dir() else folder.resolve() / path.name
+    if not place.is_relative_to(top):
+        raise InputError(f"{path} lies outside of {top}, where Git says that its files are.")
     inside = place.relative_to(top).as_posix()
     with TemporaryDirectory(prefix="echoless-") as made:
         laid = Path(made).resolve() / top.name
@@ -94,7 +99,7 @@ def removed(folder: Path) -> frozenset[str] | None:
         told = [
             _run(folder, words, _PATIENCE)
             for words in (
-                ("log", "-m", "--format=", *names),
+                ("log", "--diff-merges=first-parent", "--format=", *names),
                 ("diff", "--cached", "--no-ext-diff", *names),
                 ("ls-files", "-z", "--deleted"),
             )
@@ -131,7 +136,7 @@ def _run(
 ) -> subprocess.CompletedProcess[bytes]:
     command = ["git", *_SAFE, "-C", str(folder), *words]
     env = {name: value for name, value in os.environ.items() if not name.startswith(_ELSEWHERE)}
-    env |= {"GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0"}
+    env |= {"GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_ALLOW_PROTOCOL": ""}
     return subprocess.run(  # noqa: S603 (no shell; the words are checked, `--` stands before paths)
         command, env=env, capture_output=True, check=False, stdin=subprocess.DEVNULL, timeout=most
     )

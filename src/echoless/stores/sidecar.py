@@ -268,11 +268,6 @@ class BesideSidecar(Store):
         return self._sidecar.ledger
 
     @property
-    def ledger_name(self) -> str:
-        """Returns where the ledger lies, in a word or two."""
-        return self._sidecar.name
-
-    @property
     def ledger_file(self) -> Path | None:
         """Returns where the sidecar lies, or will lie; None if the ledger is in no file."""
         return self._sidecar.path if isinstance(self._sidecar, Sidecar) else None

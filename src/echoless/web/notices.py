@@ -57,10 +57,6 @@ class Notice:
         html = (b"content-type", b"text/html; charset=utf-8")
         return [html, (b"content-length", str(size).encode()), *self.headers]
 
-    def without_refresh(self) -> Notice:
-        """Returns the same page, which stays until the person goes on."""
-        return replace(self, refresh="")
-
 
 _TEXTS: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 

@@ -315,8 +315,8 @@ class AccessControl:
             notice = notices.SLOW if timer.expired() else self._failed(problem)
             if answer.begun:
                 raise  # the server ends the connection in the middle of the answer
-            reads = scope["method"] != "POST"  # another POST is not sent by itself
-            return notice if reads else notice.without_refresh()
+            # another POST is not sent by itself
+            return replace(notice, refresh="") if scope["method"] == "POST" else notice
         return answer.notice
 
     def _failed(self, problem: Exception) -> Notice:

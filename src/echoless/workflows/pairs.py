@@ -289,8 +289,7 @@ def _closest(
     """Returns the highest cosine any model gives each pair of positions."""
     scratch = Tally()
     measured = [similarities(each, pairs) for each in vectoriser.matrices(memories, scratch)]
-    for sentence in scratch.notes:
-        tally.note(sentence)
+    tally.note(*scratch.notes)
     return [
         max((cosine for each in measured if (cosine := each[at]) is not None), default=None)
         for at in range(len(pairs))

@@ -487,7 +487,7 @@ def test_a_heading_with_a_day_in_words_does_not_separate_daily_notes(
     }
 
 
-@pytest.mark.parametrize("line", ["assistant:", "**Missing:**", "次のとおり："])
+@pytest.mark.parametrize("line", ["assistant:", "**Missing:**", "次のとおり：", "Règles :"])
 def test_a_line_that_leads_what_follows_is_never_hidden(tmp_path: Path, line: str) -> None:
     talk = f"# Session\n\n{line}\n\nFirst, the disk is full.\n\n{line}\n\nSecond, it is not.\n"
     write(tmp_path, {"MEMORY.md": f"- {RULE}\n", "memory/2026-05-24.md": talk})

@@ -75,7 +75,7 @@ class MarkdownStore(StoreKind, BesideSidecar):
         scope = location.scope or preset.scope
         self._tree = Tree(self._root, preset, only)
         self._reading = UnitReading(preset, scope, single, _new_file(preset, path))
-        self._of_files = self._reading.is_of_files
+        self._of_files = preset.grain == "file" and not single  # else a bullet or block is one
         self._record = commit.record_of(path)
         self._staging = False
         self._named: dict[str, str] = {}

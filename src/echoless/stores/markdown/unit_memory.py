@@ -83,17 +83,6 @@ def with_tags(line: str, new: Sequence[str]) -> str:
     return line[:at] + "".join(f" #{tag}" for tag in new) + line[at:]
 
 
-def restated(line: str, old: str, new: str) -> str | None:
-    """Returns a line with another statement, category and tags untouched; None if it does not fit.
-
-    Args:
-        line: Of the file, without its end.
-        old: The present statement.
-        new: The statement to write.
-    """
-    return line.replace(old, new, 1) if line.count(old) == 1 and "\n" not in new else None
-
-
 _PROPERTY: Final = re.compile(r"\s*([\w.-]+)::(?:\s+(.*))?")
 _PAIR: Final = re.compile(
     r"\s*([A-Za-z_][\w.-]*)\s*(?:=|::?)\s*(\"[^\"]*\"|[^\s,;=]+(?: \d\d:\d\d\S*)?)\s*"
@@ -235,11 +224,6 @@ class UnitReading:
     single: bool
     new_file: str
 
-    @property
-    def is_of_files(self) -> bool:
-        """Returns whether a memory is a file; in one file it is a bullet or block."""
-        return self.preset.grain == "file" and not self.single
-
     def namespace(self, path: str, headings: Sequence[str]) -> str:
         """Returns the scope of a unit: its file and headings, as the store is told to separate.
 
@@ -370,10 +354,10 @@ class UnitReading:
     def _restated(self, lines: list[str], kind: Kind, old: Memory, new: Memory) -> list[str]:
         bare = lines[0].rstrip("\r\n")
         end = lines[0][len(bare) :] or "\n"
-        if len(lines) == 1 and self.preset.observations:
-            whole = restated(bare, old.content, new.content)
-            if whole is not None:
-                return [whole + lines[0][len(bare) :]]
+        # category and tags stay untouched where the statement stands there once
+        fits = bare.count(old.content) == 1 and "\n" not in new.content
+        if len(lines) == 1 and self.preset.observations and fits:
+            return [bare.replace(old.content, new.content) + lines[0][len(bare) :]]
         body = body_of(content_of(kind, lines))
         above, within = body.front.count("\n"), body.middle.count("\n")
         below = len(lines) - body.end.count("\n")

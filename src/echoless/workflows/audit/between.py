@@ -293,8 +293,7 @@ def _compared(union: _Union, settings: Settings, progress: Progress | None) -> B
     for reason, ids in tally.skipped.items():
         known = (union.origin[id_] for id_ in ids if id_ in union.origin)
         readable.skip(reason, *(f"{each.store} {each.id}" for each in known))
-    for note in tally.notes:
-        readable.note(note)
+    readable.note(*tally.notes)
     return Between(
         groups=tuple(groups),
         pairs=tuple(pairs),

@@ -203,7 +203,9 @@ class Screen:
         """Returns a memory in one line, from where it gives a sign on."""
         memory = self._memories.get(sign.id)
         at = -1 if memory is None else sign.at(memory.content)
-        return self._line(sign.id, behind=f" ({quoted(sign.sentence)})", at=at)
+        # of a secret only its kind is told, in our own words
+        said = sign.sentence if sign.kind == "secret" else quoted(sign.sentence)
+        return self._line(sign.id, behind=f" ({said})", at=at)
 
     def _line(
         self, id_: str, before: str = "", behind: str = "", *, at: int = -1, level: int = 1

@@ -154,8 +154,7 @@ class Report:
         tally = Tally()
         for reason, ids in self.skipped.items():
             tally.skip(reason, *ids)
-        for sentence in self.notes:
-            tally.note(sentence)
+        tally.note(*self.notes)
         return tally
 
     @property

@@ -63,7 +63,7 @@ _PATH: Final = lazy_pattern(
 )
 """A path to a file with a suffix, and no placeholder; a name without a folder may lie anywhere."""
 _CHANGED: Final = lazy_pattern(
-    r"\b(?:creat|add(?!r)|todo|to be|will|would|should|propos|plann|plans? to|renam|remov|delet"
+    r"\b(?:creat|add(?!r)|todo|to be|will|would|should|propos|plann|plans? to\b|renam|remov|delet"
     r"|mov|replac|supersed|deprecat|obsolete|generat|(?:git)?ignor|produc|output|writ|wrote|écri"
     r"|update|log|sav|example|e\.g\.|erstell|anleg|umbenannt|gelöscht|entfern|verschob)"
     r"|→|->|\[ \]|~~",
@@ -136,7 +136,7 @@ _SIGN: Final = lazy_pattern(
     r"|(?:^|\n)(?:> ?)?(?:\*\*(?:\u2705 ?)?|\u2705 ?)(?:resolved|superseded|erledigt|已解决|已完成)"
     r"[*_ ]{0,3}[(（]"
     r"|\b(?-i:SUPERSEDED|RETIRED|OBSOLETE|DEPRECATED|COMPLETED?|RESOLVED|CANCELLED|ARCHIVED"
-    r"|HISTORICAL(?= ?[:.\u2013\u2014-])|ERLEDIGT|VERALTET)\b)",
+    r"|HISTORICAL(?=[*_]{0,3}(?: ?[:.\u2013\u2014(]| -|\s*(?:\n|\Z)))|ERLEDIGT|VERALTET)\b)",
     re.IGNORECASE,
 )
 """Words that would have an agent leave its rules, hide something from its user, or send secrets;
@@ -177,7 +177,8 @@ class Sign:
         """Returns where a text says it, in characters; -1 where that is not known."""
         if self.kind == "secret":
             return next((each.start for each in secrets_in(text)), -1)
-        return -1 if self.kind in {"forgotten", "never_read"} else text.find(self.what)
+        said = f"`{self.what}" if self.kind == "path" else self.what
+        return -1 if self.kind in {"forgotten", "never_read"} else text.find(said)
 
     @property
     def is_rooted(self) -> bool:

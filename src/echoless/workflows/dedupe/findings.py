@@ -59,7 +59,6 @@ class Findings:
         marked: Survivor by hidden memory, from earlier runs.
         tally: What was skipped, and why.
         opinions: How the verifier was asked about unsure pairs; None where there was none.
-        settled: Verdicts that a verifier's word changed, by ids, smaller first.
         rules: The store's own rules of merging, where it has some.
         judged: The verdict on every candidate pair, by ids.
         retained: Why a memory of a group may be hidden but not removed, by id.
@@ -85,7 +84,6 @@ class Findings:
     marked: Mapping[str, str]
     tally: Tally
     opinions: Heard | None = None
-    settled: Mapping[tuple[str, str], Verdict] = field(default_factory=dict)
     rules: Store | None = None
     judged: tuple[Judged, ...] = ()
     retained: Mapping[str, str] = field(default_factory=dict)

@@ -184,7 +184,7 @@ def _decide(
     stage = judging.Judging(units, contents.apart, settings, vectors, tally, tell)
     signals = stage.budgeted(units.wanted(proposed.signals))
     verdicts = stage.verdicts(signals)
-    verdicts, settled = consult(consultation, units.read, signals, verdicts, tally)
+    verdicts = consult(consultation, units.read, signals, verdicts, tally)
     judged, repeated, counts = units.derive(verdicts, contents.apart)
     tally.rename(units.owner)
     tell("grouping", 0, 0)
@@ -214,7 +214,6 @@ def _decide(
         marked=contents.marked,
         tally=tally,
         opinions=consultation.heard if consultation else None,
-        settled={ids: said for ids, said in settled.items() if units.places.keys().isdisjoint(ids)},
         rules=store,
         judged=tuple(made.judged),
         copies=copies,
