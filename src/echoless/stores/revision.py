@@ -96,7 +96,7 @@ def removed(folder: Path) -> frozenset[str] | None:
     try:
         if _run(folder, ("rev-parse", "--is-shallow-repository"), _PATIENCE).stdout != b"false\n":
             return None
-        told = [
+        answers = [
             _run(folder, words, _PATIENCE)
             for words in (
                 ("log", "--diff-merges=first-parent", "--format=", *names),
@@ -106,9 +106,9 @@ def removed(folder: Path) -> frozenset[str] | None:
         ]
     except (OSError, subprocess.TimeoutExpired):
         return None
-    if any(each.returncode for each in told):
+    if any(each.returncode for each in answers):
         return None
-    paths = b"".join(each.stdout for each in told).decode(errors="surrogateescape").split("\0")
+    paths = b"".join(each.stdout for each in answers).decode(errors="surrogateescape").split("\0")
     return frozenset(os.path.normpath(folder / path) for path in paths if path)
 
 
