@@ -8,7 +8,7 @@ from typing import Final
 from echoless.core.model import FILE, Memory
 from echoless.core.profiles import SAFE, Profile
 from echoless.core.run_notes import Tally
-from echoless.core.text import is_blank, lazy_pattern, loose, unreadable, utf16_length
+from echoless.core.text import is_blank, loose, unreadable, utf16_length
 from echoless.core.timestamps import instant, now
 
 MAX_LENGTH: Final = 1_000_000
@@ -21,8 +21,6 @@ EXPIRED: Final = "expired"
 NOT_LOOKED_AT: Final = "not looked at by the profile"
 LEADS: Final = "a line that leads what follows"
 """Reasons in the tally that other packages look up."""
-_SHORTCODE: Final = lazy_pattern(r"(?:^|\s):[\w+-]+:\Z")
-"""An emoji in words, `:rocket:`, whose colon leads nothing."""
 
 
 def eligible(
@@ -72,8 +70,9 @@ def leads(memory: Memory) -> bool:
     Wherever it stands again it leads something else, which would lose it.
     """
     text = memory.content.rstrip("*_ \n")
-    leading = text.endswith((":", "\uff1a")) and not _SHORTCODE.search(text)
-    return FILE in memory.native and leading and "\n" not in text
+    if FILE not in memory.native or "\n" in text or not text.endswith((":", "\uff1a")):
+        return False
+    return not text.split()[-1][:-1].startswith(":")  # an emoji in words, `:rocket:`, leads nothing
 
 
 def expired(end: str | None, moment: int | None) -> bool:
