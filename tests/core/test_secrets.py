@@ -71,6 +71,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in ("CACHE", "DATA", "CONFIG"):
         monkeypatch.setenv(f"ECHOLESS_{name}_DIR", str(tmp_path / name))
     monkeypatch.setenv("ECHOLESS_ENCODER", "none")
+    for known in ("_numbers", "_telling", "_words"):  # later tests say some of these words
+        monkeypatch.setattr(OUTPUT, known, {})
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)

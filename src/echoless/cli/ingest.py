@@ -140,7 +140,6 @@ def remember_command(
             if isinstance(answer, Admitted) and not details.get("namespace"):
                 missed = guard.elsewhere(text)
             render.note(*filter(None, (*opened.notes(), new_files(opened))))
-    OUTPUT.learn((text,))
     if as_json:
         where = [{"id": each.id, "namespace": each.namespace} for each in missed]
         render.show_json({**answer.to_json(), **({"elsewhere": where} if where else {})})

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final, Self, TypeVar, Unpack
 
 from echoless.core.errors import DuplicateId, InputError, StoreError, UsageError
+from echoless.core.masking import OUTPUT
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices, Settings, resolve
@@ -261,6 +262,7 @@ class Guard:
 
     def _ready(self, request: Request) -> _Ready | Remembered:
         """Returns all that is needed before the store is locked; or what was answered before."""
+        OUTPUT.learn((request.text,))  # reasons quote words of it
         before = self._answered(request)
         if before is not None:
             return before

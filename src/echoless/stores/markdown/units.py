@@ -258,11 +258,7 @@ class UnitMemories:
         session.from_archive(path, entries.values())
 
     def _put_back(
-        self,
-        path: str,
-        slots: list[HiddenSlot],
-        texts: Mapping[str, str],
-        raws: Mapping[str, str],
+        self, path: str, slots: list[HiddenSlot], texts: Mapping[str, str], raws: Mapping[str, str]
     ) -> None:
         """Puts units back: in their places, or at the ends of their sections without one.
 
