@@ -264,19 +264,8 @@ _HEADS: Final = (
     *("k_live_", "k_test_", "whsec_", "sk", "xai-", "aiza", "gocspx-", "ya29.", "hf_", "npm_"),
     *("pypi-", "sg.", "v1_", "shp", "dapi", "hvs.", "age-secret", "eyj", "dckr_", "ntn_", "lin_"),
     *("sbp_", "sb_", "tt3", "pat", "tskey-", "nvapi-", "r8_", "pmak-", "pplx-", "key-", "sntry"),
-    *(
-        "m0-",
-        "nrak-",
-        "dp.",
-        "figd_",
-        "pul-",
-        "pscale_",
-        "lsv2_",
-        "pcsk_",
-        "xkeysib-",
-        "rubygems_",
-        "sq",
-    ),
+    *("m0-", "nrak-", "dp.", "figd_", "pul-", "pscale_", "lsv2_", "pcsk_", "xkeysib-"),
+    *("rubygems_", "sq"),
 )
 _NAMES: Final = (
     *("pass", "pwd", "pw", "kennwort", "contrase", "senha", "пароль", "パスワード", "密码", "密碼"),

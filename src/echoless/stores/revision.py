@@ -132,11 +132,16 @@ def _git(folder: Path, *words: str) -> bytes:
 
 
 def _run(
-    folder: Path, words: Sequence[str], most: float | None = None
+    folder: Path, words: Sequence[str], timeout: float | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     command = ["git", *_SAFE, "-C", str(folder), *words]
     env = {name: value for name, value in os.environ.items() if not name.startswith(_ELSEWHERE)}
     env |= {"GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0", "GIT_ALLOW_PROTOCOL": ""}
     return subprocess.run(  # noqa: S603 (no shell; the words are checked, `--` stands before paths)
-        command, env=env, capture_output=True, check=False, stdin=subprocess.DEVNULL, timeout=most
+        command,
+        env=env,
+        capture_output=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+        timeout=timeout,
     )

@@ -33,7 +33,7 @@ from echoless.core.text import token_estimate
 from echoless.stores.base import Store
 from echoless.workflows.audit.between import Between
 from echoless.workflows.audit.report import Report
-from echoless.workflows.audit.report_blocks import HELD, answer_blocks
+from echoless.workflows.audit.report_blocks import HELD, answer_blocks, sign_sentence
 from echoless.workflows.audit.report_parts import ReportedClaims, ReportedGroup, ReportedPair
 from echoless.workflows.audit.staleness import Sign
 
@@ -203,9 +203,7 @@ class Screen:
         """Returns a memory in one line, from where it gives a sign on."""
         memory = self._memories.get(sign.id)
         at = -1 if memory is None else sign.at(memory.content)
-        # of a secret only its kind is told, in our own words
-        said = sign.sentence if sign.kind == "secret" else quoted(sign.sentence)
-        return self._line(sign.id, behind=f" ({said})", at=at)
+        return self._line(sign.id, behind=f" ({sign_sentence(sign)})", at=at)
 
     def _line(
         self, id_: str, before: str = "", behind: str = "", *, at: int = -1, level: int = 1

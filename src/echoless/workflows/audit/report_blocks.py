@@ -48,6 +48,7 @@ from echoless.stores.base import Store
 from echoless.workflows.audit.between import Between
 from echoless.workflows.audit.report import Report
 from echoless.workflows.audit.report_parts import ReportedClaims, ReportedGroup, ReportedPair, Share
+from echoless.workflows.audit.staleness import Sign
 
 Quoting: TypeAlias = Callable[[str], Quote]
 """Returns the text of a memory by its id, under the name that a person knows."""
@@ -138,16 +139,23 @@ def _summary(report: Report) -> Iterator[Block]:
     yield Gap()
 
 
+def sign_sentence(sign: Sign) -> str:
+    """Returns what a sign says; of a secret only the kind, in our own words, which hide nothing."""
+    return sign.sentence if sign.kind == "secret" else quoted(sign.sentence)
+
+
 def _stale(report: Report, extent: Extent) -> Iterator[Block]:
     """Yields what may be stale, by kind: all of it where everything is explained."""
     signs = report.stale or ()
     if not signs:
         return
     yield Heading(f"May be stale: {number(len(signs))}")
-    yield say("Nothing is hidden for this. A file counts as gone where its folder is still there.")
+    yield say(
+        "Nothing is hidden for this. Where Git knows the project, it says which files are gone."
+    )
     shown = signs if extent.explain else signs[: extent.top]
     for sign in shown:
-        yield say(strong(sign.id), f"  {quoted(sign.sentence)}", level=1)
+        yield say(strong(sign.id), f"  {sign_sentence(sign)}", level=1)
     if len(shown) < len(signs):
         yield say(f"{number(len(signs) - len(shown))} more; --explain shows all of them.")
     yield Gap()

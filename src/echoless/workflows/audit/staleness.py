@@ -302,7 +302,7 @@ def stale_json(signs: Sequence[Sign]) -> dict[str, Json]:
 def stale(
     signs: Iterable[Sign], store: Store, today: date
 ) -> tuple[tuple[Sign, ...], Mapping[str, bool]]:
-    """Returns the signs that hold today; reads names of files, and nothing in them.
+    """Returns the signs that hold today; reads names of files, which Git tells of earlier ones too.
 
     Args:
         signs: Of a report.
@@ -351,9 +351,9 @@ class _Files:
     def is_gone(self, sign: Sign) -> bool:
         """Returns whether what a memory names is gone, as far as this machine can tell.
 
-        Where Git knows the project, a path is gone that a commit removed: others are of another
-        project, or made by a program. Elsewhere a file counts as gone only where the folder that it
-        lay in is there: what is said of another machine or another project is not known here.
+        Where Git knows the project, a path is gone that it had and has no more. Others are of
+        another project, or made by a program. Elsewhere a file counts as gone only where the folder
+        that it lay in is there: of another machine or another project nothing is known here.
         """
         place = self._store.place(sign.id) if self._store.capabilities.sectioned else None
         if not (place or sign.is_rooted):
