@@ -79,6 +79,7 @@ def test_what_several_files_say_counts(echoless: Call, place: Path) -> None:
         (place / f"{name}.md").write_text(f"{rules}\nThis file is read by {name.lower()} alone.\n")
     answer = echoless("doctor", str(place))
     assert "Said in several files or headings  2 groups" in answer.stdout
+    assert "and 1 more group of the same files" in answer.stdout
     assert parts(echoless("doctor", str(place), "--json"))["repeated"] > 0
 
 
@@ -130,12 +131,14 @@ Plants are watered by Hye-jin on Fridays, except the cactus, which wants none at
 The first aid box was filled up in March, and its plasters are too small, as Emil found."""
 
 
-def test_of_claims_said_again_the_surest_comes_first(echoless: Call, memory: Path) -> None:
+def test_of_claims_that_two_notes_share_the_surest_is_shown(echoless: Call, memory: Path) -> None:
     for name, text, other in (("a", WEEKLY, LUNCH), ("b", AGAIN, LIFT)):
         note = f"{HEAD.format(name)}{other}\n\n{text}\n\n{SURE}\n"
         (memory / f"{name}.md").write_text(note)
     said = echoless("doctor", str(memory)).stdout
-    assert 0 < said.index(SURE) < said.index(WEEKLY)
+    assert SURE in said
+    assert WEEKLY not in said
+    assert "and 1 more claim of the same files" in said
 
 
 def test_without_a_name_it_examines_what_lies_here(

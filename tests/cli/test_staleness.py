@@ -87,6 +87,21 @@ def test_where_git_knows_the_project_a_path_is_gone_that_a_commit_removed(
     assert "CLAUDE.md line 4 (names a file that is not there: lib/deep/gone.py)" in screen
 
 
+def test_files_of_a_folder_that_is_gone_are_one_line(echoless: Call, place: Path) -> None:
+    (place / "memory").mkdir()
+    (place / "lib").mkdir()
+    for name, path in (("a", "lib/one.py"), ("b", "lib/two.py"), ("c", "other/three.py")):
+        (place / f"memory/{name}.md").write_text(f"The {name} of all is read by `{path}`.\n")
+    (place / "other").mkdir()
+    git(place, "init", "-q")
+    screen = echoless("audit", "memory", "--set", "semantic=no").stdout
+    at = screen.splitlines().index("May be stale  3 memories")
+    first, others, last = screen.splitlines()[at + 1 : at + 4]
+    assert "a.md line 1 (names a file that is not there: lib/one.py)" in first
+    assert others == "      and of the same folder: b.md"
+    assert "other/three.py" in last
+
+
 @pytest.fixture
 def history(place: Path) -> Path:
     """A repository with a file that a note names."""

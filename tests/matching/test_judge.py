@@ -33,7 +33,15 @@ from echoless.core.run_notes import Tally
 from echoless.core.verdict_sentences import sentence
 from echoless.matching import judge as judge_module
 from echoless.matching.decision import features, rule_features
-from echoless.matching.judge import NO_SCORE, WITHOUT, LearnedJudge, Questions, open_learned
+from echoless.matching.judge import (
+    HEARD,
+    NO_SCORE,
+    SURE_OF_CONFLICT,
+    WITHOUT,
+    LearnedJudge,
+    Questions,
+    open_learned,
+)
 from echoless.matching.pair_model import PairScorer, open_network
 from echoless.matching.pair_model.scoring import Scores, open_scores
 from echoless.matching.rule_judge import RuleJudge, other_end, with_status
@@ -597,8 +605,38 @@ def test_a_subject_in_common_is_a_topic_for_a_model_only_that_is_sure_of_a_confl
         scores = Scores(-5.0, -5.0, conflict)
         chance = judge.decision.conflict.probability(features(plain, scores))
         if chance >= judge.decision.alarm:
-            told[chance >= 0.9].add(type(judge.decide(both, verdict, plain, scores)))
+            sure = chance >= 0.9 or conflict >= HEARD
+            told[sure].add(type(judge.decide(both, verdict, plain, scores)))
     assert told == {True: {Update}, False: {Sibling}}
+
+
+@pytest.mark.parametrize(
+    ("at", "told"),
+    [((None, None), Sibling), (("2026-05-02", "2026-05-09"), Update)],
+)
+def test_a_newer_text_in_other_words_replaces_an_older_one_where_the_model_hears_it(
+    at: tuple[str | None, str | None], told: type
+) -> None:
+    both = pair(
+        "Nadia can't go to the allotment after her operation.",
+        "Nadia sells beans, herbs and flowers from her allotment.",
+        at=at,
+    )
+    judge, verdict = learned(), RuleJudge().judge(both)
+    plain = rule_features(both.a.content, both.b.content, verdict)
+    scores = Scores(-5.0, -5.0, HEARD)
+    assert judge.decision.conflict.probability(features(plain, scores)) < SURE_OF_CONFLICT
+    assert isinstance(judge.decide(both, verdict, plain, scores), told)
+
+
+def test_another_version_of_a_model_in_one_wording_is_no_other_thing() -> None:
+    judge = RuleJudge()
+    older, newer = "We ask gpt-4o for the summaries.", "We ask gpt-5 for the summaries."
+    dated = pair(older, newer, at=("2026-05-02", "2026-05-09"))
+    assert isinstance(judge.judge(dated), Update)
+    assert isinstance(
+        judge.judge(pair("We ask web-1 for logs.", "We ask web-2 for logs.")), Sibling
+    )
 
 
 USES: tuple[MergeUse, ...] = ("unattended", "thorough")

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import IntEnum
+from itertools import takewhile
 from sys import intern
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -24,7 +25,7 @@ from echoless.matching import bindings, bounds
 from echoless.matching.comparison import Comparison
 from echoless.matching.facts import Facts, remembered
 from echoless.matching.facts.extraction import capitals, has_case, past, signs, small_words, words
-from echoless.matching.languages import Lexicon, fold
+from echoless.matching.languages import Lexicon, fold, listed
 from echoless.matching.persons import other_person
 from echoless.matching.values.equivalence import ZONES
 from echoless.matching.values.patterns import MARKS
@@ -113,8 +114,12 @@ _SHORT: Final = 3
 def kind_of(token: Token) -> DifferenceKind:
     """Returns the kind of difference a token makes.
 
-    `1.29` is a version rather than an amount, and `77120` in `Order 77120` its name.
+    `1.29` is a version rather than an amount, and `77120` in `Order 77120` its name. `gpt-5` is a
+    version of what `gpt-4o` names.
     """
+    if token.kind is Kind.IDENTIFIER and any(map(str.isdecimal, token.text)):
+        family = "".join(takewhile(str.isalpha, token.text.casefold()))
+        return DifferenceKind.VERSION if family in listed("models") else DifferenceKind.IDENTIFIER
     if not isinstance(token.value, Number):
         return KINDS[token.kind]
     if _NAMED_BY_NUMBER.fullmatch(token.text):

@@ -1,16 +1,18 @@
 """The first screen of an audit: what is not loaded, out of date or said twice, and what to type.
 
 It has a line for each memory, which a terminal cuts at its edge, and says in each title how much is
-left out. `report_blocks` has the whole report.
+left out. What has one cause is one item: a block pasted into two files, a folder that is gone.
+`report_blocks` has the whole report.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import islice, repeat
-from typing import Final, TypeAlias
+from posixpath import dirname
+from typing import Final, TypeAlias, TypeVar
 
 from echoless.core.destination import command_line
 from echoless.core.document import (
@@ -26,6 +28,7 @@ from echoless.core.document import (
     say,
     strong,
 )
+from echoless.core.groups import grouped
 from echoless.core.masking import learn
 from echoless.core.model import FIRST_LINE, Memory, line_of
 from echoless.core.secrets import from_line
@@ -65,6 +68,7 @@ _NOTES: Final = 1
 """Notes of the run that are shown."""
 
 _Item: TypeAlias = Sequence[Block]
+_T = TypeVar("_T")
 
 
 def first_screen(
@@ -109,6 +113,28 @@ def _part(
     yield Gap()
 
 
+def _items(blocks: Sequence[Sequence[_T]], item: Callable[[Sequence[_T]], _Item]) -> list[_Item]:
+    """Returns an item for each block, and an empty one for each other finding that it tells."""
+    return [*map(item, blocks), *repeat((), sum(map(len, blocks)) - len(blocks))]
+
+
+def _others(block: Sequence[object], noun: str) -> Iterator[Block]:
+    """Yields how many more findings of a block there are."""
+    if block[1:]:
+        yield say(f"and {count(len(block) - 1, f'more {noun}')} of the same files", level=2)
+
+
+def _of_notes(claims: Sequence[ReportedClaims]) -> Sequence[Sequence[ReportedClaims]]:
+    """Returns claims, with each the others of the same two notes."""
+    return [*grouped((frozenset(each.pair.ids), each) for each in claims).values()]
+
+
+def _of_causes(signs: Iterable[Sign]) -> Sequence[Sequence[Sign]]:
+    """Returns the first signs, with a path that is gone the others of its folder."""
+    causes = grouped((dirname(s.what) if s.kind == "path" else f"{s.id}\n", s) for s in signs)
+    return [*islice(causes.values(), _STALE)]
+
+
 class Screen:
     """The items of each part of the screen, and how many there are."""
 
@@ -146,7 +172,7 @@ class Screen:
                 whole = [(named,), *repeat((), len(signs) - 1)]
                 yield from _part(title, "memory", whole, len(signs), more=tokens)
                 continue
-            items = [(self._sign(sign),) for sign in islice(signs.values(), _STALE)]
+            items = _items(_of_causes(signs.values()), self._signs_of)
             yield from _part(title, "memory", items, len(signs))
 
     def compared(
@@ -189,21 +215,26 @@ class Screen:
         for kind, pairs in self._held.items():
             for pair in pairs[: self._most(kind)]:
                 yield from (pair.a, pair.b)
-        for group in self._report.groups[: self._extent.top]:
-            yield from group.ids[: self._extent.members + 1]
+        for first, *_ in self._blocks(self._report.groups):
+            yield from first.ids[: self._extent.members + 1]
         for kind, claims in self._repeated.items():
             most = self._most(kind) if kind in HELD else self._extent.pairs
-            yield from (id_ for each in claims[:most] for id_ in each.pair.ids)
+            yield from (id_ for each in _of_notes(claims)[:most] for id_ in each[0].pair.ids)
         for series in self._report.series[: self._most("near")]:
             yield series.newest or series.members[0]
-        for signs in self._signs.values():
-            yield from islice(signs, None if signs is self._signs[_FINISHED] else _STALE)
+        for title, signs in self._signs.items():
+            causes = (each[0].id for each in _of_causes(signs.values()))
+            yield from signs if title == _FINISHED else causes
 
-    def _sign(self, sign: Sign) -> Block:
-        """Returns a memory in one line, from where it gives a sign on."""
+    def _signs_of(self, signs: Sequence[Sign]) -> _Item:
+        """Returns the first memory that gives a sign, from there on, and how many more do."""
+        sign, *more = signs
         memory = self._memories.get(sign.id)
         at = -1 if memory is None else sign.at(memory.content)
-        return self._line(sign.id, behind=f" ({sign_sentence(sign)})", at=at)
+        line = self._line(sign.id, behind=f" ({sign_sentence(sign)})", at=at)
+        others = ", ".join(_PRINT.sub("", each.id) for each in more[:_NAMED])
+        folder = quoted(f"and of the same folder: {others}")
+        return (line, cut(folder, level=2)) if more else (line,)
 
     def _line(
         self, id_: str, before: str = "", behind: str = "", *, at: int = -1, level: int = 1
@@ -227,7 +258,7 @@ class Screen:
         across = [pair for pair in self._between.pairs if pair.verdict == kind]
         all_ = [*self._held.get(kind, ()), *across]
         claims = self._repeated[kind]
-        items = [self._claims(each) for each in claims[: self._most(kind)]]
+        items = _items(_of_notes(claims)[: self._most(kind)], self._claims)
         for pair in all_[: self._most(kind)]:
             values = _VALUES.fullmatch(quoted(pair.sentence)) if kind in _WORDS else None
             behind = f" ({values[1]})" if values else ""
@@ -238,29 +269,41 @@ class Screen:
 
     def groups(self, groups: Sequence[ReportedGroup]) -> tuple[Sequence[_Item], int]:
         """Returns the largest groups: the survivor and the first of the others."""
-        return [self._group(group) for group in groups[: self._extent.top]], len(groups)
+        return _items(self._blocks(groups), self._group), len(groups)
 
-    def _group(self, group: ReportedGroup) -> _Item:
-        """Returns a group in some lines."""
+    def _blocks(self, groups: Sequence[ReportedGroup]) -> Sequence[Sequence[ReportedGroup]]:
+        """Returns the largest groups, with each the others whose memories lie in the same files."""
+        blocks = grouped((frozenset(map(self._file, group.ids)), group) for group in groups)
+        return [*islice(blocks.values(), self._extent.top)]
+
+    def _file(self, id_: str) -> str:
+        place = self._between.places.get(id_)
+        return _PRINT.sub("", id_ if place is None else place.id)
+
+    def _group(self, groups: Sequence[ReportedGroup]) -> _Item:
+        """Returns a group in some lines, and how many more lie in the same files."""
+        group = groups[0]
         some = group.members[: self._extent.members]
         signs = ("= " if member.verdict == "duplicate" else "< " for member in some)
         lines = [self._line(m.id, sign, level=2) for m, sign in zip(some, signs, strict=True)]
         left = len(group.members) - len(some)
         more = [say(f"{number(left)} more", level=2)] if left else []
-        return [self._line(group.survivor), *lines, *more]
+        return [self._line(group.survivor), *lines, *more, *_others(groups, "group")]
 
     def claims(self) -> tuple[Sequence[_Item], int]:
         """Returns the claims of notes that say again what another one says."""
         claims = self._repeated[""]
-        return [self._claims(each) for each in claims[: self._extent.pairs]], len(claims)
+        return _items(_of_notes(claims)[: self._extent.pairs], self._claims), len(claims)
 
-    def _claims(self, claims: ReportedClaims) -> _Item:
-        """Returns two claims with their places."""
-        pair = claims.pair
+    def _claims(self, claims: Sequence[ReportedClaims]) -> _Item:
+        """Returns two claims with their places, and how many more two notes have."""
+        first = claims[0]
+        pair = first.pair
         word = _WORDS.get(pair.verdict, "and")
         return (
-            self._claim(pair.a, claims.line_a, claims.offsets_a),
-            self._claim(pair.b, claims.line_b, claims.offsets_b, f"{word} ", level=2),
+            self._claim(pair.a, first.line_a, first.offsets_a),
+            self._claim(pair.b, first.line_b, first.offsets_b, f"{word} ", level=2),
+            *_others(claims, "claim"),
         )
 
     def _claim(
