@@ -66,6 +66,7 @@ _NEWS: Final = {
     "BEAM 100K": corpora.plans,
     "coding-memory-v1": corpora.histories,
     "memtrust": corpora.corrections,
+    "written stores": corpora.written,
 }
 """Readers of the corpora of `updates`, by the name that is shown."""
 AS_MANY: Final = {"current": "echoless dedup --with-updates"}

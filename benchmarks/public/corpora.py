@@ -111,7 +111,7 @@ class News:
     Attributes:
         memories: A scope is a chat, a project or a case.
         updates: Older and newer memory of each labelled update that was found among them.
-        labelled: Memories that the corpus calls an update or a contradiction.
+        labelled: Memories that the corpus calls an update or a contradiction, or arguable.
         asked: Labelled updates in all.
     """
 
@@ -366,6 +366,26 @@ def corrections(folder: Path) -> News:
     memories = Memories([*first, *then], _minutes(2 * count), ["memtrust"] * 2 * count)
     pairs = [(number, count + number) for number in range(count)]
     return News(memories, pairs, frozenset(range(2 * count)), count)
+
+
+def written(_: Path) -> News:
+    """Returns the stores that were written for echoless, each a scope.
+
+    Of a pair that a fair reader could see either way both notes are labelled, no others: an alarm
+    about two values that are both true is false, whatever else replaces one of them.
+    """
+    rows: list[tuple[str, str, str]] = []
+    updates: list[tuple[int, int]] = []
+    arguable: set[int] = set()
+    for path in sorted((NEVER_SEEN / "stores").glob("*.jsonl")):
+        notes = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        place = {note["id"]: number for number, note in enumerate(notes, len(rows))}
+        rows += [(note["content"], note["created_at"], path.stem) for note in notes]
+        labels = json.loads(path.with_suffix(".labels.json").read_text("utf-8"))
+        updates += [(place[older], place[newer]) for older, newer in labels["updates"]]
+        arguable |= {place[id_] for pair in labels["arguable"] for id_ in pair}
+    texts, times, scopes = zip(*rows, strict=True)
+    return News(Memories(texts, times, scopes), updates, frozenset(arguable), len(updates))
 
 
 # ------------------------------------------------------------------------------- labelled pairs

@@ -232,8 +232,8 @@ def updates(corpus: News, behind: Mapping[int, int], named: Sequence[tuple[int, 
     Not all news of a corpus is labelled, so what counts as a false alarm is an upper bound.
     """
     pairs = {frozenset(pair) for pair in named}
-    false = sum(not pair & corpus.labelled for pair in pairs)
     known = {frozenset(pair) for pair in corpus.updates}
+    false = sum(not pair & corpus.labelled for pair in pairs - known)
     notes = len(corpus.memories.texts)
     return {
         "notes": notes,

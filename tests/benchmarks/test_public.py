@@ -233,6 +233,17 @@ def test_cases_are_facts_of_one_scope_and_what_contradicts_each_comes_later(fold
     assert (news.updates, len({*news.memories.scopes})) == ([(0, 2), (1, 3)], 1)
 
 
+def test_of_written_stores_what_can_be_seen_either_way_is_labelled_and_a_trap_is_not() -> None:
+    news = corpora.written(ROOT)
+    times, scopes = news.memories.times, news.memories.scopes
+    assert (len(times), len({*scopes}), len(news.updates)) == (560, 11, 149)
+    assert all(times[a] < times[b] and scopes[a] == scopes[b] for a, b in news.updates)
+    alarm = next(pair for pair in news.updates if not news.labelled & {*pair})
+    trap = (alarm[0], next(n for n in range(560) if n not in {*news.labelled, *alarm}))
+    figures = tasks.updates(news, {}, [alarm, trap])
+    assert (figures["named"], figures["alarms"], figures["false_alarms"]) == (1, 2, 1)
+
+
 @pytest.fixture
 def never_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of never-seen sets: one of written pairs, one of labels by digest."""

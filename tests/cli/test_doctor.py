@@ -149,6 +149,26 @@ def test_without_a_name_it_examines_what_lies_here(
     assert any("memory" in store for store in named)
 
 
+def test_of_several_stores_those_with_nothing_to_do_are_one_line(
+    echoless: Call, place: Path
+) -> None:
+    for name, more in (
+        ("a", ""),
+        ("b", "Deploys run from `docs/ops.md` on Tuesdays.\n"),
+        ("c", ""),
+    ):
+        (place / f"{name}.md").write_text(
+            f"Ticket {name}1 asks for a lift to floor {name}.\n\n{more}"
+        )
+    (place / "docs").mkdir()
+    answer = echoless("doctor", "a.md", "b.md", "c.md")
+    first, *_, last, named = answer.stdout.rstrip().splitlines()
+    assert first == "b.md: Of 2 memories: 1 names what is not there, or past."
+    assert answer.stdout.count("Of 2 memories") == answer.stdout.count("Score ") == 1
+    assert last == "Nothing to do in 2 stores  2 memories"
+    assert named == "   a.md, c.md"
+
+
 def test_a_low_score_ends_with_a_code_of_its_own(echoless: Call, memory: Path) -> None:
     calls = [("doctor", str(memory), "--fail-under", under) for under in ("100", "1")]
     assert [echoless(*call).exit_code for call in calls] == [OVER_LIMIT, 0]

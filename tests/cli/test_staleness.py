@@ -98,7 +98,7 @@ def test_files_of_a_folder_that_is_gone_are_one_line(echoless: Call, place: Path
     at = screen.splitlines().index("May be stale  3 memories")
     first, others, last = screen.splitlines()[at + 1 : at + 4]
     assert "a.md line 1 (names a file that is not there: lib/one.py)" in first
-    assert others == "      and of the same folder: b.md"
+    assert others == "      and of the same folder: two.py in b.md"
     assert "other/three.py" in last
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -24,7 +24,18 @@ from echoless.cli.options import (
 from echoless.cli.progress import Bar
 from echoless.cli.tend import show_upkeep
 from echoless.core.destination import without_password
-from echoless.core.document import Block, Extent, Gap, Heading, count, cut, number, say, strong
+from echoless.core.document import (
+    Block,
+    Extent,
+    Gap,
+    Heading,
+    count,
+    cut,
+    names,
+    number,
+    say,
+    strong,
+)
 from echoless.core.errors import OVER_LIMIT, StoreNotFound
 from echoless.core.garbage_collection import uncollected
 from echoless.core.model import Json
@@ -88,22 +99,25 @@ def doctor_command(
     said twice. Each kind has something to type or to do. Without STORE it looks at the memories of
     the current folder.
     """
-    scores = []
+    scores, healthy = [], list[tuple[str, int]]()
     named = stores or [store.url for store in discover([Path.cwd()]).stores]
     if not named:
         raise StoreNotFound("There is no memory here. Name one, or see `echoless discover`.")
 
     def answer(store: str) -> dict[str, Json]:
-        made = _examined(
-            store, choices, Extent(top=top, members=2, pairs=top, repeat=with_option), quiet=as_json
-        )
+        extent = Extent(top=top, members=2, pairs=top, repeat=with_option)
+        made = _examined(store, choices, extent, quiet=as_json, alone=len(named) == 1)
         scores.append(made.score)
+        if _is_healthy(made):
+            healthy.append((without_password(store), made.memories))
         plan_file = _fix(store, choices, quiet=as_json) if fix else None
         return {"store": without_password(store), **made.to_json(), "plan_file": plan_file}
 
     answers, failed = render.answers_of_each(named, answer)
     if as_json:
         render.show_json({"stores": list(answers)})
+    elif healthy and len(named) > 1:
+        render.show(_nothing_to_do(healthy))
     low = fail_under is not None and any(score < fail_under for score in scores)
     return failed or (OVER_LIMIT if low else 0)
 
@@ -117,23 +131,42 @@ def _fix(name: str, choices: Choices, *, quiet: bool) -> str | None:
     return str(made.plan_file) if made.plan_file else None
 
 
-def _examined(name: str, choices: Choices, extent: Extent, *, quiet: bool) -> HealthReport:
-    """Examines one store, and shows each part as soon as it is known."""
+def _is_healthy(made: HealthReport) -> bool:
+    """Returns whether there is nothing to do; a few tokens that are said twice are nothing."""
+    return all(p.share < _WORTH if p.name == "repeated" else not p.concerned for p in made.parts)
+
+
+def _nothing_to_do(healthy: Sequence[tuple[str, int]]) -> Iterator[Block]:
+    """Yields one line for all stores of several in which there is nothing to do."""
+    whole = count(sum(memories for _, memories in healthy), "memory", "memories")
+    title = f"Nothing to do in {count(len(healthy), 'store')}"
+    yield say(strong(title), f"  {whole}")
+    yield cut(names(name for name, _ in healthy), level=1)
+
+
+def _examined(
+    name: str, choices: Choices, extent: Extent, *, quiet: bool, alone: bool
+) -> HealthReport:
+    """Examines one store, and shows each part as soon as it is known.
+
+    Of several, one in which there is nothing to do is not shown.
+    """
     cache = AnswerCache(name, choices)
     with open_store(name) as store:
         settings = settings_for(store, choices)
         memories = list(visible_memories(store, Tally()))
         counts = {"total": len(memories), "unique": len(memories), "redundant": 0, "unasked": 0}
         signs = tuple(signs_of(memories))
-        alone = Report(url=store.url, profile=settings.profile.name, counts=counts, signs=signs)
-        alone = reports.with_store(alone, store)
-        if not quiet:
-            first = health(store, memories, alone, Between(), name)
-            whole = f"{count(len(memories), 'memory', 'memories')}, none past or unsafe so far."
-            sentence = first.sentence if any(part.concerned for part in first.parts) else whole
-            render.show([Heading(f"{without_password(name)}: {sentence}"), Gap()])
-            screen = Screen(alone, extent, Between(), store)
-            render.show([*screen.unloaded(), *screen.signs()])
+        signed = Report(url=store.url, profile=settings.profile.name, counts=counts, signs=signs)
+        signed = reports.with_store(signed, store)
+        first = health(store, memories, signed, Between(), name)
+        whole = f"{count(len(memories), 'memory', 'memories')}, none past or unsafe so far."
+        wrong = any(part.concerned for part in first.parts)
+        said = first.sentence if wrong else whole
+        if not quiet and (alone or wrong):
+            screen = Screen(signed, extent, Between(), store)
+            head = Heading(f"{without_password(name)}: {said}")
+            render.show([head, Gap(), *screen.unloaded(), *screen.signs()])
         with Bar(quiet=quiet) as bar:
             known = cache.report(store)
             report = known or reports.audit_store(store, settings, progress=bar)
@@ -141,22 +174,26 @@ def _examined(name: str, choices: Choices, extent: Extent, *, quiet: bool) -> He
             copies = replace(between, pairs=())
         lasting = known is None and is_lasting(store, settings, report)
         made = health(store, memories, report, copies, name)
-        if not quiet:
+        if not quiet and (alone or not _is_healthy(made)):
+            if not (alone or wrong):
+                said = made.sentence
+                render.show([Heading(f"{without_password(name)}: {said}"), Gap()])
             listed = any(p.name == "repeated" and p.share >= _WORTH for p in made.parts)
             screen = Screen(report, extent, copies, store)
             render.show(screen.compared(("contradiction",), claims=listed))
-            render.show(_closing(made))
+            render.show(_closing(made, said))
     if lasting:
         cache.keep(report)
     return made
 
 
-def _closing(made: HealthReport) -> Iterator[Block]:
-    """Yields what costs most, the score, and what to do."""
+def _closing(made: HealthReport, said: str) -> Iterator[Block]:
+    """Yields what costs most, what is wrong where that was not said, the score, and what to do."""
     costly = ", ".join(f"{id_} ({number(tokens)})" for id_, tokens in made.costly)
     yield cut(strong("Costs most tokens"), f"  {costly} of {number(made.tokens)}")
     yield Gap()
-    yield say(strong(made.sentence))
+    if made.sentence != said:
+        yield say(strong(made.sentence))
     yield say(strong(shares(made)))
     for part in made.parts:
         if part.concerned:

@@ -13,7 +13,8 @@ same at or above `merge`, and no doubt of a conflict .... Duplicate or Subsumes;
                                                           less of two files, more in one file
 conflict at or above `alarm`, of one thing .............. Update or Contradiction; `.5` and `.25`
                                                           where a text tells a change; `.5` where
-                                                          only the last words differ
+                                                          only the last words differ; `HEARD` of
+                                                          the model alone where one is newer
 same at or above `review` ............................... Unsure
 anything else ........................................... Sibling, Related or Distinct
 ```

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import islice, repeat
-from posixpath import dirname
+from posixpath import basename, dirname
 from typing import Final, TypeAlias, TypeVar
 
 from echoless.core.destination import command_line
@@ -23,6 +23,7 @@ from echoless.core.document import (
     count,
     cut,
     flat,
+    names,
     number,
     quoted,
     say,
@@ -232,8 +233,8 @@ class Screen:
         memory = self._memories.get(sign.id)
         at = -1 if memory is None else sign.at(memory.content)
         line = self._line(sign.id, behind=f" ({sign_sentence(sign)})", at=at)
-        others = ", ".join(_PRINT.sub("", each.id) for each in more[:_NAMED])
-        folder = quoted(f"and of the same folder: {others}")
+        named = dict.fromkeys(f"{basename(s.what)} in {_PRINT.sub('', s.id)}" for s in more)
+        folder = quoted(f"and of the same folder: {names(named)}")
         return (line, cut(folder, level=2)) if more else (line,)
 
     def _line(
