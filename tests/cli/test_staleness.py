@@ -92,6 +92,8 @@ def test_files_of_a_folder_that_is_gone_are_one_line(echoless: Call, place: Path
     (place / "lib").mkdir()
     for name, path in (("a", "lib/one.py"), ("b", "lib/two.py"), ("c", "other/three.py")):
         (place / f"memory/{name}.md").write_text(f"The {name} of all is read by `{path}`.\n")
+    with (place / "memory/c.md").open("a") as file:
+        file.write("Its test is `other/test_three.py`.\n")
     (place / "other").mkdir()
     git(place, "init", "-q")
     screen = echoless("audit", "memory", "--set", "semantic=no").stdout
@@ -99,7 +101,7 @@ def test_files_of_a_folder_that_is_gone_are_one_line(echoless: Call, place: Path
     first, others, last = screen.splitlines()[at + 1 : at + 4]
     assert "a.md line 1 (names a file that is not there: lib/one.py)" in first
     assert others == "      and of the same folder: two.py in b.md"
-    assert "other/three.py" in last
+    assert "(names a file that is not there: other/three.py, and 1 more)" in last
 
 
 @pytest.fixture
@@ -265,6 +267,11 @@ def test_a_folder_tmp_is_short_lived_unless_the_project_lies_in_it(
     monkeypatch.chdir(project)
     answer = echoless("audit", "CLAUDE.md", "--set", "semantic=no", "--json")
     assert sorted(told(answer)) == [("path", str(named[0])), ("path", "src/gone.py")]
+
+
+def test_a_link_to_what_may_be_missing_is_no_sign() -> None:
+    assert signs("Read [the index](memory/INDEX.md) if present.") == []
+    assert signs("Read [the index](memory/INDEX.md) first.") == [("link", "memory/INDEX.md")]
 
 
 def test_the_first_screen_shows_five_and_counts_the_rest(echoless: Call, place: Path) -> None:

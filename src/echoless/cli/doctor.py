@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 import click
 
@@ -52,10 +51,6 @@ from echoless.workflows.audit.report import Report
 from echoless.workflows.audit.staleness import signs_of
 from echoless.workflows.discovery.search import discover
 from echoless.workflows.maintenance import tend
-
-_WORTH: Final = 0.01
-"""Share of tokens said twice, inclusive, from which claims that notes repeat are listed. Of 14 such
-claims that nine public memories listed two readers found 2 worth a line."""
 
 
 @click.command(
@@ -108,7 +103,7 @@ def doctor_command(
         extent = Extent(top=top, members=2, pairs=top, repeat=with_option)
         made = _examined(store, choices, extent, quiet=as_json, alone=len(named) == 1)
         scores.append(made.score)
-        if _is_healthy(made):
+        if not made.worth:
             healthy.append((without_password(store), made.memories))
         plan_file = _fix(store, choices, quiet=as_json) if fix else None
         return {"store": without_password(store), **made.to_json(), "plan_file": plan_file}
@@ -129,11 +124,6 @@ def _fix(name: str, choices: Choices, *, quiet: bool) -> str | None:
     if not quiet:
         show_upkeep(name, made)
     return str(made.plan_file) if made.plan_file else None
-
-
-def _is_healthy(made: HealthReport) -> bool:
-    """Returns whether there is nothing to do; a few tokens that are said twice are nothing."""
-    return all(p.share < _WORTH if p.name == "repeated" else not p.concerned for p in made.parts)
 
 
 def _nothing_to_do(healthy: Sequence[tuple[str, int]]) -> Iterator[Block]:
@@ -174,13 +164,13 @@ def _examined(
             copies = replace(between, pairs=())
         lasting = known is None and is_lasting(store, settings, report)
         made = health(store, memories, report, copies, name)
-        if not quiet and (alone or not _is_healthy(made)):
+        if not quiet and (alone or made.worth):
             if not (alone or wrong):
                 said = made.sentence
                 render.show([Heading(f"{without_password(name)}: {said}"), Gap()])
-            listed = any(p.name == "repeated" and p.share >= _WORTH for p in made.parts)
+            listed = any(part.name == "repeated" for part in made.worth)
             screen = Screen(report, extent, copies, store)
-            render.show(screen.compared(("contradiction",), claims=listed))
+            render.show(screen.compared(("contradiction",), again=listed))
             render.show(_closing(made, said))
     if lasting:
         cache.keep(report)

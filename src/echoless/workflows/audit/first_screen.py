@@ -119,6 +119,11 @@ def _items(blocks: Sequence[Sequence[_T]], item: Callable[[Sequence[_T]], _Item]
     return [*map(item, blocks), *repeat((), sum(map(len, blocks)) - len(blocks))]
 
 
+def _listed(listed: bool, items: Sequence[_Item], whole: int) -> tuple[Sequence[_Item], int]:
+    """Returns items as they are, or an empty one for each, so that they are counted only."""
+    return (items if listed else [()] * whole), whole
+
+
 def _others(block: Sequence[object], noun: str) -> Iterator[Block]:
     """Yields how many more findings of a block there are."""
     if block[1:]:
@@ -177,26 +182,23 @@ class Screen:
             yield from _part(title, "memory", items, len(signs))
 
     def compared(
-        self, kinds: Iterable[str] = tuple(HELD)[1:], *, claims: bool = True
+        self, kinds: Iterable[str] = tuple(HELD)[1:], *, again: bool = True
     ) -> Iterator[Block]:
         """Yields the parts for which memories are compared, of pairs some kinds.
 
         Args:
             kinds: Of pairs that are neither copies nor out of date, as in `HELD`.
-            claims: Whether claims that are said again are listed, or counted only.
+            again: Whether what files, headings and notes repeat is listed, or counted only.
         """
         yield from _part("Out of date", "pair", *self.pairs("update"))
         copies = self._report.counts["redundant"]
         more = f", {count(copies, 'redundant copy', 'redundant copies')}"
         yield from _part("The same", "group", *self.groups(self._report.groups), more=more)
-        several = self.groups(self._between.groups)
+        several = _listed(again, *self.groups(self._between.groups))
         yield from _part("Said in several files or headings", "group", *several)
         for kind in kinds:
             yield from _part(HELD[kind][0], "pair", *self.pairs(kind))
-        again, whole = self.claims()
-        # one empty item for each: counted, and not listed
-        again = again if claims else [()] * whole
-        yield from _part("Said again in notes", "claim", again, whole)
+        yield from _part("Said again in notes", "claim", *_listed(again, *self.claims()))
         yield from _part("One sentence, other values", "series", *self.series())
 
     def _most(self, kind: str) -> int:
@@ -232,7 +234,9 @@ class Screen:
         sign, *more = signs
         memory = self._memories.get(sign.id)
         at = -1 if memory is None else sign.at(memory.content)
-        line = self._line(sign.id, behind=f" ({sign_sentence(sign)})", at=at)
+        alike = sum((s.id, s.kind) == (sign.id, sign.kind) for s in self._report.stale or ()) - 1
+        further = f", and {number(alike)} more" if alike else ""
+        line = self._line(sign.id, behind=f" ({sign_sentence(sign)}{further})", at=at)
         named = dict.fromkeys(f"{basename(s.what)} in {_PRINT.sub('', s.id)}" for s in more)
         folder = quoted(f"and of the same folder: {names(named)}")
         return (line, cut(folder, level=2)) if more else (line,)
