@@ -27,7 +27,8 @@ def test_audit_shows_claims_with_their_lines_and_dedup_counts_them(
     assert PARTS[0] in {NOTE[slice(*each["offsets_a"])].strip() for each in others}
     screen = echoless("audit", "notes.jsonl", "--encoder", "none").stdout
     assert "b line 7: Logs are shipped to Loki and kept for 30 days." in screen
-    assert f"Said again in notes  3 of {len(others)} claims" in screen
+    assert f"Said again in notes  {len(others)} claims" in screen
+    assert f"and {len(others) - 1} more claims of the same notes" in screen
     shown = echoless("audit", "notes.jsonl", "--encoder", "none", "--explain").stdout
     assert f"Said again in notes: {len(told['claims'])}" in shown
     assert "30 days" in shown

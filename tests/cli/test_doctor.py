@@ -138,7 +138,7 @@ def test_of_claims_that_two_notes_share_the_surest_is_shown(echoless: Call, memo
     said = echoless("doctor", str(memory)).stdout
     assert SURE in said
     assert WEEKLY not in said
-    assert "and 1 more claim of the same files" in said
+    assert "and 1 more claim of the same notes" in said
 
 
 def test_without_a_name_it_examines_what_lies_here(

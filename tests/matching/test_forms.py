@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from echoless.matching import comparison
 from echoless.matching.comparison import Forms, compare
 from echoless.matching.facts import Facts, facts_of
-from echoless.matching.languages import Lexicon, lexicon
+from echoless.matching.languages import Lexicon, lexicon, opposable, opposites
 
 PAIRS = Path(__file__).parents[2] / "benchmarks" / "pairs"
 FORMS = (
@@ -99,4 +99,4 @@ def test_opposed_words_have_something_in_common(data: st.DataObject, language: s
     other = data.draw(st.sampled_from(partners) | some)
     for x, y in ((one, other), (other, one)):
         if lex.opposed(x, y):
-            assert not lex.opposites(x).isdisjoint(lex.opposable(y)), (x, y)
+            assert not opposites(lex, x).isdisjoint(opposable(lex, y)), (x, y)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import ItemsView, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan
 from typing import Final, TypeAlias
@@ -125,12 +125,8 @@ class PairSignals(Mapping[tuple[str, str], Mapping[str, float]]):
     def __contains__(self, pair: object) -> bool:
         return isinstance(pair, tuple) and len(pair) == 2 and self._row(pair) is not None
 
-    def items(self) -> ItemsView[tuple[str, str], Mapping[str, float]]:
-        """Returns pairs with their similarities, decoded in blocks."""
-        return _Items(self)
-
     def blocks(self) -> Iterator[tuple[tuple[str, str], dict[str, float]]]:
-        """Yields the same as `items`, from a plain generator."""
+        """Yields the same as `items`, decoded in blocks, in order and without a search for each."""
         names = [column.name for column in self._columns]
         for start in range(0, len(self._keys), _BLOCK):
             stop = min(start + _BLOCK, len(self._keys))
@@ -189,17 +185,6 @@ class PairSignals(Mapping[tuple[str, str], Mapping[str, float]]):
         key = low * size + high
         row = int(np.searchsorted(self._keys, key))
         return row if row < len(self._keys) and self._keys[row] == key else None
-
-
-class _Items(ItemsView[tuple[str, str], Mapping[str, float]]):
-    """Items of `PairSignals`, read in order without a search for each."""
-
-    def __init__(self, signals: PairSignals) -> None:
-        super().__init__(signals)
-        self._signals = signals
-
-    def __iter__(self) -> Iterator[tuple[tuple[str, str], Mapping[str, float]]]:
-        return self._signals.blocks()
 
 
 def gathered(

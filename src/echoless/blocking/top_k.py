@@ -61,26 +61,20 @@ def together(parts: Sequence[Pairs]) -> Pairs:
     )
 
 
-def kept_partners(
-    one: NDArray[np.int64],
-    other: NDArray[np.int64],
-    similarity: NDArray[np.float64],
-    most: int,
-) -> NDArray[np.bool_]:
+def kept_partners(pairs: Pairs, most: int) -> NDArray[np.bool_]:
     """Returns flags of the pairs to keep, at most `most` earlier partners for each row.
 
     Half of them, rounded up, are the first rows of similarity `DENSE` or more; the others the
     closest of the rest, ties to the first row. Rows with fewer partners keep all.
 
     Args:
-        one: Shape (pairs,), int64: the partner, which is the row before.
-        other: Shape (pairs,), int64: the row whose partner it is.
-        similarity: Shape (pairs,), float64.
+        pairs: In any order.
         most: At least 1.
 
     Returns:
         Shape (pairs,), True for pairs to keep.
     """
+    one, other, similarity = pairs.arrays
     keep = np.ones(len(one), dtype=np.bool_)
     crowded = np.bincount(other, minlength=1)[other] > most
     if not crowded.any():
@@ -151,7 +145,7 @@ def closest_before(pairs: Pairs, most: int | None) -> Pairs:
     """
     if most is None:
         return pairs.where(np.lexsort((pairs.one, pairs.other)))
-    keep = kept_partners(*pairs.arrays, most)
+    keep = kept_partners(pairs, most)
     wanted = pairs.where(keep, len(np.unique(pairs.other[~keep])))
     return wanted.where(np.lexsort((wanted.one, wanted.other)), wanted.cut)
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import shlex
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -110,11 +109,9 @@ def _failed(words: Sequence[str]) -> list[str]:
 def _folder(keep: Path | None) -> Iterator[Path]:
     """Yields the folder to work in, made if it is not there; a temporary one is removed."""
     if keep is None:
-        made = tempfile.mkdtemp(prefix="echoless-demo-")
-        try:
+        prefix = "echoless-demo-"
+        with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True) as made:
             yield Path(made)
-        finally:
-            shutil.rmtree(made, ignore_errors=True)
         return
     if keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
         raise UsageError(f"{keep} is not an empty folder. Name a new one; demo overwrites nothing.")

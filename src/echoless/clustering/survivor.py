@@ -15,10 +15,7 @@ from echoless.core.errors import UsageError
 from echoless.core.groups import Group
 from echoless.core.model import Memory, Provenance, Subsumes, adds_fact
 from echoless.core.text import count, lazy_pattern, loose, number, numbered, utf16_length
-from echoless.core.timestamps import day, instant, spelled
-
-_OLDEST: Final = -(2**63)
-
+from echoless.core.timestamps import OLDEST, day, instant, moment_of, spelled
 
 Phrase: TypeAlias = Callable[[Memory, Sequence[Memory]], str]
 """Reason in words, of the best memory and those behind it; the first of these is the next one."""
@@ -47,12 +44,6 @@ def composite(memory: Memory) -> float:
     """
     importance = 0.5 if memory.importance is None else memory.importance
     return memory.access_count * 10 + importance * 5 + len(memory.content) / 100
-
-
-def _moment(memory: Memory) -> int:
-    """Returns the time of creation in nanoseconds; the smallest number where it is unknown."""
-    moment = instant(memory.created_at)
-    return _OLDEST if moment is None else moment
 
 
 def _compared(lead: str, value: Callable[[Memory], str]) -> Phrase:
@@ -112,10 +103,10 @@ _COMPOSITE = Criterion(
 def _by_time(best: Memory, behind: Sequence[Memory]) -> str:
     """Returns the times of two memories; their days where these stand in the same order."""
     following = behind[0]
-    moments = _moment(best), _moment(following)
-    if moments[0] == _OLDEST:
+    moments = moment_of(best.created_at), moment_of(following.created_at)
+    if moments[0] == OLDEST:
         return f"older: an unknown time counts as the oldest, the next {day(following.created_at)}"
-    if moments[1] == _OLDEST:
+    if moments[1] == OLDEST:
         return f"newer: {day(best.created_at)}, the next unknown"
     is_older = moments[0] < moments[1]
     one, other = day(best.created_at), day(following.created_at)
@@ -124,11 +115,11 @@ def _by_time(best: Memory, behind: Sequence[Memory]) -> str:
     return f"{'older' if is_older else 'newer'}: {one}, the next {other}"
 
 
-_NEWEST = Criterion(lambda m: -_moment(m), _by_time)
-_FIRST = Criterion(_moment, _by_time)
+_NEWEST = Criterion(lambda m: -moment_of(m.created_at), _by_time)
+_FIRST = Criterion(lambda m: moment_of(m.created_at), _by_time)
 
 _CHANGED = Criterion(
-    lambda m: -(instant(m.updated_at) or _OLDEST),
+    lambda m: -(instant(m.updated_at) or OLDEST),
     _compared("changed last", lambda m: spelled(m.updated_at) or "unknown"),
 )
 _WHY: Final = lazy_pattern(

@@ -185,8 +185,7 @@ class Database:
             return
         if self.unfinished:
             take_back(self.path)
-        if self.copy is not None:
-            self._read_again()
+        self._read_again()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

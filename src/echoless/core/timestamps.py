@@ -51,6 +51,16 @@ def instant(text: str | None) -> int | None:
     return (delta.days * 86_400 + delta.seconds) * _SECOND + nanoseconds
 
 
+OLDEST: Final = -(2**63)
+"""Moment given to a time that is missing or cannot be read."""
+
+
+def moment_of(text: str | None) -> int:
+    """Returns the `instant` of a written time, `OLDEST` where there is none."""
+    moment = instant(text)
+    return OLDEST if moment is None else moment
+
+
 def iso(moment: int) -> str:
     """Returns nanoseconds since 1970 as ISO 8601 in UTC, in whole microseconds.
 

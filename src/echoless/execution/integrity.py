@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 
 from echoless.core.destination import command_line
-from echoless.core.document import names
+from echoless.core.document import names, records_in, texts_in
 from echoless.core.errors import BadRecord, ForeignStore, InputError, LedgerDamaged
-from echoless.core.model import Json, JsonObject
+from echoless.core.model import JsonObject
 from echoless.execution.journal import hidden_before, marks_of
 from echoless.execution.recovery import ADD, misplaced, recover, release
 from echoless.stores.base import Store, together_with_ledger
@@ -289,18 +289,12 @@ def _removed(ledger: Ledger) -> set[str]:
     for event in ledger.events():
         data = event.data
         if event.kind == "missing":
-            removed.update(map(str, _listed(data, "ids")))
+            removed.update(texts_in(data["ids"]))
         elif event.kind == "action_started" and data["kind"] == ADD:
-            removed.update(map(str, _listed(data, "added")))  # taken back by an undo
-        elif event.kind == "action_started":
-            members = (m for m in _listed(data, "members") if isinstance(m, Mapping))
-            removed.update(str(m["id"]) for m in members if data["kind"] == "delete")
+            removed.update(texts_in(data["added"]))  # taken back by an undo
+        elif event.kind == "action_started" and data["kind"] == "delete":
+            removed.update(str(member["id"]) for member in records_in(data["members"]))
     return removed
-
-
-def _listed(data: JsonObject, name: str) -> Sequence[Json]:
-    value = data[name]
-    return value if isinstance(value, list) else ()
 
 
 def _marks_by_events(ledger: Ledger) -> dict[str, str]:

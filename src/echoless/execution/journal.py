@@ -290,19 +290,12 @@ def removals_of(event: JsonObject, run: str) -> list[Mark]:
 
 def hidden_before(event: JsonObject) -> list[Mark]:
     """Returns the earlier marks of memories that an `action_started` event announces to remove."""
-    marks = event.get("marked", ())
-    assert isinstance(marks, Sequence)
-    return [
-        _mark(mark["duplicate"], mark["survivor"], mark["run"], mark)
-        for mark in marks
-        if isinstance(mark, Mapping)
-    ]
+    marks = records_in(event.get("marked"))
+    return [_mark(mark["duplicate"], mark["survivor"], mark["run"], mark) for mark in marks]
 
 
 def _members_of(event: JsonObject, run: str) -> list[Mark]:
-    members = event["members"]
-    assert isinstance(members, Sequence)
-    return [_mark(m["id"], event["survivor"], run, m) for m in members if isinstance(m, Mapping)]
+    return [_mark(m["id"], event["survivor"], run, m) for m in records_in(event["members"])]
 
 
 def _mark(duplicate: Json, survivor: Json, run: Json, verdict: JsonObject) -> Mark:

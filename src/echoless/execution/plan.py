@@ -196,15 +196,12 @@ def _parts(
     return [*parts, ("delete", going)] if going else parts
 
 
-def removals(
-    marks: Iterable[ledger.Mark], memories: Mapping[str, Memory], rules: Store | None = None
-) -> list[Delete]:
+def removals(marks: Iterable[ledger.Mark], memories: Mapping[str, Memory]) -> list[Delete]:
     """Returns deletions of hidden memories, one for each survivor, by the id of the survivor.
 
     Args:
         marks: The marks; both memories of each must be in `memories`.
         memories: By id, as they are now.
-        rules: The store's own rules of merging, where it has some.
     """
     by_survivor = grouped((mark.survivor, mark) for mark in marks)
     deletions = []
@@ -220,7 +217,7 @@ def removals(
                 ),
                 "what stands hidden behind it is removed",
                 shortened(survivor.content, PREVIEW),
-                gains(survivor, [memories[m.duplicate] for m in hidden], "delete", rules),
+                gains(survivor, [memories[m.duplicate] for m in hidden], "delete"),
                 marked=True,
             )
         )

@@ -370,23 +370,19 @@ def _keep(ledger: Ledger, pairs: Sequence[Kept], by: str) -> None:
         ledger.record("kept_both", data={"a": each.a, "b": each.b, "by": by})
 
 
-def keep_both_no_more(store: Store, pairs: list[tuple[str, str]]) -> int:
+def keep_both_no_more(store: Store, pairs: list[tuple[str, str]]) -> None:
     """Takes back that pairs of ids are different: they are proposed again if they look alike.
 
     Args:
         store: Of the ledger they stand in.
-        pairs: Ids in any order.
-
-    Returns:
-        How many were remembered until now. Others are passed over, such as those that the program
-        of the store remembers itself.
+        pairs: Ids in any order. Those not remembered are passed over, such as those that the
+            program of the store remembers itself.
     """
     ordered = sorted({(min(pair), max(pair)) for pair in pairs})
     with store.writing(), together_with_ledger(store), store.ledger.transaction():
         taken_back = store.ledger.keep_no_more(ordered)
         for a, b in taken_back:
             store.ledger.record("kept_both_taken_back", data={"a": a, "b": b})
-    return len(taken_back)
 
 
 def history(ledger: Ledger, run: str | None = None) -> list[PastRun]:

@@ -73,15 +73,11 @@ def _warn(path: Path, what: str, problem: Exception) -> None:
     LOG.warning("The kept index %s %s (%s); it is made anew.", path, what, why)
 
 
-def keep(index: MemoryIndex, store: Store, settings: Settings) -> bool:
-    """Saves the index if it has enough memories.
-
-    Returns:
-        Whether it was written.
-    """
+def keep(index: MemoryIndex, store: Store, settings: Settings) -> None:
+    """Saves the index if it has enough memories."""
     worth = len(index) >= WORTH_KEEPING and index.touched >= WORTH_WRITING * len(index)
     if not (settings.cache and index.token and worth):
-        return False
+        return
     path = _path(store, settings, index.vectoriser)
     import secrets
 
@@ -102,9 +98,8 @@ def keep(index: MemoryIndex, store: Store, settings: Settings) -> bool:
         with suppress(OSError):
             draft.unlink()
         _warn(path, "cannot be written", problem)
-        return False
+        return
     index.touched = 0
-    return True
 
 
 def _path(store: Store, settings: Settings, vectoriser: Vectoriser | None) -> Path:

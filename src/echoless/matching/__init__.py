@@ -32,7 +32,8 @@ class Judge(Protocol):
         """Gives the verdict with its evidence."""
 
     def judge_all(self, pairs: Sequence[Pair]) -> list[Verdict]:
-        """Returns the verdicts on many pairs, in their order: those of one by one, but sooner."""
+        """Returns the verdicts on many pairs, in their order: those of one by one, if sooner."""
+        return [self.judge(pair) for pair in pairs]
 
 
 @runtime_checkable

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from echoless.core.model import Side
 from echoless.matching.facts import Facts, remembered
 from echoless.matching.facts.extraction import small_words
-from echoless.matching.languages import Lexicon, fold
+from echoless.matching.languages import Lexicon, fold, opposable, opposites
 from echoless.matching.speech import language_of_pair
 from echoless.matching.values.equivalence import (
     is_short,
@@ -89,8 +89,8 @@ def forms_of(facts: Facts, lexicon: Lexicon) -> Forms:
     return Forms(
         tuple([_spellings(token.kind, token.text, lexicon) for token in facts.tokens]),
         tuple([_sort_of(token) for token in facts.tokens]),
-        frozenset().union(*map(lexicon.opposites, words)),
-        frozenset().union(*map(lexicon.opposable, words)),
+        frozenset().union(*(opposites(lexicon, word) for word in words)),
+        frozenset().union(*(opposable(lexicon, word) for word in words)),
     )
 
 

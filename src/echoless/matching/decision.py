@@ -40,13 +40,10 @@ class Logistic:
     weights: Mapping[str, float]
     bias: float
 
-    def logit(self, values: Mapping[str, float]) -> float:
-        """Returns the log odds. A feature without a weight counts for nothing."""
-        return self.bias + sum(self.weights.get(name, 0.0) * x for name, x in values.items())
-
     def probability(self, values: Mapping[str, float]) -> float:
-        """Returns the probability, 0 to 1."""
-        return 1 / (1 + math.exp(-max(-60.0, min(60.0, self.logit(values)))))
+        """Returns the probability, 0 to 1. A feature without a weight counts for nothing."""
+        logit = self.bias + sum(self.weights.get(name, 0.0) * x for name, x in values.items())
+        return 1 / (1 + math.exp(-max(-60.0, min(60.0, logit))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Final
@@ -80,7 +79,7 @@ def negations(text: str) -> tuple[str, ...]:
     )
 
 
-class GuardJudge:
+class GuardJudge(Judge):
     """Trusts the similarity: every candidate is a duplicate unless a guard holds it.
 
     The number guard holds a pair whose multisets of numeric tokens differ, the negation guard one
@@ -111,10 +110,6 @@ class GuardJudge:
         rule = "same-text" if pair.a.content == pair.b.content else "similar-enough"
         return Duplicate(Evidence(rule, how, similarity))
 
-    def judge_all(self, pairs: Sequence[Pair]) -> list[Verdict]:
-        """Returns the verdicts on many pairs, in their order."""
-        return [self.judge(pair) for pair in pairs]
-
 
 def _held(pair: Pair, how: str, similarity: float) -> Verdict | None:
     one, other = numbers(pair.a.content), numbers(pair.b.content)
@@ -131,7 +126,7 @@ def _held(pair: Pair, how: str, similarity: float) -> Verdict | None:
     return None
 
 
-class ContainmentJudge:
+class ContainmentJudge(Judge):
     """Another judge, but a pair it would merge is held if one text holds the other and more."""
 
     def __init__(self, inner: Judge) -> None:
@@ -150,10 +145,6 @@ class ContainmentJudge:
             return verdict
         how, similarity = pair.best
         return Unsure(Evidence("containment", how, similarity, (added,)))
-
-    def judge_all(self, pairs: Sequence[Pair]) -> list[Verdict]:
-        """Returns the verdicts on many pairs, in their order."""
-        return [self.judge(pair) for pair in pairs]
 
 
 def _containment(pair: Pair) -> Difference | None:

@@ -175,19 +175,6 @@ class Lexicon:
         stems = _opposite_stems(self.language)
         return stem(other, self.language) in stems.get(stem(one, self.language), ())
 
-    def opposites(self, word: str) -> frozenset[str]:
-        """Returns keys of the opposites of a folded word, see `opposable`."""
-        return _opposites(self, word)
-
-    def opposable(self, word: str) -> frozenset[str]:
-        """Returns keys by which other words find a folded word as their opposite.
-
-        Of two words that are `opposed`, the first looks for something that the second offers; so
-        thousands of words of two texts need not be compared one by one. Not the other way round:
-        `until` offers `til`.
-        """
-        return _opposable(self, word)
-
 
 _SETS: Final = (
     "articles",
@@ -340,7 +327,8 @@ _ANY: Final = "any "
 
 
 @lru_cache(maxsize=65_536)
-def _opposites(lex: Lexicon, word: str) -> frozenset[str]:
+def opposites(lex: Lexicon, word: str) -> frozenset[str]:
+    """Returns keys of the opposites of a folded word, see `opposable`."""
     stems = _opposite_stems(lex.language).get(stem(word, lex.language), ())
     return frozenset(
         {
@@ -356,7 +344,13 @@ def _opposites(lex: Lexicon, word: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=65_536)
-def _opposable(lex: Lexicon, word: str) -> frozenset[str]:
+def opposable(lex: Lexicon, word: str) -> frozenset[str]:
+    """Returns keys by which other words find a folded word as their opposite.
+
+    Of two words that are `opposed`, the first looks for something that the second offers; so
+    thousands of words of two texts need not be compared one by one. Not the other way round:
+    `until` offers `til`.
+    """
     return frozenset(
         {
             word,

@@ -46,7 +46,7 @@ from echoless.core.model import (
     merges,
     richer,
 )
-from echoless.matching import bindings
+from echoless.matching import Judge, bindings
 from echoless.matching.comparison import Comparison, compare
 from echoless.matching.facts import Facts, anchored, day_of, facts_of
 from echoless.matching.fields import Status, fields_of
@@ -116,7 +116,7 @@ _STATES: Final = frozenset({DifferenceKind.NEGATION, DifferenceKind.POLARITY})
 """Kinds that need no more of a subject than what the texts share anyway."""
 
 
-class RuleJudge:
+class RuleJudge(Judge):
     """Decides by equality, values and wording. It merges only what leaves nothing unexplained."""
 
     def judge(self, pair: Pair) -> Verdict:
@@ -124,10 +124,6 @@ class RuleJudge:
         if (pair.b.content, pair.b.created_at or "") < (pair.a.content, pair.a.created_at or ""):
             return with_status(pair, flipped(_judged(Pair(pair.b, pair.a, pair.signals))))
         return with_status(pair, _judged(pair))
-
-    def judge_all(self, pairs: Sequence[Pair]) -> list[Verdict]:
-        """Returns the verdicts on many pairs, in their order."""
-        return [self.judge(pair) for pair in pairs]
 
 
 def compared(a: Memory, b: Memory) -> Comparison:

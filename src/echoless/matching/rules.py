@@ -70,9 +70,8 @@ class Rule(NamedTuple):
     languages: frozenset[str] = frozenset()
 
     def reads(self, texts: Comparison) -> bool:
-        """Checks whether the rule has anything to say of two texts, by place and language."""
-        words_left = bool(texts.only_a or texts.only_b)
-        if not self.everywhere and self.between == words_left:
+        """Checks whether the rule has anything to say of two texts that leave no word over."""
+        if not (self.everywhere or self.between):
             return False
         return not self.languages or not self.languages.isdisjoint(
             (texts.a.language, texts.b.language)
@@ -305,13 +304,8 @@ def _captured(texts: Comparison) -> Difference | None:
     return Difference(DifferenceKind.DATE, a.stamps, b.stamps)
 
 
-def _values(kind: DifferenceKind) -> Rule:
-    return Rule(f"{kind.value}-differs", kind, Force.VETOES)
-
-
-def _small(kind: DifferenceKind) -> Rule:
-    name, force = f"{kind.value}-differs", Force.IN_ONE_WORDING
-    return Rule(name, kind, force)
+def _plain(kind: DifferenceKind, force: Force) -> Rule:
+    return Rule(f"{kind.value}-differs", kind, force)
 
 
 def _between(
@@ -330,17 +324,17 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("bound-on-one-side", DifferenceKind.BOUND, Force.VETOES, bounds.bound),
     Rule("other-person", DifferenceKind.PERSON, Force.VETOES, other_person, everywhere=True),
     Rule("polarity-differs", DifferenceKind.POLARITY, Force.IN_ONE_WORDING, _opposites),
-    _values(DifferenceKind.IDENTIFIER),
-    _values(DifferenceKind.PATH),
-    _values(DifferenceKind.VERSION),
-    _values(DifferenceKind.DATE),
-    _values(DifferenceKind.NUMBER),
-    _values(DifferenceKind.UNIT),
-    _small(DifferenceKind.NEGATION),
-    _small(DifferenceKind.QUANTIFIER),
-    _small(DifferenceKind.MODALITY),
-    _small(DifferenceKind.SCOPE),
-    _small(DifferenceKind.NAME),
+    _plain(DifferenceKind.IDENTIFIER, Force.VETOES),
+    _plain(DifferenceKind.PATH, Force.VETOES),
+    _plain(DifferenceKind.VERSION, Force.VETOES),
+    _plain(DifferenceKind.DATE, Force.VETOES),
+    _plain(DifferenceKind.NUMBER, Force.VETOES),
+    _plain(DifferenceKind.UNIT, Force.VETOES),
+    _plain(DifferenceKind.NEGATION, Force.IN_ONE_WORDING),
+    _plain(DifferenceKind.QUANTIFIER, Force.IN_ONE_WORDING),
+    _plain(DifferenceKind.MODALITY, Force.IN_ONE_WORDING),
+    _plain(DifferenceKind.SCOPE, Force.IN_ONE_WORDING),
+    _plain(DifferenceKind.NAME, Force.IN_ONE_WORDING),
     # Behind the names, which tell `UTC` and `CET` as a sibling or a contradiction.
     Rule("zone-differs", DifferenceKind.DATE, Force.VETOES, _zones),
     Rule("near-words", DifferenceKind.NAME, Force.VETOES, _near_words),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final
 
@@ -115,7 +115,7 @@ def settled_by_claims(
 def judge_all(
     judge: Judge,
     memories: Mapping[str, Memory],
-    signals: Mapping[tuple[str, str], Mapping[str, float]],
+    signals: Iterable[tuple[tuple[str, str], Mapping[str, float]]],
     apart: AbstractSet[tuple[str, str]],
     tell: Progress,
 ) -> list[Judged]:
@@ -131,9 +131,7 @@ def judge_all(
     from echoless.matching import judge as road
 
     pairs = [
-        Pair(memories[a], memories[b], values)
-        for (a, b), values in signals.items()
-        if (a, b) not in apart
+        Pair(memories[a], memories[b], values) for (a, b), values in signals if (a, b) not in apart
     ]
     rules = judge.rules if isinstance(judge, road.LearnedJudge) else judge
     verdicts: list[Verdict] = []

@@ -17,7 +17,7 @@ from echoless.core.errors import PlanRefused, UsageError
 from echoless.core.model import JsonObject
 from echoless.mcp.access import client_of
 from echoless.mcp.background import ProgressReporter, in_thread
-from echoless.mcp.served_store import ALONE, ServedStore
+from echoless.mcp.served_store import ALONE, ToolsOfStore
 from echoless.mcp.tool import Context, MemoryTool, make_tool
 from echoless.stores import Store
 from echoless.workflows.consolidation.merge_pairs import keep_both
@@ -58,12 +58,8 @@ def _named(olds: Sequence[tuple[str, str]]) -> str:
     return ", ".join(repr(id_) for id_, _ in olds)
 
 
-class IngestTools:
+class IngestTools(ToolsOfStore):
     """Tools that add to the store; only `memory_supersede` hides what was there, undoably."""
-
-    def __init__(self, served: ServedStore) -> None:
-        """Adds to the store that is served."""
-        self._served = served
 
     def tools(self) -> list[MemoryTool]:
         """Returns the tools; of a server that only reads the previews of `memory_supersede`."""

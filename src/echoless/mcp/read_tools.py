@@ -17,7 +17,7 @@ from echoless.core.run_notes import Tally
 from echoless.core.settings import Choices
 from echoless.execution.rollback import history
 from echoless.mcp.background import ProgressReporter
-from echoless.mcp.served_store import ServedStore
+from echoless.mcp.served_store import ToolsOfStore
 from echoless.mcp.tool import Context, MemoryTool, make_tool
 from echoless.stores import Store
 from echoless.stores.base import in_context
@@ -43,12 +43,8 @@ from echoless.workflows.review.items import ADVICE
 from echoless.workflows.review.pairs import consolidate
 
 
-class ReadTools:
+class ReadTools(ToolsOfStore):
     """Tools that read the store and change not one byte of it."""
-
-    def __init__(self, served: ServedStore) -> None:
-        """Reads the store that is served."""
-        self._served = served
 
     def tools(self) -> list[MemoryTool]:
         """Returns all tools."""

@@ -129,6 +129,14 @@ class Plans:
             del self._plans[plan_id]
 
 
+class ToolsOfStore:
+    """Tools of one store."""
+
+    def __init__(self, served: ServedStore) -> None:
+        """Works on the store that is served."""
+        self._served = served
+
+
 @dataclass(slots=True)
 class ServedStore:
     """One store, served.

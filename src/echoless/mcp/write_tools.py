@@ -20,7 +20,7 @@ from echoless.execution.plan import Plan
 from echoless.execution.rollback import Undone, undo, would_undo
 from echoless.mcp.access import client_of
 from echoless.mcp.background import ProgressReporter, in_thread
-from echoless.mcp.served_store import ALONE, ServedStore
+from echoless.mcp.served_store import ALONE, ServedStore, ToolsOfStore
 from echoless.mcp.tool import Context, MemoryTool, make_tool
 from echoless.stores import Store
 from echoless.stores.hidden_records import seen_elsewhere
@@ -215,12 +215,8 @@ class _Undo:
     keep_both: bool
 
 
-class WriteTools:
+class WriteTools(ToolsOfStore):
     """Tools that change what is there, all of it undoable."""
-
-    def __init__(self, served: ServedStore) -> None:
-        """Writes to the store that is served."""
-        self._served = served
 
     def tools(self) -> list[MemoryTool]:
         """Returns all tools; a server that only reads still shows their previews."""

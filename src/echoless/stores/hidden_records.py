@@ -153,6 +153,7 @@ class HidesOnRequest(BesideSidecar):
     capabilities = Capabilities(hides=True)
     owner_reads: str = "other programs that read it"
     way: ClassVar[Hiding] = "move"
+    _location: Any
     _asked: Hiding = ""
     _cached: tuple[str, dict[str, HiddenRecord]] = "", {}
 
@@ -213,7 +214,8 @@ class HidesOnRequest(BesideSidecar):
 
     def _moving_url(self) -> str:
         """Returns the URL of this store under which its own program sees no hidden memories."""
-        raise NotImplementedError
+        scheme = self.url.partition(":")[0]
+        return f"{scheme}:///{replace(self._location, hide=self.way)}"
 
     def _remember_hiding(self) -> bool:
         """Notes in the ledger how the store is told to hide, and returns whether it moves."""

@@ -19,7 +19,6 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from time import time_ns
@@ -441,9 +440,6 @@ class JsonlStore(StoreKind, HidesOnRequest):
                 self._away -= wanted
             HiddenRecords(self.ledger).drop(back)
             self._back -= back
-
-    def _moving_url(self) -> str:
-        return f"jsonl:///{replace(self._location, hide='move')}"
 
     def leftovers(self) -> list[Path]:
         """Returns drafts of stopped writers beside the file; exact only inside `writing()`."""

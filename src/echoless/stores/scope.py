@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote
 from echoless.core.json_codec import json_value
 from echoless.core.model import Json, JsonObject, Memory, canonical
 from echoless.core.text import lazy_pattern
-from echoless.core.timestamps import instant
+from echoless.core.timestamps import instant, moment_of
 
 OWNERS: Final = ("agent_id", "run_id", "user_id")
 """Kinds of owners of a memory of mem0, in the order of its namespace."""
@@ -94,10 +94,6 @@ def no_owners(memory: Memory) -> str:
         f"{memory.namespace!r}, the namespace of {memory.id!r}, is none of mem0: name whom it "
         "belongs to, such as user_id=ann or agent_id=pia&user_id=ann."
     )
-
-
-_OLDEST: Final = -(2**63)
-"""Moment given to a time that is missing or cannot be read."""
 
 
 class Placed(Protocol):
@@ -185,8 +181,7 @@ class Scope:
 
 
 def _moment(memory: Placed) -> int:
-    at = instant(memory.created_at)
-    return _OLDEST if at is None else at
+    return moment_of(memory.created_at)
 
 
 ALL = Scope()

@@ -109,7 +109,6 @@ migrations: Final = Migrations("store", steps_in(_TABLES))
 WORDS: Final = "memories_words"
 TRIGRAMS: Final = "memories_trigrams"
 CHANGES: Final = "memories_changes"
-VISIBLE: Final = "visible_memories"
 
 KNOWN: Final = KnownSchema(migrations, lineage.migrations)
 """Tables and triggers of a file of echoless; indexes and tables of SQLite itself may differ."""

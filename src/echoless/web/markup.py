@@ -86,15 +86,6 @@ def identifier(text: str) -> Markup:
     return _wrapped("bdi", "id", markupsafe.Markup("/<wbr>").join(map(_inline, parts)))
 
 
-def field(text: str) -> Markup:
-    """Returns a text as the content of a field to edit: whole, escaped, and not masked.
-
-    Args:
-        text: Without secrets and hidden characters; the caller looks for them.
-    """
-    return markupsafe.escape(text)
-
-
 def passage(text: str) -> Markup:
     """Returns a whole text in its own lines; a long one is folded at `FIRST` characters."""
     return _block(text, _Text(_masked(text)))

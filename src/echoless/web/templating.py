@@ -75,7 +75,7 @@ def environment() -> jinja2.Environment:
         line=markup.line,
         reason=markup.reason,
         passage=markup.passage,
-        field=markup.field,
+        field=markupsafe.escape,  # whole and not masked: `review_view` lets no secret get here
     )
     made.globals.update(
         both=TextPair,

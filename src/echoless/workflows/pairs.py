@@ -13,7 +13,6 @@ from typing import Final
 
 from echoless.blocking.candidates import options_for
 from echoless.blocking.detectors import lexical, open_detector
-from echoless.blocking.detectors.semantic import similarities
 from echoless.core.eligibility import unfit
 from echoless.core.errors import BadRecord, InputError
 from echoless.core.model import (
@@ -287,11 +286,13 @@ def _closest(
     tally: Tally,
 ) -> list[float | None]:
     """Returns the highest cosine any model gives each pair of positions."""
+    from echoless.blocking.vector_join.self_join import measured
+
     scratch = Tally()
-    measured = [similarities(each, pairs) for each in vectoriser.matrices(memories, scratch)]
+    by_model = [measured(each, pairs) for each in vectoriser.matrices(memories, scratch)]
     tally.note(*scratch.notes)
     return [
-        max((cosine for each in measured if (cosine := each[at]) is not None), default=None)
+        max((cosine for each in by_model if (cosine := each[at]) is not None), default=None)
         for at in range(len(pairs))
     ]
 

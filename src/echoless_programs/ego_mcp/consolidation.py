@@ -62,10 +62,6 @@ class MergeCandidate:
     snippet_a: str
     snippet_b: str
 
-    def to_dict(self) -> dict[str, Json]:
-        """Returns the five fields by name."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class ConsolidationStats:
@@ -92,7 +88,7 @@ class ConsolidationStats:
         """Returns the four counters and the candidates."""
         data: dict[str, Json] = asdict(self)
         del data["skipped"]
-        return data | {"merge_candidates": [each.to_dict() for each in self.merge_candidates]}
+        return data | {"merge_candidates": [asdict(each) for each in self.merge_candidates]}
 
 
 def run(

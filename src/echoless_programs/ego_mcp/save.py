@@ -24,7 +24,7 @@ from echoless.core.model import Duplicate, Json, JsonObject, Link, Memory, Pair
 from echoless.core.run_notes import Tally
 from echoless.core.secrets import uncut
 from echoless.core.text import is_blank, unreadable
-from echoless.core.timestamps import instant
+from echoless.core.timestamps import instant, moment_of
 from echoless.execution.insertions import Change, add_with
 from echoless.matching.guards import GuardJudge
 from echoless.models.encoders.vectorizer import MemoryVectoriser
@@ -58,7 +58,6 @@ CATEGORIES: Final = frozenset(
 """Categories of ego-mcp; any other word is stored as `daily`."""
 
 _PREFIX: Final = "mem_"
-_OLDEST: Final = -(2**63)
 
 Part: TypeAlias = "Memory | int | list[NearMemory] | NearMemory | None"
 
@@ -160,8 +159,8 @@ def _neighbours(new: Memory, others: Sequence[Memory], tally: Tally) -> list[Nea
     ]
 
     def order(neighbour: NearMemory) -> tuple[float, int, str]:
-        at = instant(neighbour.memory.created_at)
-        return neighbour.distance, -(_OLDEST if at is None else at), neighbour.memory.id
+        memory = neighbour.memory
+        return neighbour.distance, -moment_of(memory.created_at), memory.id
 
     return sorted(near, key=order)
 

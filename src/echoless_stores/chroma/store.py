@@ -325,9 +325,6 @@ class ChromaStore(StoreKind, CollectionStore):
         """Returns the key by which a scan sorts: the id alone."""
         return 0, memory.id
 
-    def _moving_url(self) -> str:
-        return f"chroma:///{replace(self._location, hide='move')}"
-
     def as_read(
         self, id_: str, document: str, metadata: Mapping[str, Json], row: Sequence[float]
     ) -> Memory:

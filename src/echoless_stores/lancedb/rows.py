@@ -11,7 +11,7 @@ from echoless.core.document import names
 from echoless.core.errors import BadRecord, StoreError
 from echoless.core.json_codec import FIELDS
 from echoless.core.model import Json, JsonObject, Memory, Provenance, unstorable
-from echoless.core.timestamps import instant
+from echoless.core.timestamps import moment_of
 from echoless.stores.expiration import promised, searched
 from echoless.stores.scope import Head, owned
 from echoless_stores.lancedb import cells
@@ -28,7 +28,6 @@ RAW: Final = "raw"
 _BARE: Final = Memory(id="", content="")
 """A memory of which no field is set."""
 
-_OLDEST: Final = -(2**63)
 _HEAD: Final = ("id", "namespace", "created_at")
 _FEW: Final = (str, int, bool, type(None))
 """Types of cells that are read once; floats are not, as 0.0 and -0.0 are equal."""
@@ -153,8 +152,7 @@ def _row_numbers(
 
 def in_order(memory: Memory | Head) -> tuple[int, str]:
     """Returns a sort key for the store's order, oldest first, ties by id; LanceDB keeps none."""
-    at = instant(memory.created_at)
-    return (_OLDEST if at is None else at, memory.id)
+    return moment_of(memory.created_at), memory.id
 
 
 def shared_id(id_: str) -> str:

@@ -74,6 +74,7 @@ class LanceStore(StoreKind, MovesHidden):
 
     summary: ClassVar[str] = "a table of a LanceDB folder, any columns; lineage in a sidecar"
     takes_map = True
+    _location: MappedUrl
 
     def __init__(self, location: MappedUrl, *, what: str = "The store 'lancedb'") -> None:
         """Opens a table that exists.
@@ -295,9 +296,6 @@ class LanceStore(StoreKind, MovesHidden):
     def order(self, memory: Memory) -> tuple[int, str]:
         """Returns the time and the id, by which a scan sorts."""
         return rows.in_order(memory)
-
-    def _moving_url(self) -> str:
-        return f"lancedb:///{replace(self._location, hide='move')}"
 
     # ------------------------------------------------------------------ writing
 

@@ -162,7 +162,8 @@ class MovingTable(MovesHidden, TableStore):
         return (*super().notes(), note)
 
     def _moving_url(self) -> str:
-        return replace(self._location, hide="move").url
+        url: str = replace(self._location, hide="move").url
+        return url
 
     # ------------------------------------------------------------------ writing
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from echoless.blocking import top_k
 from echoless.blocking.pair_scores import DENSE
-from echoless.blocking.top_k import kept_partners
 from echoless.blocking.vector_join.exact_join import (
     Join,
     JoinWork,
@@ -88,7 +88,7 @@ def test_partners_are_kept_by_the_rule(seed: int, size: int, most: int) -> None:
     random = np.random.default_rng(seed)
     one, other = np.triu_indices(size, k=1)
     similarity = np.round(random.uniform(0.5, 1.0, len(one)), 1)
-    kept = kept_partners(one, other, similarity, most)
+    kept = top_k.kept_partners(top_k.Pairs(one, other, similarity), most)
     for row in range(size):
         at = np.flatnonzero(other == row)
         mine = list(zip(one[at].tolist(), similarity[at].tolist(), strict=True))

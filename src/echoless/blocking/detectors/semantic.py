@@ -147,18 +147,3 @@ class SemanticDetector(Bulk):
             f"{DEFAULT_OPERATING_POINT:.2f} was taken. Set a threshold for it."
         )
         return DEFAULT_OPERATING_POINT
-
-
-def similarities(matrix: Matrix, pairs: Sequence[tuple[int, int]]) -> list[float | None]:
-    """Returns the similarity of each given pair, whatever it is, as `detect` would report it.
-
-    Args:
-        matrix: Vectors of some memories.
-        pairs: Positions of memories, as in `matrix.owners`.
-
-    Returns:
-        0 to 1, rounded to six decimals; None where one of the two has no vector in the matrix.
-    """
-    from echoless.blocking.vector_join import self_join
-
-    return self_join.measured(matrix, pairs)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from echoless.blocking.detector import no_pulse
 from echoless.blocking.pair_scores import DECIMALS
-from echoless.blocking.top_k import before_enough, kept_partners
+from echoless.blocking.top_k import Pairs, before_enough, closest_before, kept_partners, together
 
 Hits: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 """Three arrays of one length: i, j (i < j), and the cosine rounded to `DECIMALS`."""
@@ -108,19 +108,20 @@ def product_pairs(join: Join, most: int | None, work: JoinWork) -> Iterator[Hits
         work.pulse()
         lower = join.unit(top, side)
         seen = np.zeros(len(lower), dtype=np.int64)
-        wanted = in_order_of_rows([])
+        wanted = together([])
         crowded: set[int] = set()
         for left in range(0, top + 1, side):
             product = (lower if left == top else join.unit(left, side)) @ lower.T
-            new = in_order_of_rows([*join.confirmed(*_ahead(product >= join.floor, left, top))])
-            new = _where(new, before_enough(new[1] - top, new[2], seen))
-            merged = in_order_of_rows([wanted, new])
-            keep = kept_partners(*merged, most)
-            crowded.update(np.unique(merged[1][~keep]).tolist())
-            wanted = _where(merged, keep)
+            hits = join.confirmed(*_ahead(product >= join.floor, left, top))
+            new = closest_before(together([Pairs(*each) for each in hits]), None)
+            new = new.where(before_enough(new.other - top, new.similarity, seen))
+            merged = closest_before(together([wanted, new]), None)
+            keep = kept_partners(merged, most)
+            crowded.update(np.unique(merged.other[~keep]).tolist())
+            wanted = merged.where(keep)
         work.crowded += len(crowded)
-        if len(wanted[0]):
-            yield wanted
+        if len(wanted.one):
+            yield wanted.arrays
 
 
 def closest_below(join: Join, least: float) -> Hits:
@@ -140,12 +141,7 @@ def closest_below(join: Join, least: float) -> Hits:
     pairs = np.unique(np.minimum(rows, other) * len(unit) + np.maximum(rows, other))
     i, j = pairs // len(unit), pairs % len(unit)
     cosine = cosines(join.rows, join.norms, i, j)
-    return _where((i, j, cosine), (cosine >= least) & ~join.passes(cosine))
-
-
-def _where(hits: Hits, chosen: NDArray[np.bool_]) -> Hits:
-    """Returns the chosen hits."""
-    return hits[0][chosen], hits[1][chosen], hits[2][chosen]
+    return Pairs(i, j, cosine).where((cosine >= least) & ~join.passes(cosine)).arrays
 
 
 def _ahead(
@@ -155,16 +151,6 @@ def _ahead(
     flat = np.flatnonzero(mask)  # for few cells several times as fast as `np.nonzero` of two axes
     i, j = flat // mask.shape[1] + top, flat % mask.shape[1] + left
     return (i[i < j], j[i < j]) if top == left else (i, j)
-
-
-def in_order_of_rows(parts: Sequence[Hits]) -> Hits:
-    """Returns several blocks of hits as one, by rising j, then i."""
-    if not parts:
-        none = np.empty(0, dtype=np.int64)
-        return none, none, np.empty(0)
-    i, j, cosine = (np.concatenate(column) for column in zip(*parts, strict=True))
-    order = np.lexsort((i, j))
-    return i[order], j[order], cosine[order]
 
 
 def pairs_within(join: Join, groups: Iterable[NDArray[np.int64]]) -> Iterator[Hits]:

@@ -234,7 +234,15 @@ def highest(by_model: Iterator[Iterator[Proposed]]) -> Iterator[Proposed]:
 
 
 def measured(matrix: Matrix, pairs: Sequence[tuple[int, int]]) -> list[float | None]:
-    """Returns the similarity of each given pair, see `semantic.similarities`."""
+    """Returns the similarity of each given pair, whatever it is, as `semantic` would report it.
+
+    Args:
+        matrix: Vectors of some memories.
+        pairs: Positions of memories, as in `matrix.owners`.
+
+    Returns:
+        0 to 1, rounded to six decimals; None where one of the two has no vector in the matrix.
+    """
     spans, norms = _spans(matrix.owners), row_norms(matrix.rows)
     return [
         _symmetric(_table(matrix, norms, spans[one], spans[other]))

@@ -200,14 +200,12 @@ def _is_year(sign: str, digits: str) -> bool:
 
 
 def _counted(sign: str, digits: str, lexicon: Lexicon) -> tuple[TypedValue, ...]:
-    """Returns a number with nothing beside it: a year, or how many."""
+    """Returns a number with nothing beside it: a year, or how many.
+
+    Without a unit, `1.10` may be a version: digits after a point stay as written.
+    """
     if _is_year(sign, digits):
         return ((Kind.DATE, Year(int(digits))),)
-    return _bare(sign, digits, lexicon)
-
-
-def _bare(sign: str, digits: str, lexicon: Lexicon) -> tuple[TypedValue, ...]:
-    """Without a unit, `1.10` may be a version: digits after a point stay as written."""
     if quantities.is_whole(digits):
         coded = digits.startswith("0") and len(digits) > 2  # a PIN, a postcode: no amount
         return ((Kind.NUMBER, Number(f"{sign}{digits if coded else int(digits)}")),)

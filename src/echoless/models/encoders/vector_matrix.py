@@ -33,11 +33,6 @@ _BLOCK: Final = 4_096
 """Rows checked or moved at a time: a few megabytes beside the matrix."""
 
 
-def in_memory(shape: tuple[int, int]) -> Rows:
-    """Returns an array in memory; the system provides it page by page, as it is written."""
-    return np.empty(shape, dtype=np.float32)
-
-
 class Sheet:
     """Rows of one model under construction.
 
@@ -53,7 +48,8 @@ class Sheet:
             allocate: Makes the arrays; in memory by default.
         """
         self._owners: Whole = np.asarray(owners, dtype=np.int64)
-        self._allocate = allocate or in_memory
+        # in memory the system provides an array page by page, as it is written
+        self._allocate = allocate or (lambda shape: np.empty(shape, dtype=np.float32))
         self._arrays: dict[int, Rows] = {}
         self._bytes: dict[int, memoryview] = {}
         self._widths = np.zeros(len(owners), dtype=np.int32)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -105,21 +105,20 @@ def promise_of(values: JsonObject) -> Promise:
 
 
 def _of_toml(lines: Sequence[str]) -> FrontMatter:
-    try:
-        values = _json(tomllib.loads("".join(lines[1:-1])))
-    except (ValueError, RecursionError) as problem:
-        return FrontMatter({}, {}, f"it is not valid TOML: {problem}", "TOML")
-    return FrontMatter(values if isinstance(values, dict) else {}, {}, "", "TOML")
+    return _parsed("".join(lines[1:-1]), tomllib.loads, "TOML")
 
 
 def _of_json(lines: Sequence[str]) -> FrontMatter:
     text = "".join(lines).removeprefix("\ufeff").strip().removeprefix(";;;").removesuffix(";;;")
-    text = text if text.lstrip().startswith("{") else f"{{{text}}}"
+    return _parsed(text if text.lstrip().startswith("{") else f"{{{text}}}", json.loads, "JSON")
+
+
+def _parsed(text: str, loads: Callable[[str], object], form: str) -> FrontMatter:
     try:
-        values = _json(json.loads(text))
+        values = _json(loads(text))
     except (ValueError, RecursionError) as problem:
-        return FrontMatter({}, {}, f"it is not valid JSON: {problem}", "JSON")
-    return FrontMatter(values if isinstance(values, dict) else {}, {}, "", "JSON")
+        return FrontMatter({}, {}, f"it is not valid {form}: {problem}", form)
+    return FrontMatter(values if isinstance(values, dict) else {}, {}, "", form)
 
 
 _OTHERS: Final = {"+": _of_toml, ";": _of_json, "{": _of_json}

@@ -28,7 +28,7 @@ from echoless.clustering.assign import GroupingInput, fold, make_groups
 from echoless.core.claims import weight
 from echoless.core.eligibility import eligible
 from echoless.core.garbage_collection import uncollected
-from echoless.core.groups import Group
+from echoless.core.groups import Group, partners_in
 from echoless.core.model import FILE, Json, Judged, Memory, flipped, merges
 from echoless.core.run_notes import Progress, Tally
 from echoless.core.settings import Settings
@@ -346,7 +346,7 @@ def _groups(
     """
     groups: list[tuple[Group, Mapping[str, str]]] = []
     reported: dict[str, list[AbstractSet[str]]] = {}
-    near = _bonds(judged)
+    near = partners_in((each.a, each.b) for each in judged if merges(each.verdict))
     named = {memory.namespace for memory in union.memories.values()} - {NOBODY}
     for family in (*sorted(named), NOBODY):
         own = _with_nobodys(union, copies, family, near)
@@ -371,16 +371,6 @@ def _groups(
         return reported_group(group, reasons[first], None, lambda id_: named.get(id_, "this one"))
 
     return [named_group(*each) for each in groups]
-
-
-def _bonds(judged: Iterable[Judged]) -> Mapping[str, AbstractSet[str]]:
-    """Returns the representatives that say the same as each, by representative."""
-    near: dict[str, set[str]] = {}
-    for each in judged:
-        if merges(each.verdict):
-            near.setdefault(each.a, set()).add(each.b)
-            near.setdefault(each.b, set()).add(each.a)
-    return near
 
 
 def _with_nobodys(

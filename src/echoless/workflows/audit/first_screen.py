@@ -124,10 +124,10 @@ def _listed(listed: bool, items: Sequence[_Item], whole: int) -> tuple[Sequence[
     return (items if listed else [()] * whole), whole
 
 
-def _others(block: Sequence[object], noun: str) -> Iterator[Block]:
+def _others(block: Sequence[object], noun: str, where: str) -> Iterator[Block]:
     """Yields how many more findings of a block there are."""
     if block[1:]:
-        yield say(f"and {count(len(block) - 1, f'more {noun}')} of the same files", level=2)
+        yield say(f"and {count(len(block) - 1, f'more {noun}')} of the same {where}", level=2)
 
 
 def _of_notes(claims: Sequence[ReportedClaims]) -> Sequence[Sequence[ReportedClaims]]:
@@ -293,7 +293,7 @@ class Screen:
         lines = [self._line(m.id, sign, level=2) for m, sign in zip(some, signs, strict=True)]
         left = len(group.members) - len(some)
         more = [say(f"{number(left)} more", level=2)] if left else []
-        return [self._line(group.survivor), *lines, *more, *_others(groups, "group")]
+        return [self._line(group.survivor), *lines, *more, *_others(groups, "group", "files")]
 
     def claims(self) -> tuple[Sequence[_Item], int]:
         """Returns the claims of notes that say again what another one says."""
@@ -308,7 +308,7 @@ class Screen:
         return (
             self._claim(pair.a, first.line_a, first.offsets_a),
             self._claim(pair.b, first.line_b, first.offsets_b, f"{word} ", level=2),
-            *_others(claims, "claim"),
+            *_others(claims, "claim", "notes"),
         )
 
     def _claim(

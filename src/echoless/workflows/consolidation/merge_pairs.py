@@ -6,7 +6,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, TypedDict, Unpack
 
-from echoless.blocking.detectors.semantic import similarities
 from echoless.core.destination import command_line
 from echoless.core.errors import PlanRefused, UsageError
 from echoless.core.groups import Group, Membership
@@ -227,14 +226,15 @@ def asked_for(keep: Memory, gone: Memory, text: str) -> Membership:
 
 def _similarity(one: Memory, other: Memory) -> float:
     """Returns the cosine of stored vectors, or shared wording without vectors of one model."""
+    from echoless.blocking.detectors import lexical
+    from echoless.blocking.vector_join.self_join import measured
+
     cosines = [
         value
         for matrix in MemoryVectoriser().matrices([one, other], Tally())
-        for value in similarities(matrix, [(0, 1)])
+        for value in measured(matrix, [(0, 1)])
         if value is not None
     ]
-    from echoless.blocking.detectors import lexical
-
     return max(0.0, *cosines) if cosines else lexical.pair_similarity(one.content, other.content)
 
 

@@ -120,7 +120,7 @@ class Judging:
     def ask(self, some: PairSignals) -> list[Judged]:
         """Returns the verdicts on some more pairs, by ids."""
         self._rounds.begin()
-        judged = judge_all(self.judge, self._read, some, self._apart, self._rounds)
+        judged = judge_all(self.judge, self._read, some.blocks(), self._apart, self._rounds)
         return self._units.in_place(judged)
 
 

@@ -186,33 +186,24 @@ def record_answers(
     return [replace(answer, number=number) for answer, number in zip(answers, numbers, strict=True)]
 
 
-def take_back_answers(
-    store: Store, standing: Mapping[str, Answer], keys: Collection[str]
-) -> tuple[tuple[str, str], ...]:
+def take_back_answers(store: Store, standing: Mapping[str, Answer], keys: Collection[str]) -> None:
     """Takes answers back, with the pairs that no other answer records as different.
 
     Args:
         store: Of the memories.
         standing: All answers in force, by key.
         keys: Of those to take back.
-
-    Returns:
-        Pairs that are not kept apart by an answer any more.
     """
     with recording(store):
         after = {key: answer for key, answer in standing.items() if key not in keys}
         store.ledger.withdraw_reviews(keys)
-        return _free(store, [standing[key] for key in keys], after)
+        _free(store, [standing[key] for key in keys], after)
 
 
-def _free(
-    store: Store, gone: Collection[Answer], after: Mapping[str, Answer]
-) -> tuple[tuple[str, str], ...]:
+def _free(store: Store, gone: Collection[Answer], after: Mapping[str, Answer]) -> None:
     """Removes the keep-apart pairs of withdrawn answers unless another answer records the pair."""
     others = {pair for answer in after.values() for pair in answer.apart}
-    pairs = tuple(sorted({pair for answer in gone for pair in answer.apart} - others))
-    keep_both_no_more(store, list(pairs))
-    return pairs
+    keep_both_no_more(store, list({pair for answer in gone for pair in answer.apart} - others))
 
 
 # ------------------------------------------------------------------ all decisions of a store

@@ -127,9 +127,8 @@ class ReviewSession:
         asked = review_items(self.findings, claim_items(self.findings))
         self.items = {item.key: item for item in asked}
         self._read_answers()
-        items = {item.key: item for item in asked}
-        accepted = items_accepted(self.answers.values(), items, self.findings)
-        self.items = items | {item.key: item for item in accepted}
+        accepted = items_accepted(self.answers.values(), self.items, self.findings)
+        self.items = {**self.items, **{item.key: item for item in accepted}}
         self.note = pairs_note(self.findings, asked)
         self.namespaces = sorted({item.namespace for item in self.items.values()})
         self._elsewhere = self.findings.apart - self._by_answers()

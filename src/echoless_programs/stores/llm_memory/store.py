@@ -234,9 +234,6 @@ class LlmMemoryStore(MovesHidden, ProgramFile):
                 ((_HIDDEN, memory.id) for memory in memories),
             )
 
-    def _moving_url(self) -> str:
-        return f"llm-memory:///{replace(self._location, hide='expire')}"
-
     def changes(self, since: str) -> tuple[str, Collection[str] | None]:
         """Returns whether the file is the same as before; not which records differ."""
         return files.since(self._with_hidden(files.database_state(self.path)), since)

@@ -150,9 +150,6 @@ class ShodhStore(StoreKind, MovesHidden):
         """Returns the place, by which a scan sorts."""
         return _place(memory)
 
-    def _moving_url(self) -> str:
-        return f"shodh:///{replace(self._location, hide='move')}"
-
     # ------------------------------------------------------------------ writing
 
     @contextmanager
