@@ -87,11 +87,7 @@ class Run:
 
 
 def apply(
-    store: Store,
-    plan: Plan,
-    *,
-    progress: Progress | None = None,
-    one_by_one: bool = False,
+    store: Store, plan: Plan, *, progress: Progress | None = None, one_by_one: bool = False
 ) -> Run:
     """Carries out a plan.
 

@@ -215,8 +215,8 @@ def listed(name: str) -> frozenset[str]:
     Args:
         name: `neutral_headings` (words of headings that limit nothing: what every document of rules
             has; names of parts, places, systems, states, occasions are none of them), `pointing`
-            (words that point to what stands around a text), `pointing_first` (the same, where
-            they come first) or `models` (first words of names of language models).
+            (words that point to what stands around a text) or `pointing_first` (the same, where
+            they come first).
     """
     written = " ".join(_raw("shared")[name])  # of texts of any language
     return frozenset(form for word in cut(written) for form in (word, stem(word, "en")))

@@ -25,7 +25,7 @@ from echoless.matching import bindings, bounds
 from echoless.matching.comparison import Comparison
 from echoless.matching.facts import Facts, remembered
 from echoless.matching.facts.extraction import capitals, has_case, past, signs, small_words, words
-from echoless.matching.languages import Lexicon, fold, listed
+from echoless.matching.languages import Lexicon, fold
 from echoless.matching.persons import other_person
 from echoless.matching.values.equivalence import ZONES
 from echoless.matching.values.patterns import MARKS
@@ -105,6 +105,13 @@ KINDS: Final[Mapping[Kind, DifferenceKind]] = MappingProxyType(
 """The kind of difference that a token without a counterpart makes."""
 
 _NAMED_BY_NUMBER: Final = lazy_pattern(r"\d{3,}(?!00)\d\d|\d{4}\.\d{4,5}")
+_MODELS: Final = frozenset(
+    (
+        *("claude", "deepseek", "gemini", "gemma", "glm", "gpt", "grok", "kimi", "llama"),
+        *("mistral", "mixtral", "phi", "qwen"),
+    )
+)
+"""First words of the names of language models, whose figure is a version."""
 _VOWELS: Final = frozenset(MARKS)
 _SHORT: Final = 3
 """Letters up to which every change of case may tell another word."""
@@ -118,7 +125,7 @@ def kind_of(token: Token) -> DifferenceKind:
     """
     if token.kind is Kind.IDENTIFIER and any(map(str.isdecimal, token.text)):
         family = "".join(takewhile(str.isalpha, token.text.casefold()))
-        return DifferenceKind.VERSION if family in listed("models") else DifferenceKind.IDENTIFIER
+        return DifferenceKind.VERSION if family in _MODELS else DifferenceKind.IDENTIFIER
     if not isinstance(token.value, Number):
         return KINDS[token.kind]
     if _NAMED_BY_NUMBER.fullmatch(token.text):

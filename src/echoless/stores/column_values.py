@@ -24,13 +24,12 @@ from echoless.core.groups import grouped
 from echoless.core.model import Json, JsonObject, Link, Memory, Provenance
 from echoless.core.sqlite import Cell, Database, is_sqlite, looking
 from echoless.core.text import lazy_pattern, words
-from echoless.stores.expiration import puts_away
+from echoless.stores.expiration import BLANK, puts_away
 from echoless.stores.scope import is_owner
 
 _TARGETS: Final = ("target", "target_id", "id")
 _KINDS: Final = ("kind", "link_type", "type")
 _TRUE: Final = (True, 1, "1", "true", "True")
-_BLANK: Final = Memory(id="-", content="")
 BYTES: Final = "$bytes"
 """Key of a cell of bytes in JSON."""
 
@@ -84,7 +83,7 @@ _CREATED: Final = lazy_pattern(
 
 def default(name: str) -> object:
     """Returns what a memory has in a field that nothing is known about."""
-    return getattr(_BLANK, name)
+    return getattr(BLANK, name)
 
 
 def is_true(value: Json) -> bool:

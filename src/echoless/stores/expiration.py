@@ -64,7 +64,8 @@ _AWAY_STATES: Final = lazy_pattern(
 )
 
 
-_BLANK: Final = Memory(id="-", content="")
+BLANK: Final = Memory(id="-", content="")
+"""A memory of which nothing but its text is known; it has what a store leaves out."""
 
 
 @lru_cache(maxsize=4_096)
@@ -86,7 +87,7 @@ def puts_away(key: str) -> bool:
 
 def ends(key: str, value: Json) -> bool:
     """Returns whether a field puts its record away, or says when it will not be in force."""
-    return bool(_kind(key)[0]) and promised(_BLANK, {key: value}) is not _BLANK
+    return bool(_kind(key)[0]) and promised(BLANK, {key: value}) is not BLANK
 
 
 def searched(memory: Memory, *, indexed: bool = True) -> Memory:

@@ -123,11 +123,7 @@ class OwnerTools(Protocol):
         """
 
     def preview(
-        self,
-        store: Store,
-        request: DeduplicationRequest,
-        *,
-        progress: Progress | None,
+        self, store: Store, request: DeduplicationRequest, *, progress: Progress | None
     ) -> OwnerPreview:
         """Returns what would be merged; nothing is written.
 

@@ -72,25 +72,20 @@ def word_runs(texts: Sequence[str]) -> Runs:
     return Runs(starts_of(np.array([len(each) for each in split], dtype=np.int64)), flat)
 
 
-def word_shingle_runs(texts: Sequence[str], n: int, known: Runs | None = None) -> Runs:
-    """Returns hashes of the runs of n words of each text, with repeats.
+def word_pair_runs(words_of: Runs) -> Runs:
+    """Returns hashes of each two words of a text that follow each other, with repeats.
 
-    A text of fewer words is one run.
+    A text of one word is one run.
 
     Args:
-        texts: One batch.
-        n: Words in a run.
-        known: Their words, where they are computed already.
+        words_of: From `word_runs`.
     """
-    words_of = word_runs(texts) if known is None else known
-    if n == 1:
-        return words_of
     lengths = np.diff(words_of.starts)
-    counts = np.where(lengths > 0, np.maximum(1, lengths - n + 1), 0)
+    counts = np.where(lengths > 0, np.maximum(1, lengths - 1), 0)
     places = ranges(words_of.starts[:-1], counts)
     ends = np.repeat(words_of.starts[1:], counts)
     made = np.zeros(len(places), dtype=np.uint64)
-    for step in range(n):
+    for step in range(2):
         at = places + step
         inside = at < ends
         made[inside] = mixed((made[inside] ^ words_of.values[at[inside]]) * np.uint64(FACTOR))

@@ -315,11 +315,7 @@ def most_in_common(
 
 
 def partners_by_clues(
-    clues: Clues,
-    index: Postings,
-    weights: tuple[Floats, Floats],
-    rows: Ints,
-    looked_at: int,
+    clues: Clues, index: Postings, weights: tuple[Floats, Floats], rows: Ints, looked_at: int
 ) -> tuple[Ints, Ints]:
     """Returns the partners of some rows, as `WordingJoin` selects them before scoring.
 

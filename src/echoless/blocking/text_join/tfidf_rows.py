@@ -17,8 +17,8 @@ from echoless.blocking.text_join.shingling import (
     in_order,
     ranges,
     starts_of,
+    word_pair_runs,
     word_runs,
-    word_shingle_runs,
 )
 from echoless.core.batches import batched
 
@@ -142,7 +142,7 @@ def grams_and_clues(texts: Iterable[str], n: int) -> Iterator[tuple[Counted, Cou
 
     def read(batch: Sequence[str]) -> tuple[Counted, Counted]:
         grams, words = gram_runs(batch, n), word_runs(batch)
-        pairs = word_shingle_runs(batch, 2, words)
+        pairs = word_pair_runs(words)
         wordless = np.diff(words.starts) == 0
         lengths = [np.diff(words.starts), np.diff(pairs.starts), np.diff(grams.starts) * wordless]
         instead = grams.values[np.repeat(wordless, np.diff(grams.starts))]
