@@ -32,7 +32,7 @@ class Stage(NamedTuple):
 
 
 STAGES: Final[dict[StageName, Stage]] = {
-    "matching": Stage(26),
+    "matching": Stage(27),
     "noise": Stage(5, ("matching",)),
     "blocking": Stage(5),
     "audit": Stage(40, ("matching", "noise", "blocking")),
