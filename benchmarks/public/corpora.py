@@ -111,7 +111,8 @@ class News:
     Attributes:
         memories: A scope is a chat, a project or a case.
         updates: Older and newer memory of each labelled update that was found among them.
-        labelled: Memories that the corpus calls an update or a contradiction, or arguable.
+        labelled: Memories that the corpus calls an update or a contradiction; of written stores
+            those of arguable pairs alone.
         asked: Labelled updates in all.
     """
 

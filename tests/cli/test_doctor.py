@@ -167,6 +167,7 @@ def test_of_several_stores_those_with_nothing_to_do_are_one_line(
     assert answer.stdout.count("Of 2 memories") == answer.stdout.count("Score ") == 1
     assert last == "Nothing to do in 2 stores  2 memories"
     assert named == "   a.md, c.md"
+    assert echoless("doctor", "a.md", "c.md", "--fail-under", "1").stdout.count("Score ") == 2
 
 
 def test_a_low_score_ends_with_a_code_of_its_own(echoless: Call, memory: Path) -> None:
@@ -249,3 +250,21 @@ def test_what_is_only_alike_is_for_audit_and_one_fault_of_many_lowers_the_score(
     said = echoless("doctor", "notes.md").stdout
     assert "Perhaps the same" not in said
     assert "Score 99 of 100" in said
+
+
+def test_a_store_with_copies_is_shown_however_few_they_are(echoless: Call, place: Path) -> None:
+    long = "".join(f"Ticket {n} asks for a lift to floor {n} of house {n}.\n\n" for n in range(40))
+    (place / "long.md").write_text(
+        f"{long}Deploys run on Tuesdays at noon.\n\nDeploys run on Tuesdays at noon.\n"
+    )
+    (place / "short.md").write_text("Anna drinks green tea in the morning.\n")
+    said = echoless("doctor", "long.md", "short.md").stdout
+    assert "The same  1 group" in said
+    assert "Nothing to do in 1 store  1 memory" in said
+
+
+def test_groups_within_one_file_are_told_each(echoless: Call, place: Path) -> None:
+    twice = ("Deploys run on Tuesdays at noon.", "The staging database listens on port 5432.")
+    (place / "one.md").write_text("".join(f"{text}\n\n{text}\n\n" for text in twice))
+    said = echoless("doctor", "one.md").stdout
+    assert all(said.count(text) == 2 for text in twice)

@@ -271,7 +271,10 @@ def test_a_folder_tmp_is_short_lived_unless_the_project_lies_in_it(
 
 def test_a_link_to_what_may_be_missing_is_no_sign() -> None:
     assert signs("Read [the index](memory/INDEX.md) if present.") == []
-    assert signs("Read [the index](memory/INDEX.md) first.") == [("link", "memory/INDEX.md")]
+    gone = [("link", "memory/INDEX.md")]
+    assert signs("Read [the index](memory/INDEX.md) first.") == gone
+    assert signs("Read [the index](memory/INDEX.md). If present, the bell rings.") == gone
+    assert signs("[The index](memory/INDEX.md), [a note](b.md) if present.") == gone
 
 
 def test_the_first_screen_shows_five_and_counts_the_rest(echoless: Call, place: Path) -> None:

@@ -631,12 +631,16 @@ def test_a_newer_text_in_other_words_replaces_an_older_one_where_the_model_hears
 
 def test_another_version_of_a_model_in_one_wording_is_no_other_thing() -> None:
     judge = RuleJudge()
+    at = ("2026-05-02", "2026-05-09")
     older, newer = "We ask gpt-4o for the summaries.", "We ask gpt-5 for the summaries."
-    dated = pair(older, newer, at=("2026-05-02", "2026-05-09"))
-    assert isinstance(judge.judge(dated), Update)
-    assert isinstance(
-        judge.judge(pair("We ask web-1 for logs.", "We ask web-2 for logs.")), Sibling
-    )
+    assert isinstance(judge.judge(pair(older, newer, at=at)), Update)
+    for one, other in (
+        ("web-1", "web-2"),
+        ("gpt-4o", "claude-3-opus"),
+        ("gpt1@a.org", "gpt2@a.org"),
+    ):
+        both = pair(f"We ask {one} for the logs.", f"We ask {other} for the logs.", at=at)
+        assert not isinstance(judge.judge(both), Update | Contradiction)
 
 
 USES: tuple[MergeUse, ...] = ("unattended", "thorough")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -94,24 +94,24 @@ def doctor_command(
     said twice. Each kind has something to type or to do. Without STORE it looks at the memories of
     the current folder.
     """
-    scores, healthy = [], list[tuple[str, int]]()
+    scores: list[int] = []
+    healthy: dict[str, int] = {}
     named = stores or [store.url for store in discover([Path.cwd()]).stores]
     if not named:
         raise StoreNotFound("There is no memory here. Name one, or see `echoless discover`.")
 
     def answer(store: str) -> dict[str, Json]:
         extent = Extent(top=top, members=2, pairs=top, repeat=with_option)
-        made = _examined(store, choices, extent, quiet=as_json, alone=len(named) == 1)
+        passed = healthy if len(named) > 1 and fail_under is None else None
+        made = _examined(store, choices, extent, passed, quiet=as_json)
         scores.append(made.score)
-        if not made.worth:
-            healthy.append((without_password(store), made.memories))
         plan_file = _fix(store, choices, quiet=as_json) if fix else None
         return {"store": without_password(store), **made.to_json(), "plan_file": plan_file}
 
     answers, failed = render.answers_of_each(named, answer)
     if as_json:
         render.show_json({"stores": list(answers)})
-    elif healthy and len(named) > 1:
+    elif healthy:
         render.show(_nothing_to_do(healthy))
     low = fail_under is not None and any(score < fail_under for score in scores)
     return failed or (OVER_LIMIT if low else 0)
@@ -126,20 +126,26 @@ def _fix(name: str, choices: Choices, *, quiet: bool) -> str | None:
     return str(made.plan_file) if made.plan_file else None
 
 
-def _nothing_to_do(healthy: Sequence[tuple[str, int]]) -> Iterator[Block]:
-    """Yields one line for all stores of several in which there is nothing to do."""
-    whole = count(sum(memories for _, memories in healthy), "memory", "memories")
+def _nothing_to_do(healthy: Mapping[str, int]) -> Iterator[Block]:
+    """Yields one line for all stores, with their memories, in which there is nothing to do."""
+    whole = count(sum(healthy.values()), "memory", "memories")
     title = f"Nothing to do in {count(len(healthy), 'store')}"
     yield say(strong(title), f"  {whole}")
-    yield cut(names(name for name, _ in healthy), level=1)
+    yield cut(names(healthy), level=1)
 
 
 def _examined(
-    name: str, choices: Choices, extent: Extent, *, quiet: bool, alone: bool
+    name: str, choices: Choices, extent: Extent, healthy: dict[str, int] | None, *, quiet: bool
 ) -> HealthReport:
     """Examines one store, and shows each part as soon as it is known.
 
-    Of several, one in which there is nothing to do is not shown.
+    Args:
+        name: The store, as typed.
+        choices: Of the command.
+        extent: How much is shown.
+        healthy: Takes the store with its memories, instead of showing it, if there is nothing to
+            do; None where each store is shown.
+        quiet: Whether nothing is shown.
     """
     cache = AnswerCache(name, choices)
     with open_store(name) as store:
@@ -153,7 +159,8 @@ def _examined(
         whole = f"{count(len(memories), 'memory', 'memories')}, none past or unsafe so far."
         wrong = any(part.concerned for part in first.parts)
         said = first.sentence if wrong else whole
-        if not quiet and (alone or wrong):
+        at_once = healthy is None or wrong or any(True for _ in store.unloaded())
+        if at_once and not quiet:
             screen = Screen(signed, extent, Between(), store)
             head = Heading(f"{without_password(name)}: {said}")
             render.show([head, Gap(), *screen.unloaded(), *screen.signs()])
@@ -164,8 +171,10 @@ def _examined(
             copies = replace(between, pairs=())
         lasting = known is None and is_lasting(store, settings, report)
         made = health(store, memories, report, copies, name)
-        if not quiet and (alone or made.worth):
-            if not (alone or wrong):
+        if healthy is not None and not (at_once or made.worth or report.groups):
+            healthy[without_password(name)] = made.memories
+        elif not quiet:
+            if not at_once:
                 said = made.sentence
                 render.show([Heading(f"{without_password(name)}: {said}"), Gap()])
             listed = any(part.name == "repeated" for part in made.worth)

@@ -133,13 +133,7 @@ class _Input:
 )
 @gathered("lines", _Input)
 def hook_command(
-    *,
-    store: str,
-    lines: _Input,
-    as_json: bool,
-    create: bool,
-    dry_run: bool,
-    choices: Choices,
+    *, store: str, lines: _Input, as_json: bool, create: bool, dry_run: bool, choices: Choices
 ) -> int:
     """Remember each line of standard input in STORE, unless it is known.
 

@@ -195,12 +195,7 @@ _TEXT: Final = 200
 )
 @gathered("choices", Choices, "profile", "encoder", "cache", "verifier")
 def judge_command(
-    *,
-    pairs: str | None,
-    choices: Choices,
-    asking: Choices,
-    as_json: bool,
-    serve: bool,
+    *, pairs: str | None, choices: Choices, asking: Choices, as_json: bool, serve: bool
 ) -> None:
     """Say what the two texts of each pair are to each other. Reads only.
 

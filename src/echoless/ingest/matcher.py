@@ -307,12 +307,7 @@ class Comparing:
         return self._judged(index, memory, question.named(JUDGED if elsewhere else COPIES))
 
     def _judged(
-        self,
-        index: MemoryIndex,
-        memory: Memory,
-        named: Sequence[Named],
-        *,
-        by_rules: bool = False,
+        self, index: MemoryIndex, memory: Memory, named: Sequence[Named], *, by_rules: bool = False
     ) -> list[Compared]:
         if not named:
             return []

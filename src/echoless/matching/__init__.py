@@ -32,7 +32,7 @@ class Judge(Protocol):
         """Gives the verdict with its evidence."""
 
     def judge_all(self, pairs: Sequence[Pair]) -> list[Verdict]:
-        """Returns the verdicts on many pairs, in their order: those of one by one, if sooner."""
+        """Returns the verdicts on many pairs, in their order; a judge may be quicker here."""
         return [self.judge(pair) for pair in pairs]
 
 

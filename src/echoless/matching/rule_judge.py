@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Final, NamedTuple
 
 from rapidfuzz import fuzz
@@ -107,6 +107,13 @@ Of 45 alarms among 2,541 observations about persons 41 were false; 28 of these s
 250 true conflicts of the labelled persons do."""
 _STATED: Final = 3
 """Smallest number of common words with which two texts count as one statement, inclusive."""
+_MODELS: Final = frozenset(
+    (
+        *("claude", "deepseek", "gemini", "gemma", "glm", "gpt", "grok", "kimi", "llama"),
+        *("mistral", "mixtral", "phi", "qwen"),
+    )
+)
+"""First words of names of language models, in which a figure is a version."""
 _PART: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]|[^\W_](?:[\w'’-]*\w)?")
 """Words, and characters of scripts that do not part them."""
 _COUNTED: Final = frozenset({DifferenceKind.NUMBER, DifferenceKind.UNIT, DifferenceKind.VERSION})
@@ -246,16 +253,17 @@ def in_one_slot(pair: Pair, differences: Sequence[Difference]) -> bool:
     """Returns whether two memories tell of one subject, and another value of it.
 
     `Blocked by: T1` and `Blocked by: T3` tell of two things, which stand elsewhere: what is shared
-    is a label only. Another identifier, path or name is another thing, not another value.
+    is a label only. Another identifier, path or name is another thing, not another value; the next
+    version of a language model is none.
 
     Args:
         pair: Both memories.
         differences: Of the two, the deciding one first.
     """
     kind = differences[0].kind if differences else None
-    if kind not in VALUES_OF_ONE:
+    if kind not in VALUES_OF_ONE and not (differences and _is_next_version(differences[0])):
         return False
-    if any(d.kind in _THINGS and d.a and d.b for d in differences):
+    if any(d.kind in _THINGS and d.a and d.b and not _is_next_version(d) for d in differences):
         return False
     if kind in _STATES:
         return True
@@ -267,6 +275,15 @@ def in_one_slot(pair: Pair, differences: Sequence[Difference]) -> bool:
     return sum(len(word) for word in shared if not word.isascii()) >= _LETTERS or (
         len(shared) >= _SUBJECT
     )
+
+
+def _is_next_version(difference: Difference) -> bool:
+    """Returns whether two identifiers name language models of one family: `gpt-4o` and `gpt-5`."""
+    both = (*difference.a, *difference.b)
+    families = {"".join(takewhile(str.isalpha, word.casefold())) for word in both}
+    named = all("@" not in word and any(map(str.isdecimal, word)) for word in both)
+    alone = len(difference.a) == len(difference.b) == len(families) == 1
+    return alone and named and families <= _MODELS
 
 
 class Ends(NamedTuple):

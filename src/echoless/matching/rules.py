@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import IntEnum
-from itertools import takewhile
 from sys import intern
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -105,13 +104,6 @@ KINDS: Final[Mapping[Kind, DifferenceKind]] = MappingProxyType(
 """The kind of difference that a token without a counterpart makes."""
 
 _NAMED_BY_NUMBER: Final = lazy_pattern(r"\d{3,}(?!00)\d\d|\d{4}\.\d{4,5}")
-_MODELS: Final = frozenset(
-    (
-        *("claude", "deepseek", "gemini", "gemma", "glm", "gpt", "grok", "kimi", "llama"),
-        *("mistral", "mixtral", "phi", "qwen"),
-    )
-)
-"""First words of the names of language models, whose figure is a version."""
 _VOWELS: Final = frozenset(MARKS)
 _SHORT: Final = 3
 """Letters up to which every change of case may tell another word."""
@@ -120,12 +112,8 @@ _SHORT: Final = 3
 def kind_of(token: Token) -> DifferenceKind:
     """Returns the kind of difference a token makes.
 
-    `1.29` is a version rather than an amount, and `77120` in `Order 77120` its name. `gpt-5` is a
-    version of what `gpt-4o` names.
+    `1.29` is a version rather than an amount, and `77120` in `Order 77120` its name.
     """
-    if token.kind is Kind.IDENTIFIER and any(map(str.isdecimal, token.text)):
-        family = "".join(takewhile(str.isalpha, token.text.casefold()))
-        return DifferenceKind.VERSION if family in _MODELS else DifferenceKind.IDENTIFIER
     if not isinstance(token.value, Number):
         return KINDS[token.kind]
     if _NAMED_BY_NUMBER.fullmatch(token.text):

@@ -1,7 +1,8 @@
 """The first screen of an audit: what is not loaded, out of date or said twice, and what to type.
 
 It has a line for each memory, which a terminal cuts at its edge, and says in each title how much is
-left out. What has one cause is one item: a block pasted into two files, a folder that is gone.
+left out. What has one cause is one item: a block pasted into two files, what two notes both say,
+files of one folder that are gone.
 `report_blocks` has the whole report.
 """
 
@@ -130,14 +131,15 @@ def _others(block: Sequence[object], noun: str, where: str) -> Iterator[Block]:
         yield say(f"and {count(len(block) - 1, f'more {noun}')} of the same {where}", level=2)
 
 
-def _of_notes(claims: Sequence[ReportedClaims]) -> Sequence[Sequence[ReportedClaims]]:
-    """Returns claims, with each the others of the same two notes."""
-    return [*grouped((frozenset(each.pair.ids), each) for each in claims).values()]
-
-
 def _of_causes(signs: Iterable[Sign]) -> Sequence[Sequence[Sign]]:
-    """Returns the first signs, with a path that is gone the others of its folder."""
-    causes = grouped((dirname(s.what) if s.kind == "path" else f"{s.id}\n", s) for s in signs)
+    """Returns the first signs, with a path that is gone the others of its folder.
+
+    Two notes name one folder if they lie beside each other, or the path does not hang on that.
+    """
+    causes = grouped(
+        ((dirname(s.what), "" if s.is_rooted else dirname(s.id)) if s.kind == "path" else s.id, s)
+        for s in signs
+    )
     return [*islice(causes.values(), _STALE)]
 
 
@@ -221,8 +223,9 @@ class Screen:
         for first, *_ in self._blocks(self._report.groups):
             yield from first.ids[: self._extent.members + 1]
         for kind, claims in self._repeated.items():
-            most = self._most(kind) if kind in HELD else self._extent.pairs
-            yield from (id_ for each in _of_notes(claims)[:most] for id_ in each[0].pair.ids)
+            shown = claims[: self._most(kind)]
+            shown = shown if kind in HELD else [each[0] for each in self._notes_alike()]
+            yield from (id_ for each in shown for id_ in each.pair.ids)
         for series in self._report.series[: self._most("near")]:
             yield series.newest or series.members[0]
         for title, signs in self._signs.items():
@@ -263,7 +266,7 @@ class Screen:
         across = [pair for pair in self._between.pairs if pair.verdict == kind]
         all_ = [*self._held.get(kind, ()), *across]
         claims = self._repeated[kind]
-        items = _items(_of_notes(claims)[: self._most(kind)], self._claims)
+        items = [self._claims([each]) for each in claims[: self._most(kind)]]
         for pair in all_[: self._most(kind)]:
             values = _VALUES.fullmatch(quoted(pair.sentence)) if kind in _WORDS else None
             behind = f" ({values[1]})" if values else ""
@@ -277,13 +280,16 @@ class Screen:
         return _items(self._blocks(groups), self._group), len(groups)
 
     def _blocks(self, groups: Sequence[ReportedGroup]) -> Sequence[Sequence[ReportedGroup]]:
-        """Returns the largest groups, with each the others whose memories lie in the same files."""
-        blocks = grouped((frozenset(map(self._file, group.ids)), group) for group in groups)
+        """Returns the largest groups, with each the others of the same files: a pasted block."""
+        blocks = grouped((self._place(group), group) for group in groups)
         return [*islice(blocks.values(), self._extent.top)]
 
-    def _file(self, id_: str) -> str:
-        place = self._between.places.get(id_)
-        return _PRINT.sub("", id_ if place is None else place.id)
+    def _place(self, group: ReportedGroup) -> frozenset[str]:
+        """Returns the files of a group; its own name where all lies in one."""
+        places = [self._between.places.get(id_) for id_ in group.ids]
+        ids = [p.id if p else id_ for p, id_ in zip(places, group.ids, strict=True)]
+        files = frozenset(_PRINT.sub("", id_) for id_ in ids)
+        return files if len(files) > 1 else frozenset([group.survivor])
 
     def _group(self, groups: Sequence[ReportedGroup]) -> _Item:
         """Returns a group in some lines, and how many more lie in the same files."""
@@ -297,8 +303,12 @@ class Screen:
 
     def claims(self) -> tuple[Sequence[_Item], int]:
         """Returns the claims of notes that say again what another one says."""
-        claims = self._repeated[""]
-        return _items(_of_notes(claims)[: self._extent.pairs], self._claims), len(claims)
+        return _items(self._notes_alike(), self._claims), len(self._repeated[""])
+
+    def _notes_alike(self) -> Sequence[Sequence[ReportedClaims]]:
+        """Returns the first claims that are said again, with each the others of the same notes."""
+        notes = grouped((frozenset(each.pair.ids), each) for each in self._repeated[""])
+        return [*islice(notes.values(), self._extent.pairs)]
 
     def _claims(self, claims: Sequence[ReportedClaims]) -> _Item:
         """Returns two claims with their places, and how many more two notes have."""

@@ -79,9 +79,10 @@ _LINK: Final = lazy_pattern(
 )
 """A link to a note, which is no address. Here and below, what has an end is not read past its next
 beginning: beginnings without an end made the search grow with the square of a text."""
-_NEAR: Final = 40
-"""Characters behind a link in which it may be said that its file need not be there."""
-_PERHAPS: Final = ("if present", "if it exists", "if there is", "falls vorhanden", "si existe")
+_PERHAPS: Final = lazy_pattern(
+    r"[^\n.;!?\[]{0,20}\b(?:if present|if it exists|falls vorhanden|si existe)\b", re.IGNORECASE
+)
+"""Words right behind a link by which its file need not be there."""
 _MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec"
 _NAMED: Final = rf"(?:{_MONTHS.replace(' ', '|')})[a-z]*\.?"
 _SPACES: Final = str.maketrans(".,-", "   ")
@@ -228,10 +229,9 @@ def _signs(text: str) -> Iterator[tuple[str, str]]:
         if paths and not _CHANGED.search(_PATH.sub("", line)):
             yield from (("path", path) for path in paths)
     for match in _LINK.finditer(text) if "](" in text else ():
-        before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
-        behind = text[match.end() : match.end() + _NEAR].partition("\n")[0].casefold()
-        if before.count("`") % 2 == 0 and not any(words in behind for words in _PERHAPS):
-            yield "link", unquote(match[1])  # in code it is none
+        coded = text.count("`", text.rfind("\n", 0, match.start()) + 1, match.start()) % 2
+        if not coded and not _PERHAPS.match(text, match.end()):
+            yield "link", unquote(match[1])
     named = [match for match in _DEADLINE.finditer(text) if match.lastgroup] if "20" in text else ()
     over = (named and {*words(text.casefold())} & _OVER) or any(each in text for each in _TICKED)
     for deadline in () if over else map(_date, named):
