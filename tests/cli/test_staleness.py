@@ -13,6 +13,7 @@ from click.testing import Result
 
 from echoless import Memory, open_store
 from echoless.core.masking import OUTPUT
+from echoless.core.run_notes import Tally
 from echoless.workflows.audit import answer_cache, report
 from echoless.workflows.audit.staleness import Sign, signs_of, stale
 
@@ -147,7 +148,9 @@ def test_where_the_history_is_cut_a_file_is_gone_whose_folder_is_there(
     git(history, "commit", "-qm", "b")
     git(tmp_path, "clone", "-q", "--depth", "1", f"file://{history}", "cut")
     monkeypatch.chdir(tmp_path / "cut")
-    assert told(echoless(*AUDIT)) == [*GONE, ("path", "src/never.py")]
+    answer = echoless(*AUDIT)
+    assert told(answer) == [*GONE, ("path", "src/never.py")]
+    assert any("Git does not say" in note for note in json.loads(answer.stdout)["notes"])
 
 
 def test_neither_the_typed_path_nor_a_hook_of_another_repository_matters(
@@ -335,9 +338,9 @@ def test_memories_that_nothing_reads_are_told_after_a_month_where_reads_are_coun
     (place / "a.jsonl").write_text("\n".join(lines))
     with open_store("a.jsonl") as store:
         found = list(signs_of(store.scan()))
-        spring, _ = stale(found, store, date(2026, 3, 1))
+        spring, _ = stale(found, store, date(2026, 3, 1), Tally())
         assert spring == (Sign("unread", "never_read", "2026-01-01"),)
-        assert len(stale(found, store, date(2026, 3, 23))[0]) == 2
+        assert len(stale(found, store, date(2026, 3, 23), Tally())[0]) == 2
         never = [Memory(id="x", content="A.", created_at="2026-01-01")]
         assert list(signs_of(never)) == []
 

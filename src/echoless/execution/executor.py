@@ -147,12 +147,7 @@ def new_run() -> str:
 
 
 def _carry_out(
-    store: Store,
-    plan: Plan,
-    run: str,
-    progress: Progress | None,
-    *,
-    one_by_one: bool,
+    store: Store, plan: Plan, run: str, progress: Progress | None, *, one_by_one: bool
 ) -> Account:
     ledger, actions = store.ledger, plan.actions
     with ledger.transaction():

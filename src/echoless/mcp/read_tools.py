@@ -232,12 +232,7 @@ class ReadTools(ToolsOfStore):
         return await self._served.read(work, ctx)
 
     async def memory_explain(
-        self,
-        a: str,
-        b: str,
-        given: Literal["ids", "texts"] = "ids",
-        *,
-        ctx: Context,
+        self, a: str, b: str, given: Literal["ids", "texts"] = "ids", *, ctx: Context
     ) -> Mapping[str, object]:
         """Explain what two memories, or two texts, are to each other.
 

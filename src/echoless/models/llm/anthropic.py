@@ -26,12 +26,7 @@ class AnthropicModel(ServerModel["anthropic.Anthropic"]):
     error = "AnthropicError"
 
     def __init__(
-        self,
-        argument: str = "",
-        *,
-        what: str = "",
-        kind: str = "model",
-        key: str = "",
+        self, argument: str = "", *, what: str = "", kind: str = "model", key: str = ""
     ) -> None:
         """Reads the argument and the environment (ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL).
 

@@ -96,6 +96,7 @@ class Report:
         passed: What of the store was not read, see `Store.passed_over`.
         stale: What may be stale today; None where nobody looked.
         beside: Files on which that hangs: whether each is there.
+        unsaid: Sentences on what Git did not say of them.
     """
 
     url: str
@@ -126,6 +127,7 @@ class Report:
     passed: tuple[str, int, int] = ("", 0, 0)
     stale: tuple[Sign, ...] | None = None
     beside: Mapping[str, bool] = field(default_factory=dict)
+    unsaid: tuple[str, ...] = ()
 
     @cached_property
     def by_kind(self) -> Mapping[str, Sequence[ReportedPair]]:
@@ -154,7 +156,7 @@ class Report:
         tally = Tally()
         for reason, ids in self.skipped.items():
             tally.skip(reason, *ids)
-        tally.note(*self.notes)
+        tally.note(*self.notes, *self.unsaid)
         return tally
 
     @property
@@ -345,8 +347,9 @@ def audit_store(
 
 def with_store(report: Report, store: Store) -> Report:
     """Returns a report that also says what of the store was not read, and what may be stale."""
-    signs, beside = stale(report.signs, store, today())
-    return replace(report, passed=store.passed_over(), stale=signs, beside=beside)
+    signs, beside = stale(report.signs, store, today(), tally := Tally())
+    report = replace(report, passed=store.passed_over(), stale=signs, beside=beside)
+    return replace(report, unsaid=tally.notes)
 
 
 # ------------------------------------------------------------------ as JSON
@@ -354,7 +357,7 @@ def with_store(report: Report, store: Store) -> Report:
 
 def kept_report(report: Report) -> bytes:
     """Returns a report as `read_kept` reads it again, without what hangs on day and files."""
-    lasting = replace(report, stale=None, beside={})
+    lasting = replace(report, stale=None, beside={}, unsaid=())
 
     def fields_of(value: Any) -> dict[str, object]:
         return {each.name: getattr(value, each.name) for each in fields(value)}

@@ -54,6 +54,10 @@ KINDS: Final[Mapping[str, str]] = {
 HISTORY: Final = ""
 """Stands among the files that were looked for where Git was asked. No such file is there, so what
 was printed is not taken over: a commit changes it."""
+UNSAID: Final = (
+    "Git does not say which files {} had (its history is cut, or takes too long): of those that "
+    "memories name, one is told as gone where its folder is there."
+)
 UNREAD_DAYS: Final = 30
 """Days after which a memory that nothing reads is told: an agent had time to meet it."""
 
@@ -305,7 +309,7 @@ def stale_json(signs: Sequence[Sign]) -> dict[str, Json]:
 
 
 def stale(
-    signs: Iterable[Sign], store: Store, today: date
+    signs: Iterable[Sign], store: Store, today: date, tally: Tally
 ) -> tuple[tuple[Sign, ...], Mapping[str, bool]]:
     """Returns the signs that hold today; reads names of files, which Git tells of earlier ones too.
 
@@ -313,11 +317,12 @@ def stale(
         signs: Of a report.
         store: Open, the one that was audited.
         today: Decides on deadlines, and on how long a memory was not read.
+        tally: Told where Git does not say what a project had.
 
     Returns:
         The signs by kind, and the files that were looked for: whether each is there.
     """
-    files = _Files(store)
+    files = _Files(store, tally)
     by_kind: dict[str, list[Sign]] = {kind: [] for kind in KINDS}
     for sign in signs:
         last = sign.last_day
@@ -346,8 +351,8 @@ class _Files:
         seen: Files that were looked for: whether each is there.
     """
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, tally: Tally) -> None:
+        self._store, self._tally = store, tally
         path = Path(locate(store.url)[1].partition("#")[0].partition("?")[0]).absolute()
         self._opened = path if path.is_dir() else path.parent
         self.seen: dict[str, bool] = {}
@@ -384,7 +389,13 @@ class _Files:
     def _removed(self) -> Callable[[Path], frozenset[str] | None]:
         from echoless.stores.revision import removed  # few audits need Git
 
-        return cache(removed)
+        def asked(folder: Path) -> frozenset[str] | None:
+            paths = removed(folder)
+            if paths is None and self._exists(folder / ".git"):
+                self._tally.note(UNSAID.format(folder))
+            return paths
+
+        return cache(asked)
 
     def _is_short_lived(self, path: Path) -> bool:
         """Returns whether a path lies below a folder `tmp` that is not around the project."""

@@ -140,11 +140,7 @@ def _visible(
 
 
 def _scores(
-    base: Memory,
-    others: list[Memory],
-    settings: Settings,
-    tally: Tally,
-    progress: Progress | None,
+    base: Memory, others: list[Memory], settings: Settings, tally: Tally, progress: Progress | None
 ) -> dict[str, float]:
     """Returns similarities to the base by id: cosines, or wording where the base has no vector."""
     tell = progress or (lambda _stage, _done, _all: None)
