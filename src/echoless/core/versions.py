@@ -35,7 +35,7 @@ STAGES: Final[dict[StageName, Stage]] = {
     "matching": Stage(27),
     "noise": Stage(5, ("matching",)),
     "blocking": Stage(5),
-    "audit": Stage(40, ("matching", "noise", "blocking")),
+    "audit": Stage(41, ("matching", "noise", "blocking")),
 }
 """Verdicts of the rules with the facts of a text (`matching`), junk of a text (`noise`), proposed
 pairs (`blocking`), and the report about a namespace (`audit`)."""
