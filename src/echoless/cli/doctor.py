@@ -159,7 +159,7 @@ def _examined(
         whole = f"{count(len(memories), 'memory', 'memories')}, none past or unsafe so far."
         wrong = any(part.concerned for part in first.parts)
         said = first.sentence if wrong else whole
-        at_once = healthy is None or wrong or any(True for _ in store.unloaded())
+        at_once = healthy is None or wrong or bool(store.unloaded())
         if at_once and not quiet:
             screen = Screen(signed, extent, Between(), store)
             head = Heading(f"{without_password(name)}: {said}")

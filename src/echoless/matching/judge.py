@@ -127,9 +127,10 @@ CHANGED: Final = 0.5
 .6 3 are one."""
 HEARD: Final = 2.5
 """Logit of a conflict, inclusive, from which of two texts in other words the newer one replaces the
-older one, where one denies or tells a change: the features know one wording better. Of 24 such
-pairs more in plans, persons, the sample and eleven written stores 15 are right and 5 arguable
-(30 November 2026; without the denial or change 18 and 5 of 28)."""
+older one, where one denies or tells a change, and the same is less likely than `DOUBTED`: the
+features know one wording better. Of 24 such pairs more in plans, persons, the sample and eleven
+written stores 15 are right and 5 arguable (30 November 2026; without the denial or change 18 and 5
+of 28)."""
 OTHER_END: Final = 0.5
 """The same of two texts of which only the ends differ, see `other_end`. Of 21 such labelled pairs
 between here and `alarm` 16 are a conflict; of 23 from .3 to here 9."""

@@ -24,7 +24,6 @@ MOST_COSTLY: Final = 3
 _STALE: Final = frozenset({"path", "link", "deadline"})
 _UNSAFE: Final = frozenset({"order", "unseen", "secret"})
 
-
 _MUCH: Final = 0.05
 """Share of tokens said twice, inclusive, from which what is said again is listed. Of 27 claims and
 groups that nineteen public memories listed two readers each found 2 worth a line (docs/doctor.md).

@@ -55,8 +55,8 @@ HISTORY: Final = ""
 """Stands among the files that were looked for where Git was asked. No such file is there, so what
 was printed is not taken over: a commit changes it."""
 UNSAID: Final = (
-    "Git does not say which files {} had (its history is cut, or takes too long): of those that "
-    "memories name, one is told as gone where its folder is there."
+    "Git does not say which files {} had: its history is cut, or takes too long. A file that a "
+    "memory names is told as gone if its folder is there. `git fetch --unshallow` mends a cut."
 )
 UNREAD_DAYS: Final = 30
 """Days after which a memory that nothing reads is told: an agent had time to meet it."""
