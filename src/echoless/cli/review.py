@@ -196,10 +196,7 @@ def review_command(*, request: _Request) -> int:
     acts = request.merge or request.decide or request.now or request.plan_file
     if not (acts or request.listed or request.as_json):
         serve_review(
-            request.store,
-            request.session,
-            listen=request.listen,
-            browser=not request.no_browser,
+            request.store, request.session, listen=request.listen, browser=not request.no_browser
         )
         return 0
     with open_store(request.store) as opened:

@@ -64,10 +64,7 @@ def drawn(blocks: Iterable[Block], *, coloured: bool = True) -> str:
         coloured: False gives no colours and no other styles.
     """
     console = Console(
-        highlight=False,
-        markup=False,
-        emoji=False,
-        color_system="auto" if coloured else None,
+        highlight=False, markup=False, emoji=False, color_system="auto" if coloured else None
     )
     with console.capture() as captured:
         for block in simple(blocks):
@@ -140,10 +137,7 @@ def _print_table(console: Console, table: Table) -> None:
     drawn = RichTable(box=None, pad_edge=False, padding=(0, _BETWEEN, 0, 0))
     for at, (header, width) in enumerate(zip(table.headers, widths, strict=True)):
         drawn.add_column(
-            header,
-            justify="right" if at in table.numbers else "left",
-            width=width,
-            overflow="fold",
+            header, justify="right" if at in table.numbers else "left", width=width, overflow="fold"
         )
     for row in rows:
         drawn.add_row(*map(Text, row))

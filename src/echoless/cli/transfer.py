@@ -62,10 +62,7 @@ def import_command(
 @store_argument
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    help="By the suffix of FILE if not given.",
+    "--format", "form", type=click.Choice(FORMATS), help="By the suffix of FILE if not given."
 )
 @json_option
 def export_command(*, store: str, file: Path, form: str | None, as_json: bool) -> None:

@@ -24,10 +24,7 @@ LEADS: Final = "a line that leads what follows"
 
 
 def eligible(
-    memories: Mapping[str, Memory],
-    marked: Container[str],
-    tally: Tally,
-    profile: Profile = SAFE,
+    memories: Mapping[str, Memory], marked: Container[str], tally: Tally, profile: Profile = SAFE
 ) -> list[Memory]:
     """Returns the memories that can be compared; the others are counted with the reason.
 

@@ -225,10 +225,7 @@ def removals(marks: Iterable[ledger.Mark], memories: Mapping[str, Memory]) -> li
 
 
 def _judged_member(
-    memory: Memory,
-    survivor: str,
-    judged: Judged | None,
-    measure: Measure | None,
+    memory: Memory, survivor: str, judged: Judged | None, measure: Measure | None
 ) -> Member:
     """Returns a member of a group with the evidence it has; None stands for none of its own."""
     if judged is None:

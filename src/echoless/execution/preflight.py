@@ -105,10 +105,7 @@ def prepare(
 
 def _refusal(store: Store, action: Action, state: _State, account: Account) -> str | None:
     """Returns why an action may not be carried out, or None."""
-    planned = {
-        action.survivor: action.fingerprint,
-        **{m.id: m.fingerprint for m in action.members},
-    }
+    planned = {action.survivor: action.fingerprint, **{m.id: m.fingerprint for m in action.members}}
     for id_, print_ in planned.items():
         if id_ not in state.records:
             return f"{id_} is gone"

@@ -216,11 +216,7 @@ def _largest(
         )
         shown.append(action(group.survivor, "", members, group.why, gains=fields))
     yield from group_blocks(
-        shown,
-        memories,
-        members=extent.members,
-        explained=extent.explain,
-        repeat=extent.repeat,
+        shown, memories, members=extent.members, explained=extent.explain, repeat=extent.repeat
     )
     if len(top) < whole:
         yield from extent.more(len(top), whole, "--top")

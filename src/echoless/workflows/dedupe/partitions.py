@@ -319,10 +319,7 @@ def _joined(
         groups.values(), key=lambda own: (-sum(len(a.members) for a in own), own[0].survivor)
     )
     made_for = PlanBasis(
-        store=store.identity,
-        url=store.url,
-        profile=settings.profile.name,
-        settings=settings.digest,
+        store=store.identity, url=store.url, profile=settings.profile.name, settings=settings.digest
     )
     empty = make_plan(
         (), dict[str, Memory]().__getitem__, made_for, action=settings.profile.action, reasons={}

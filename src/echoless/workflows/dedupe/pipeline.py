@@ -94,10 +94,7 @@ def find(
 
 
 def _selection(
-    store: Store,
-    settings: Settings,
-    only: Collection[str] | None,
-    within: Collection[str] | None,
+    store: Store, settings: Settings, only: Collection[str] | None, within: Collection[str] | None
 ) -> Selection:
     """Returns what to read: one scope, or one for each namespace if there is a limit.
 

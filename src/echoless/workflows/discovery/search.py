@@ -233,10 +233,7 @@ def _below(folders: Sequence[Path], passed: Passed) -> Iterator[_Candidate]:
 
 
 def _listed(
-    candidate: _Candidate,
-    known: Container[Path],
-    budget: _Budget,
-    passed: Passed,
+    candidate: _Candidate, known: Container[Path], budget: _Budget, passed: Passed
 ) -> Sequence[ListedStore]:
     """Returns the stores of a candidate; none for one that is listed already or is no store."""
     try:

@@ -181,10 +181,7 @@ def consolidate(
 
 
 def _counted(
-    findings: Findings,
-    recent: Window | None,
-    advice: Collection[Advice],
-    verdicts: Counter[str],
+    findings: Findings, recent: Window | None, advice: Collection[Advice], verdicts: Counter[str]
 ) -> Iterator[Judged]:
     """Yields the pairs that come to such an advice, and counts their verdicts.
 
