@@ -14,6 +14,7 @@ from rapidfuzz import fuzz, process
 
 from training.notes import digest
 
+LATER: Final = Path(__file__).resolve().parent / "data" / "later"
 Target = float | None
 """1 true, 0 false, between them not certain; None unknown: it gives no gradient."""
 SURE: Final = 0.5
@@ -172,6 +173,16 @@ def read_revisions(path: Path) -> Iterator[Example]:
         if int(hashlib.sha256(name.encode()).hexdigest()[:16], 16) % 4:
             targets = softened(of_class(item["label"], item), hard=not item["sure"])
             yield Example(item["old"], item["new"], *targets, "history", f"history:{item['repo']}")
+
+
+def later_sets(*, kept: bool) -> list[dict[str, Any]]:
+    """Returns the sets of `data/later` that train, or the third of them that measures.
+
+    These are kept apart: those of whose `base` the SHA-256 leaves no rest when divided by 3.
+    """
+    sets = [item for path in sorted(LATER.glob("*.jsonl")) for item in lines(path)]
+    digests = [hashlib.sha256(item["base"].encode()).hexdigest()[:8] for item in sets]
+    return [s for s, d in zip(sets, digests, strict=True) if (int(d, 16) % 3 == 0) == kept]
 
 
 def read_digested(labels: Path, pairs: Path) -> Iterator[Example]:
