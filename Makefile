@@ -116,7 +116,10 @@ train: $(TRAINING)/.ready ## The pair model from data to weights, a day on two c
 		--rate 8e-5 --steps 20000 --workers 2 --out build/pair_model
 	PYTHONPATH=.:src $(TRAINING)/bin/python -m training.exits build/pair_model/checkpoint.pt \
 		--pairs $(DATA)/close_pairs.jsonl.xz --out build/pair_model/exits.pt
-	PYTHONPATH=.:src $(TRAINING)/bin/python -m training.export build/pair_model/exits.pt --out $(WEIGHTS)
+	PYTHONPATH=.:src $(TRAINING)/bin/python -m training.replacing --from build/pair_model/exits.pt \
+		--data $(DATA) --out build/replacing
+	PYTHONPATH=.:src $(TRAINING)/bin/python -m training.export build/pair_model/exits.pt \
+		--replacing build/replacing/replacing.pt --out $(WEIGHTS)
 	$(BIN)/python -m training.fit --data $(DATA) --notes $(DATA)/notes_fit.jsonl \
 		--close $(DATA)/close_pairs.jsonl.xz --weights $(WEIGHTS) \
 		--out src/echoless/matching/decision.json

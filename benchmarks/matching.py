@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from training.composed import composed
+from training.examples import later_sets
 
 from benchmarks.comparison import kept_apart
 from benchmarks.measure import keep
@@ -41,6 +42,8 @@ from echoless.matching.rule_judge import RuleJudge
 
 HERE: Final = Path(__file__).parent
 SAMPLES: Final = 1_000
+FIRST: Final = "2026-03-02"
+LATER: Final = "2026-04-02"
 SEVERAL: Final = 1_500
 """Pairs of memories that say several things."""
 Role = Literal["seen", "dev", "never"]
@@ -58,7 +61,11 @@ GOLD: Final[Mapping[str, Gold]] = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A labelled pair: what the two are to each other, and which side says more if one does."""
+    """A labelled pair: what the two are to each other, and which side says more if one does.
+
+    Attributes:
+        dated: Whether b was written a month after a.
+    """
 
     a: str
     b: str
@@ -66,6 +73,7 @@ class Row:
     gold: Gold
     superset: str
     lang: str
+    dated: bool = False
 
     @property
     def mergeable(self) -> bool:
@@ -96,7 +104,8 @@ def read(path: Path) -> Iterator[Row]:
 
 
 CONTRAST: Final[Mapping[str, str]] = {
-    "same": "D", "less": "Sa", "more": "Sb", "conflict": "V", "sibling": "C", "related": "R",
+    "same": "D", "less": "Sa", "more": "Sb", "conflict": "V", "later": "V", "sibling": "C",
+    "related": "R",
 }  # fmt: skip
 """Labels of the texts of a contrast set, each beside its base."""
 
@@ -107,7 +116,7 @@ def of_contrast(item: Mapping[str, Any]) -> Iterator[Row]:
         side = {"Sa": "a", "Sb": "b"}.get(label, "")
         for text in item.get(field, ()):
             other = text if isinstance(text, str) else text["t"]
-            yield Row(item["base"], other, label, GOLD[label], side, item["lang"])
+            yield Row(item["base"], other, label, GOLD[label], side, item["lang"], "later" in item)
 
 
 def sets(data: Path, never: Sequence[Path]) -> dict[str, tuple[Role, list[Row]]]:
@@ -138,6 +147,10 @@ def sets(data: Path, never: Sequence[Path]) -> dict[str, tuple[Role, list[Row]]]
     made: dict[str, tuple[Role, list[Row]]] = {
         name: (role, list(read(path))) for name, role, path in present
     }
+    made["later, in other words"] = (
+        "never",
+        [row for item in later_sets(kept=True) for row in of_contrast(item)],
+    )
     return {**made, "several statements": ("never", list(of_several()))}
 
 
@@ -153,7 +166,11 @@ def judged(judge: Judge, rows: Sequence[Row]) -> list[Verdict]:
     """Returns the verdicts on rows."""
     return judge.judge_all(
         [
-            Pair(Memory(id="a", content=r.a), Memory(id="b", content=r.b), {"lexical": 0.5})
+            Pair(
+                Memory(id="a", content=r.a, created_at=FIRST if r.dated else None),
+                Memory(id="b", content=r.b, created_at=LATER if r.dated else None),
+                {"lexical": 0.5},
+            )
             for r in rows
         ]
     )

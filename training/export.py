@@ -7,7 +7,8 @@ products leaves 16 bits, which processors without VNNI would cut off. Of several
 mean is written.
 
 Where an exit says of a pair less than its bound, the layers behind it are not run: they stand in
-the branch of an `If`. The bounds come with the checkpoint (`training.exits`).
+the branch of an `If`. The bounds come with the checkpoint (`training.exits`). What is behind the
+first layers in `training.later` is a file of its own, which reads the states that these give out.
 """
 
 from __future__ import annotations
@@ -47,10 +48,14 @@ class Graph:
         self.count = count
         """Of the names that were given; a branch goes on from those of its graph."""
 
-    def branch(self, out: str) -> onnx.GraphProto:
-        """Returns what was collected as the branch of an `If`."""
-        logits = helper.make_tensor_value_info(out, TensorProto.FLOAT, [1, 3])
-        return helper.make_graph(self.nodes, f"branch_{out}", [], [logits], self.constants)
+    def branch(self, *outs: str) -> onnx.GraphProto:
+        """Returns what was collected as the branch of an `If`: logits, and states if it has any."""
+        shapes = [1, 3], [1, None, None]
+        outputs = [
+            helper.make_tensor_value_info(out, TensorProto.FLOAT, shape)
+            for out, shape in zip(outs, shapes, strict=False)
+        ]
+        return helper.make_graph(self.nodes, f"branch_{outs[0]}", [], outputs, self.constants)
 
     def constant(self, array: np.ndarray, name: str = "") -> str:
         """Adds a constant and returns its name."""
@@ -190,47 +195,89 @@ def answer(graph: Graph, states: str, state: dict[str, np.ndarray], name: str) -
     return linear(graph, quantised(graph, graph.add("Gelu", inner)), *second)
 
 
+Shapes = Mapping[str, list]
+SHARED: Final = 4
+"""Layers whose states the layers of `replacing` read, too."""
 Bounds = Mapping[int, float]
 """For each exit, the number of layers before it, the largest logit below which it is taken."""
 
 
 def answers(
     graph: Graph, states: str, state: dict[str, np.ndarray], base: Base, bounds: Bounds, at: int = 0
-) -> str:
-    """Adds the layers from `at` on, with the exits between them, and returns the logits."""
+) -> list[str]:
+    """Adds the layers from `at` on, with the exits between them.
+
+    Returns:
+        The logits, and the states behind `SHARED` layers if these are among them. Where an exit
+        before was taken, the states have no tokens.
+    """
     count = 1 + max(int(name.split(".")[1]) for name in state if name.startswith("layers."))
+    shared = []
     for place in range(at, count):
         states = layer(graph, states, state, base, place)
+        if place + 1 == SHARED:
+            shared = [states]
         if (bound := bounds.get(place + 1)) is not None:
             early = answer(graph, states, state, f"exits.{place + 1}")
             most = graph.add("ReduceMax", early, keepdims=0)
             left = graph.add("Less", most, graph.constant(np.float32(bound)))
             leave, stay = Graph(graph.count), Graph(graph.count + 1)
-            out = leave.add("Identity", early)
             last = answers(stay, states, state, base, bounds, place + 1)
+            out = [leave.add("Identity", early), *(nothing(leave, states) for _ in last[1:])]
             graph.count = stay.count
-            branches = {"then_branch": leave.branch(out), "else_branch": stay.branch(last)}
-            return graph.add("If", left, **branches)
-    return answer(graph, states, state, "head")
+            branches = {"then_branch": leave.branch(*out), "else_branch": stay.branch(*last)}
+            names = [f"{name}.either" for name in last]
+            graph.nodes.append(helper.make_node("If", [left], names, **branches))
+            return [*names, *shared]
+    return [answer(graph, states, state, "head"), *shared]
+
+
+def nothing(graph: Graph, states: str) -> str:
+    """Adds states without tokens."""
+    zero, axis = (graph.constant(np.array([number], dtype=np.int64)) for number in (0, 1))
+    return graph.add("Slice", states, zero, zero, axis)
 
 
 def network(state: dict[str, np.ndarray], base: Base, bounds: Bounds) -> onnx.ModelProto:
     """Returns the network as ONNX: one embedded pair to three logits.
 
     Inputs are `states` (1, length, hidden): the sum of all embeddings before their norm; `of_a` and
-    `of_b` (1, 1, length): weights that sum up to 1 over the tokens of a side.
+    `of_b` (1, 1, length): weights that sum up to 1 over the tokens of a side. Outputs are `logits`
+    (1, 3) and `behind`, the states that the later layers of `replacing` read.
     """
     graph = Graph()
     states = norm(graph, "states", state, "embedding_norm", base)
-    graph.add("Identity", answers(graph, states, state, base, bounds), out="logits")
-    float32 = TensorProto.FLOAT
-    inputs = [
-        helper.make_tensor_value_info("states", float32, [1, "length", base.hidden]),
-        helper.make_tensor_value_info("of_a", float32, [1, 1, "length"]),
-        helper.make_tensor_value_info("of_b", float32, [1, 1, "length"]),
-    ]
-    outputs = [helper.make_tensor_value_info("logits", float32, [1, 3])]
-    made = helper.make_graph(graph.nodes, "pair_model", inputs, outputs, graph.constants)
+    outputs = {"logits": [1, 3], "behind": [1, None, base.hidden]}
+    for said, out in zip(answers(graph, states, state, base, bounds), outputs, strict=True):
+        graph.add("Identity", said, out=out)
+    return model(graph, "pair_model", {"states": [1, "length", base.hidden]}, outputs)
+
+
+def replacing(state: dict[str, np.ndarray], base: Base) -> onnx.ModelProto:
+    """Returns the layers that tell whether the newer text makes the older one out of date.
+
+    Inputs are `behind` (1, length, hidden) of `network`; `ages` (1, length), whole numbers: 1 for
+    the tokens of the older text, 2 of the newer one, else 0; `of_a` and `of_b`. It gives a logit.
+    """
+    graph = Graph()
+    age = graph.add("Gather", graph.constant(state["age.weight"], "age.weight"), "ages")
+    states = graph.add("Add", "behind", age)
+    for place in range(1 + max(int(n.split(".")[1]) for n in state if n.startswith("layers."))):
+        states = layer(graph, states, state, base, place)
+    graph.add("Identity", answer(graph, states, state, "head"), out="logit")
+    return model(graph, "replacing", {"behind": [1, "length", base.hidden]}, {"logit": [1, 1]})
+
+
+def model(graph: Graph, name: str, states: Shapes, outputs: Shapes) -> onnx.ModelProto:
+    """Returns a checked ONNX model of a graph that reads states and the tokens of each side."""
+    sides = {"of_a": [1, 1, "length"], "of_b": [1, 1, "length"]}
+    wanted, given = (
+        [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in each.items()]
+        for each in ({**states, **sides}, outputs)
+    )
+    if "behind" in states:
+        wanted.append(helper.make_tensor_value_info("ages", TensorProto.INT64, [1, "length"]))
+    made = helper.make_graph(graph.nodes, name, wanted, given, graph.constants)
     model = helper.make_model(made, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9)
     onnx.checker.check_model(model)
     return model
@@ -253,12 +300,23 @@ def constants(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
 
 
 def read_back(folder: Path) -> dict[str, np.ndarray]:
-    """Returns the state of a network from its exported files, as far as rounding kept it."""
-    model = onnx.load(str(folder / "layers.onnx"))
-    stored = {c.name: numpy_helper.to_array(c) for c in constants(model.graph)}
-    state = {
-        name: array for name, array in stored.items() if name.endswith(("norm.weight", "bias"))
-    }
+    """Returns the state of a network from its exported files, as far as rounding kept it.
+
+    Without the layers of `replacing`, which are no part of the network that is trained.
+    """
+    state = read_layers(folder / "layers.onnx")
+    words = np.load(folder / "words.npy").astype(np.float32)
+    with np.load(folder / "embeddings.npz") as arrays:
+        state["word.weight"] = words * arrays["scales"].astype(np.float32)[:, None]
+        state |= {f"{name}.weight": arrays[name] for name in ("position", "side", "shared")}
+    return state
+
+
+def read_layers(path: Path) -> dict[str, np.ndarray]:
+    """Returns the weights of layers, norms and heads in an exported graph."""
+    stored = {c.name: numpy_helper.to_array(c) for c in constants(onnx.load(str(path)).graph)}
+    kept = ("norm.weight", "bias", "age.weight")
+    state = {name: array for name, array in stored.items() if name.endswith(kept)}
     for name, whole in stored.items():
         if name.endswith(".whole"):
             first = name.removesuffix(".whole")
@@ -269,10 +327,6 @@ def read_back(folder: Path) -> dict[str, np.ndarray]:
                 joined, np.split(weight, len(joined)), np.split(biases, len(joined)), strict=True
             ):
                 state[f"{place}.{part}.weight"], state[f"{place}.{part}.bias"] = rows, bias
-    words = np.load(folder / "words.npy").astype(np.float32)
-    with np.load(folder / "embeddings.npz") as arrays:
-        state["word.weight"] = words * arrays["scales"].astype(np.float32)[:, None]
-        state |= {f"{name}.weight": arrays[name] for name in ("position", "side", "shared")}
     return state
 
 
@@ -294,28 +348,43 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def checkpoint(path: Path) -> dict:
+    """Returns state, step and bounds of exits: of a checkpoint, or of a folder of weights."""
+    if not path.is_dir():
+        return dict(torch.load(path))
+    manifest = json.loads((path / "manifest.json").read_text("utf-8"))
+    state = {name: torch.from_numpy(array.copy()) for name, array in read_back(path).items()}
+    bounds = {int(at): bound for at, bound in manifest["exits"].items()}
+    return {"network": state, "step": manifest["steps"][-1], "bounds": bounds}
+
+
 def main() -> None:
-    """Writes `pieces.json`, `words.npy`, `embeddings.npz`, `layers.onnx` and `manifest.json`."""
+    """Writes `pieces.json`, `words.npy`, `embeddings.npz`, the layers and `manifest.json`."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("checkpoint", type=Path, nargs="+", help="of several the mean is written")
+    parser.add_argument(
+        "--replacing", type=Path, required=True, help="checkpoint of `training.replacing`"
+    )
     parser.add_argument("--base", choices=("minilm", "e5"), default="e5")
     parser.add_argument("--out", type=Path, required=True)
     chosen = parser.parse_args()
     base = named_base(chosen.base)
-    checkpoints = [torch.load(path) for path in chosen.checkpoint]
-    state = mean([checkpoint["network"] for checkpoint in checkpoints])
+    checkpoints = [checkpoint(path) for path in chosen.checkpoint]
+    state = mean([each["network"] for each in checkpoints])
+    later = mean([torch.load(chosen.replacing)["network"]])
     chosen.out.mkdir(parents=True, exist_ok=True)
     arrays = embeddings(state)
     np.save(chosen.out / "words.npy", arrays.pop("words"))
     np.savez(chosen.out / "embeddings.npz", **arrays)
     bounds = checkpoints[-1].get("bounds", {})
     onnx.save(network(state, base, bounds), str(chosen.out / "layers.onnx"))
+    onnx.save(replacing(later, base), str(chosen.out / "replacing.onnx"))
     shutil.copy(PIECES, chosen.out / "pieces.json")
-    names = ("pieces.json", "words.npy", "embeddings.npz", "layers.onnx")
+    names = ("pieces.json", "words.npy", "embeddings.npz", "layers.onnx", "replacing.onnx")
     digests = {name: digest(chosen.out / name) for name in names}
     manifest = {
         "name": f"echoless-pair-{base.name}",
-        "steps": [checkpoint["step"] for checkpoint in checkpoints],
+        "steps": [each["step"] for each in checkpoints],
         "start": base.start,
         "end": base.end,
         "padding": base.padding,

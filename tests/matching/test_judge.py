@@ -36,7 +36,7 @@ from echoless.matching.decision import features, rule_features
 from echoless.matching.judge import (
     HEARD,
     NO_SCORE,
-    SURE_OF_CONFLICT,
+    REPLACED,
     WITHOUT,
     LearnedJudge,
     Questions,
@@ -610,23 +610,27 @@ def test_a_subject_in_common_is_a_topic_for_a_model_only_that_is_sure_of_a_confl
     assert told == {True: {Update}, False: {Sibling}}
 
 
-@pytest.mark.parametrize(
-    ("at", "told"),
-    [((None, None), Sibling), (("2026-05-02", "2026-05-09"), Update)],
-)
+@pytest.mark.parametrize(("replaces", "told"), [(REPLACED, Update), (REPLACED - 0.1, Related)])
 def test_a_newer_text_in_other_words_replaces_an_older_one_where_the_model_hears_it(
-    at: tuple[str | None, str | None], told: type
+    replaces: float, told: type
 ) -> None:
     both = pair(
         "Nadia can't go to the allotment after her operation.",
         "Nadia sells beans, herbs and flowers from her allotment.",
-        at=at,
+        at=("2026-05-02", "2026-05-09"),
     )
     judge, verdict = learned(), RuleJudge().judge(both)
     plain = rule_features(both.a.content, both.b.content, verdict)
-    scores = Scores(-5.0, -5.0, HEARD)
-    assert judge.decision.conflict.probability(features(plain, scores)) < SURE_OF_CONFLICT
-    assert isinstance(judge.decide(both, verdict, plain, scores), told)
+    assert isinstance(judge.decide(both, verdict, plain, Scores(-5, -5, -5, replaces)), told)
+
+
+def test_whether_one_text_replaces_another_is_asked_where_it_is_known_which_is_newer() -> None:
+    monday = "The team meets on Mondays in room 4."
+    online = "Room 4 is being renovated, the team meets online."
+    told = learned().judge(pair(monday, online, at=("2026-03-02", "2026-09-02")))
+    assert isinstance(told, Update)
+    assert told.newer == "b"
+    assert not isinstance(learned().judge(pair(monday, online)), Update | Contradiction)
 
 
 def test_another_version_of_a_model_in_one_wording_is_no_other_thing() -> None:

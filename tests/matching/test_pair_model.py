@@ -14,9 +14,10 @@ from tokenizers import Tokenizer as Library
 
 import echoless.matching.pair_model.network as network_module
 from echoless.core.errors import DamagedPackage, MissingExtra
+from echoless.core.model import Side
 from echoless.core.run_notes import Tally
 from echoless.matching.pair_model import PairScorer, Scores, open_network, scoring
-from echoless.matching.pair_model.network import LONGEST_TEXT, read_manifest
+from echoless.matching.pair_model.network import LONGEST_TEXT, NOT_ASKED, read_manifest
 from echoless.matching.pair_model.scoring import open_scores
 from echoless.models.tokenizer import Tokenizer
 
@@ -33,6 +34,10 @@ PAIRS = [
     ("\u2705", "\u274c"),
     ("x " * 60, "y " * 60),
 ]
+NEWS = (
+    "Tom is on call for the payments service.",
+    "Payments pages go to Aisha since Tom left the company.",
+)
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +73,33 @@ def test_a_pair_scores_the_same_in_any_batch_order_and_number_of_threads(
 def test_any_two_texts_have_finite_scores_or_none(a: str, b: str) -> None:
     (found,) = PairScorer(open_network).score([(a, b)], Tally())
     assert found is None or all(map(math.isfinite, found))
+
+
+def test_whether_a_text_replaces_another_hangs_on_which_is_newer_and_not_on_the_sides(
+    scorer: PairScorer,
+) -> None:
+    (forth,) = scorer.score([NEWS], Tally(), newer=["b"])
+    (back,) = scorer.score([NEWS[::-1]], Tally(), newer=["a"])
+    assert forth is not None
+    assert back == forth.turned
+    (undated,), (older,) = (scorer.score([NEWS], Tally(), newer=[side]) for side in (None, "a"))
+    assert undated is not None
+    assert undated.replaces == NOT_ASKED < forth.replaces
+    assert undated[:3] == forth[:3]
+    assert older is not None
+    assert older.replaces != forth.replaces
+
+
+def test_an_answer_about_one_order_is_not_remembered_for_another() -> None:
+    sides: list[Side | None] = [None, "a", "b"]
+    first = [
+        PairScorer(open_network, open_scores()).score([NEWS], Tally(), newer=[s]) for s in sides
+    ]
+    again = [
+        PairScorer(open_network, open_scores()).score([NEWS], Tally(), newer=[s]) for s in sides
+    ]
+    assert first == again
+    assert len({str(each) for each in first}) == len(sides)
 
 
 def test_equal_texts_hold_each_other(scorer: PairScorer) -> None:
@@ -135,7 +167,7 @@ def test_a_model_that_gives_no_number_gives_no_scores(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     network = open_network()
-    monkeypatch.setattr(type(network), "logits", lambda *_: (float("nan"), 0.0, 0.0))
+    monkeypatch.setattr(type(network), "logits", lambda *_: (float("nan"), 0.0, 0.0, 0.0))
     assert PairScorer(lambda: network).score([("one", "two")], Tally()) == [None]
 
 
@@ -144,7 +176,9 @@ def weights(tmp_path: Path) -> Path:
     return Path(shutil.copytree(WEIGHTS, tmp_path / "weights"))
 
 
-@pytest.mark.parametrize("name", ["layers.onnx", "words.npy", "embeddings.npz", "pieces.json"])
+@pytest.mark.parametrize(
+    "name", ["layers.onnx", "replacing.onnx", "words.npy", "embeddings.npz", "pieces.json"]
+)
 def test_a_file_that_is_missing_cut_or_changed_is_refused(weights: Path, name: str) -> None:
     file = weights / name
     whole = file.read_bytes()
@@ -161,15 +195,19 @@ def test_a_file_that_is_missing_cut_or_changed_is_refused(weights: Path, name: s
         read_manifest(weights)
 
 
-def test_a_foreign_model_with_matching_digests_is_told_as_unreadable(weights: Path) -> None:
+@pytest.mark.parametrize("name", ["layers.onnx", "replacing.onnx"])
+def test_a_foreign_model_with_matching_digests_is_told_as_unreadable(
+    weights: Path, name: str
+) -> None:
     import hashlib
 
-    (weights / "layers.onnx").write_bytes(b"some other model")
+    (weights / name).write_bytes(b"some other model")
     manifest = json.loads((weights / "manifest.json").read_text("utf-8"))
-    manifest["files"]["layers.onnx"] = hashlib.sha256(b"some other model").hexdigest()
+    manifest["files"][name] = hashlib.sha256(b"some other model").hexdigest()
     (weights / "manifest.json").write_text(json.dumps(manifest), "utf-8")
     with pytest.raises(DamagedPackage, match="cannot be read"):
-        open_network.__wrapped__(weights)
+        scorer = PairScorer(lambda: open_network.__wrapped__(weights))
+        scorer.score([NEWS], Tally(), newer=["b"])
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ class Stage(NamedTuple):
 
 
 STAGES: Final[dict[StageName, Stage]] = {
-    "matching": Stage(27),
+    "matching": Stage(28),
     "noise": Stage(5, ("matching",)),
     "blocking": Stage(5),
     "audit": Stage(41, ("matching", "noise", "blocking")),

@@ -11,13 +11,13 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from echoless.core.errors import DamagedPackage
-from echoless.core.model import digest
+from echoless.core.model import Side, digest
 from echoless.core.optional import is_installed, require_module
 from echoless.core.shipped import first_changed, shipped_json
 from echoless.core.text import ByText
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from onnxruntime import InferenceSession
 
+Logits = tuple[float, float, float, float]
+
 MODULE: Final = "onnxruntime"
 """Import name of ONNX Runtime; some platforms have no wheel of it."""
 LONGEST: Final = 256
@@ -39,6 +41,14 @@ _KNOWN: Final = 500_000
 """Characters of the texts whose tokens are remembered: some 5 MB of tokens."""
 _PAIRS: Final = 4_096
 """Pairs whose logits are remembered, some 5 MB: the memories that an agent recalls come again."""
+NOT_ASKED: Final = -16.0
+"""Logit of what was not asked; no answer is so low."""
+_MAY_REPLACE: Final = -3.0
+"""Logit of a conflict, inclusive, from which it is asked whether one text replaces the other. So
+half of the pairs of known order are asked, and of 147 that are told 1 is not (November 2026)."""
+_MAY_HOLD: Final = -4.5
+"""Logit up to which it is asked, inclusive, where one text may hold the other. Far rewordings lie
+above it: of 12 false alarms in 40 plans and stores 9, and all 5 in the bundled sample."""
 WEIGHTS: Final = Path(__file__).parent / "weights"
 _LEARNED: Final = ("matching/pair_model/weights/manifest.json", "matching/decision.json")
 """Files of echoless that were fitted to data and on which a verdict depends."""
@@ -112,8 +122,7 @@ def open_network(folder: Path = WEIGHTS) -> PairNetwork:
     try:
         return PairNetwork(folder, manifest)
     except Exception as problem:
-        # Libraries written in C++ and Rust raise plain exceptions for a file they cannot read.
-        raise _damaged(folder, f"it cannot be read ({problem})") from problem
+        raise _unreadable(folder, problem) from problem
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -135,6 +144,11 @@ def read_manifest(folder: Path) -> Manifest:
     return Manifest(name, start, end, whole)
 
 
+def _unreadable(folder: Path, problem: Exception) -> DamagedPackage:
+    """Returns the error for what libraries written in C++ raise: plain exceptions."""
+    return _damaged(folder, f"it cannot be read ({problem})")
+
+
 def _damaged(folder: Path, what: str) -> DamagedPackage:
     return DamagedPackage(
         f"The pair model in {folder} cannot be used: {what}. Install it again: "
@@ -147,29 +161,29 @@ class PairNetwork:
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         """Loads the files of a folder that were compared with their digests."""
-        from onnxruntime import SessionOptions
-
-        options = SessionOptions()
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.log_severity_level = 4
-        from onnxruntime import InferenceSession
-
-        self._session: InferenceSession = InferenceSession(
-            str(folder / "layers.onnx"),
-            options,
-            providers=["CPUExecutionProvider"],
-            disabled_optimizers=_FUSIONS,
-        )
+        self._folder = folder
+        self._layers = _session(folder / "layers.onnx")
         self.tokenizer = Tokenizer.read(folder / "pieces.json")
         # a text stands in two or three of the pairs asked about: a fortieth of the whole time
         self._cut = ByText(lambda text: self.tokenizer.encode(fields_of(text).sentence), _KNOWN)
         import numpy as np
 
-        self._words: NDArray[np.int8] = np.load(folder / "words.npy", mmap_mode="r")
+        with (folder / "words.npy").open("rb") as file:  # `np.load` opens it three times
+            form = np.lib.format
+            form.read_magic(file)
+            shape, _, kind = form.read_array_header_1_0(file)
+            self._words: NDArray[np.int8] = np.memmap(file, kind, "r", file.tell(), shape)
         with np.load(folder / "embeddings.npz") as arrays:
             self._small: dict[str, NDArray[np.float32]] = {k: arrays[k] for k in arrays.files}
         self.manifest = manifest
         self._last = lru_cache(maxsize=_PAIRS)(self._run)
+
+    @cached_property
+    def _replacing(self) -> InferenceSession:
+        try:
+            return _session(self._folder / "replacing.onnx")
+        except Exception as problem:
+            raise _unreadable(self._folder, problem) from problem
 
     def tokens(self, text: str) -> tuple[int, ...] | None:
         """Returns the token numbers of a text's sentence; None where it is too long."""
@@ -181,12 +195,21 @@ class PairNetwork:
         """Returns whether a pair is neither empty on a side nor too long."""
         return bool(a) and bool(b) and len(a) + len(b) + 3 <= LONGEST
 
-    def logits(self, a: Sequence[int], b: Sequence[int]) -> tuple[float, float, float]:
-        """Returns the logits of a holds b, b holds a, and conflict, for token numbers that fit."""
-        return self._last(tuple(a), tuple(b))
+    def logits(self, a: Sequence[int], b: Sequence[int], newer: Side | None = None) -> Logits:
+        """Returns the logits of two texts, given as token numbers that fit.
 
-    def _run(self, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[float, float, float]:
+        Args:
+            a: One text.
+            b: The other one.
+            newer: Which of them is newer; None where that is not known.
 
+        Returns:
+            Of a holds b, b holds a, conflict, and the newer one replaces the older one: `NOT_ASKED`
+            without an order, or where the other three leave no doubt.
+        """
+        return self._last(tuple(a), tuple(b), newer)
+
+    def _run(self, a: tuple[int, ...], b: tuple[int, ...], newer: Side | None) -> Logits:
         tokens = [self.manifest.start, *a, self.manifest.end, *b, self.manifest.end]
         first, second = len(a) + 1, len(a) + 2 + len(b)
         import numpy as np
@@ -202,10 +225,24 @@ class PairNetwork:
         states = self._words[tokens].astype(np.float32) * small["scales"][tokens][:, None]
         states += small["position"][: len(tokens)] + small["side"][sides] + small["shared"][shared]
         given: dict[str, Any] = {
-            "states": states[None],
             "of_a": (of_a / of_a.sum()).astype(np.float32)[None, None],
             "of_b": (of_b / of_b.sum()).astype(np.float32)[None, None],
         }
-        (output,) = self._session.run(["logits"], given)
+        output, behind = self._layers.run(["logits", "behind"], given | {"states": states[None]})
         ab, ba, conflict = (float(value) for value in output[0])
-        return ab, ba, conflict
+        unlikely = conflict < _MAY_REPLACE or max(ab, ba) > _MAY_HOLD
+        if newer is None or unlikely or not behind.shape[1]:
+            return ab, ba, conflict, NOT_ASKED
+        ages = sides if newer == "b" else (3 - sides) * (sides > 0)
+        given |= {"behind": behind, "ages": ages.astype(np.int64)[None]}
+        return ab, ba, conflict, float(self._replacing.run(["logit"], given)[0][0, 0])
+
+
+def _session(file: Path) -> InferenceSession:
+    from onnxruntime import InferenceSession, SessionOptions
+
+    options = SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    providers = ["CPUExecutionProvider"]
+    return InferenceSession(str(file), options, providers, disabled_optimizers=_FUSIONS)

@@ -10,14 +10,16 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from echoless.core.cache import CacheFile, pair_key, text_print
+from echoless.core.model import Side
 from echoless.core.own_folders import cache_folder
 from echoless.core.run_notes import Tally
-from echoless.matching.pair_model.network import PairNetwork, runtime
+from echoless.matching.pair_model.network import NOT_ASKED, PairNetwork, runtime
 
-_FORM: Final = struct.Struct("<3f")
+_FORM: Final = struct.Struct("<4f")
 _AT_ONCE: Final = 64
 """Pairs scored before their scores are kept: what an interrupted run need not ask again."""
 
+_OTHER: Final[dict[Side, Side]] = {"a": "b", "b": "a"}
 _STEP: Final = 1024
 """Logits are rounded to whole parts of this: floats of another processor differ far below it."""
 
@@ -29,22 +31,33 @@ class Scores(NamedTuple):
         a_holds_b: Whether a says all that b says.
         b_holds_a: Whether b says all that a says.
         conflict: Whether both cannot be true of one thing at one time.
+        replaces: Whether the newer text makes the older one out of date; `NOT_ASKED` where it is
+            not known which is newer, or nothing speaks for it.
     """
 
     a_holds_b: float
     b_holds_a: float
     conflict: float
+    replaces: float = NOT_ASKED
 
     @property
     def turned(self) -> Scores:
         """Returns the same with the sides exchanged."""
-        return Scores(self.b_holds_a, self.a_holds_b, self.conflict)
+        return Scores(self.b_holds_a, self.a_holds_b, self.conflict, self.replaces)
 
     @property
     def probabilities(self) -> tuple[float, float, float]:
-        """Returns the three as probabilities, 0 to 1."""
-        ab, ba, conflict = (1 / (1 + math.exp(-logit)) for logit in self)
+        """Returns the first three as probabilities, 0 to 1."""
+        ab, ba, conflict = (1 / (1 + math.exp(-logit)) for logit in self[:3])
         return ab, ba, conflict
+
+
+class _Asked(NamedTuple):
+    """A pair of texts, the one that sorts first in front, and which is newer if that is known."""
+
+    a: str
+    b: str
+    newer: Side | None
 
 
 class ScoreCache(CacheFile):
@@ -89,17 +102,19 @@ class PairScorer:
         pairs: Sequence[tuple[str, str]],
         tally: Tally,
         *,
+        newer: Sequence[Side | None] = (),
         threads: int = 1,
         keep: bool = True,
     ) -> list[Scores | None]:
         """Returns the scores of each pair; None where it is too long, or a score is no number.
 
-        The result of a pair hangs on its two texts and the model only: not on the other pairs,
-        their order, the number of threads or the cache.
+        The result of a pair hangs on its two texts, their order in time and the model only: not on
+        the other pairs, their order, the number of threads or the cache.
 
         Args:
             pairs: Of texts.
             tally: Takes what is wrong with the cache.
+            newer: Which text of each pair is newer; by default it is not known of any.
             threads: Pairs scored at the same time.
             keep: Whether the scores are remembered, where there is a cache.
 
@@ -108,11 +123,17 @@ class PairScorer:
         """
         if not pairs:
             return []
-        ordered = [(a, b) if a <= b else (b, a) for a, b in pairs]
+        ordered = [
+            _Asked(a, b, side) if a <= b else _Asked(b, a, side and _OTHER[side])
+            for (a, b), side in zip(pairs, newer or [None] * len(pairs), strict=True)
+        ]
         wanted = list(dict.fromkeys(ordered))
-        prints = {text: text_print(text) for pair in wanted for text in pair}
-        keys = {(a, b): pair_key(prints[a], prints[b], self.basis) for a, b in wanted}
-        scored: dict[tuple[str, str], Scores | None] = dict(self._recalled(wanted, keys, tally))
+        prints = {text: text_print(text) for pair in wanted for text in (pair.a, pair.b)}
+        keys = {
+            pair: pair_key(prints[pair.a], prints[pair.b], f"{self.basis} {pair.newer}")
+            for pair in wanted
+        }
+        scored: dict[_Asked, Scores | None] = dict(self._recalled(wanted, keys, tally))
         left = [pair for pair in wanted if pair not in scored]
         with ThreadPoolExecutor(max(1, threads)) as pool:
             for start in range(0, len(left), _AT_ONCE):
@@ -126,21 +147,18 @@ class PairScorer:
             for (a, b), scores in zip(pairs, (scored[pair] for pair in ordered), strict=True)
         ]
 
-    def _scored(self, pair: tuple[str, str]) -> Scores | None:
-        a, b = (self._network.tokens(text) for text in pair)
+    def _scored(self, pair: _Asked) -> Scores | None:
+        a, b = self._network.tokens(pair.a), self._network.tokens(pair.b)
         if a is None or b is None or not self._network.fits(a, b):
             return None
-        logits = self._network.logits(a, b)
+        logits = self._network.logits(a, b, pair.newer)
         if not all(map(math.isfinite, logits)):
             return None
         return Scores(*(round(logit * _STEP) / _STEP for logit in logits))
 
     def _recalled(
-        self,
-        pairs: Sequence[tuple[str, str]],
-        keys: dict[tuple[str, str], bytes],
-        tally: Tally,
-    ) -> Iterator[tuple[tuple[str, str], Scores]]:
+        self, pairs: Sequence[_Asked], keys: dict[_Asked, bytes], tally: Tally
+    ) -> Iterator[tuple[_Asked, Scores]]:
         if self._cache is None:
             return
         known = self._cache.get([keys[pair] for pair in pairs], tally)
@@ -150,9 +168,9 @@ class PairScorer:
 
     def _keep(
         self,
-        pairs: Sequence[tuple[str, str]],
+        pairs: Sequence[_Asked],
         made: Sequence[Scores | None],
-        keys: dict[tuple[str, str], bytes],
+        keys: dict[_Asked, bytes],
         tally: Tally,
     ) -> None:
         if self._cache is not None:
