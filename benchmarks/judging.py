@@ -25,7 +25,7 @@ from rapidfuzz import fuzz
 
 from benchmarks.measure import keep
 from benchmarks.speed import peer_truth
-from echoless.core.model import Memory, Pair
+from echoless.core.model import Memory, Pair, Side
 from echoless.core.run_notes import Tally
 from echoless.matching.facts import facts_of
 from echoless.matching.judge import LearnedJudge
@@ -175,11 +175,12 @@ class _TimedScorer(PairScorer):
         pairs: Sequence[Texts],
         tally: Tally,
         *,
+        newer: Sequence[Side | None] = (),
         threads: int = 1,
         keep: bool = True,
     ) -> list[Scores | None]:
         start = time.process_time()
-        scores = super().score(pairs, tally, threads=threads, keep=keep)
+        scores = super().score(pairs, tally, newer=newer, threads=threads, keep=keep)
         self.took += time.process_time() - start
         self.pairs += len(pairs)
         network = open_network()

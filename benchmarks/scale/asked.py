@@ -18,7 +18,7 @@ from unittest.mock import patch
 from benchmarks.measure import RESULTS
 from echoless import open_store
 from echoless.core.settings import Choices, resolve
-from echoless.matching.pair_model.scoring import PairScorer, Scores
+from echoless.matching.pair_model.scoring import AskedPair, PairScorer, Scores
 from echoless.workflows.dedupe.pipeline import find
 
 
@@ -39,7 +39,7 @@ def asked(url: str) -> Mapping[str, object]:
     seconds: list[float] = []
     plain = PairScorer._scored  # noqa: SLF001 - what is measured is inside
 
-    def timed(scorer: PairScorer, pair: tuple[str, str]) -> Scores | None:
+    def timed(scorer: PairScorer, pair: AskedPair) -> Scores | None:
         begun = time.thread_time()
         scores = plain(scorer, pair)
         seconds.append(time.thread_time() - begun)

@@ -52,7 +52,7 @@ class Scores(NamedTuple):
         return ab, ba, conflict
 
 
-class _Asked(NamedTuple):
+class AskedPair(NamedTuple):
     """A pair of texts, the one that sorts first in front, and which is newer if that is known."""
 
     a: str
@@ -124,7 +124,7 @@ class PairScorer:
         if not pairs:
             return []
         ordered = [
-            _Asked(a, b, side) if a <= b else _Asked(b, a, side and _OTHER[side])
+            AskedPair(a, b, side) if a <= b else AskedPair(b, a, side and _OTHER[side])
             for (a, b), side in zip(pairs, newer or [None] * len(pairs), strict=True)
         ]
         wanted = list(dict.fromkeys(ordered))
@@ -133,7 +133,7 @@ class PairScorer:
             pair: pair_key(prints[pair.a], prints[pair.b], f"{self.basis} {pair.newer}")
             for pair in wanted
         }
-        scored: dict[_Asked, Scores | None] = dict(self._recalled(wanted, keys, tally))
+        scored: dict[AskedPair, Scores | None] = dict(self._recalled(wanted, keys, tally))
         left = [pair for pair in wanted if pair not in scored]
         with ThreadPoolExecutor(max(1, threads)) as pool:
             for start in range(0, len(left), _AT_ONCE):
@@ -147,7 +147,7 @@ class PairScorer:
             for (a, b), scores in zip(pairs, (scored[pair] for pair in ordered), strict=True)
         ]
 
-    def _scored(self, pair: _Asked) -> Scores | None:
+    def _scored(self, pair: AskedPair) -> Scores | None:
         a, b = self._network.tokens(pair.a), self._network.tokens(pair.b)
         if a is None or b is None or not self._network.fits(a, b):
             return None
@@ -157,8 +157,8 @@ class PairScorer:
         return Scores(*(round(logit * _STEP) / _STEP for logit in logits))
 
     def _recalled(
-        self, pairs: Sequence[_Asked], keys: dict[_Asked, bytes], tally: Tally
-    ) -> Iterator[tuple[_Asked, Scores]]:
+        self, pairs: Sequence[AskedPair], keys: dict[AskedPair, bytes], tally: Tally
+    ) -> Iterator[tuple[AskedPair, Scores]]:
         if self._cache is None:
             return
         known = self._cache.get([keys[pair] for pair in pairs], tally)
@@ -168,9 +168,9 @@ class PairScorer:
 
     def _keep(
         self,
-        pairs: Sequence[_Asked],
+        pairs: Sequence[AskedPair],
         made: Sequence[Scores | None],
-        keys: dict[_Asked, bytes],
+        keys: dict[AskedPair, bytes],
         tally: Tally,
     ) -> None:
         if self._cache is not None:
