@@ -178,7 +178,8 @@ def read_revisions(path: Path) -> Iterator[Example]:
 def later_sets(*, kept: bool) -> list[dict[str, Any]]:
     """Returns the sets of `data/later` that train, or the third of them that measures.
 
-    These are kept apart: those of whose `base` the SHA-256 leaves no rest when divided by 3.
+    Those are kept apart whose `base` has a SHA-256 of which the first eight hexadecimal digits
+    leave no rest when divided by 3.
     """
     sets = [item for path in sorted(LATER.glob("*.jsonl")) for item in lines(path)]
     digests = [hashlib.sha256(item["base"].encode()).hexdigest()[:8] for item in sets]

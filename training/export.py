@@ -7,8 +7,8 @@ products leaves 16 bits, which processors without VNNI would cut off. Of several
 mean is written.
 
 Where an exit says of a pair less than its bound, the layers behind it are not run: they stand in
-the branch of an `If`. The bounds come with the checkpoint (`training.exits`). What is behind the
-first layers in `training.later` is a file of its own, which reads the states that these give out.
+the branch of an `If`. The bounds come with the checkpoint (`training.exits`). The layers of
+`training.replacing` are a file of their own, which reads the states that the first ones give out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Trains the layers that tell a replaced memory: `python -m training.replacing --out FOLDER`.
+"""Trains layers that tell a replaced memory: `training.replacing --from WEIGHTS --out FOLDER`.
 
 They read the states behind the first layers of the trained network, which stay as they are, and one
 number more for each token: whether its text is the older or the newer one. Their answer is whether

@@ -43,6 +43,7 @@ from echoless.matching.judge import (
     open_learned,
 )
 from echoless.matching.pair_model import PairScorer, open_network
+from echoless.matching.pair_model.network import NOT_ASKED
 from echoless.matching.pair_model.scoring import Scores, open_scores
 from echoless.matching.rule_judge import RuleJudge, other_end, with_status
 from echoless.matching.rules import forbidden
@@ -610,9 +611,17 @@ def test_a_subject_in_common_is_a_topic_for_a_model_only_that_is_sure_of_a_confl
     assert told == {True: {Update}, False: {Sibling}}
 
 
-@pytest.mark.parametrize(("replaces", "told"), [(REPLACED, Update), (REPLACED - 0.1, Related)])
+@pytest.mark.parametrize(
+    ("conflict", "replaces", "told"),
+    [
+        (-5, REPLACED, Update),
+        (-5, REPLACED - 0.1, Related),
+        (HEARD, NOT_ASKED, Update),
+        (HEARD - 1, NOT_ASKED, Sibling),
+    ],
+)
 def test_a_newer_text_in_other_words_replaces_an_older_one_where_the_model_hears_it(
-    replaces: float, told: type
+    conflict: float, replaces: float, told: type
 ) -> None:
     both = pair(
         "Nadia can't go to the allotment after her operation.",
@@ -621,7 +630,7 @@ def test_a_newer_text_in_other_words_replaces_an_older_one_where_the_model_hears
     )
     judge, verdict = learned(), RuleJudge().judge(both)
     plain = rule_features(both.a.content, both.b.content, verdict)
-    assert isinstance(judge.decide(both, verdict, plain, Scores(-5, -5, -5, replaces)), told)
+    assert isinstance(judge.decide(both, verdict, plain, Scores(-5, -5, conflict, replaces)), told)
 
 
 def test_whether_one_text_replaces_another_is_asked_where_it_is_known_which_is_newer() -> None:

@@ -102,6 +102,19 @@ def test_an_answer_about_one_order_is_not_remembered_for_another() -> None:
     assert len({str(each) for each in first}) == len(sides)
 
 
+def test_what_may_say_the_same_is_not_asked_whether_it_replaces(scorer: PairScorer) -> None:
+    pair = "The gate closes at ten.", "At ten the gate is closed."
+    (found,) = scorer.score([pair], Tally(), newer=["b"])
+    assert found is not None
+    assert found.replaces == NOT_ASKED
+
+
+def test_scores_with_other_bounds_are_another_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = read_manifest(WEIGHTS)
+    monkeypatch.setattr(network_module, "MAY_HOLD", 0.0)
+    assert read_manifest(WEIGHTS) != before
+
+
 def test_equal_texts_hold_each_other(scorer: PairScorer) -> None:
     text = "The nightly export goes to the archive bucket."
     (found,) = scorer.score([(text, "- [x] " + text)], Tally())

@@ -159,10 +159,7 @@ def _written_answer(event: HookEvent, named: Sequence[Path], choices: Choices) -
     if not made:
         return {}
     return {
-        "hookSpecificOutput": {
-            "hookEventName": WRITTEN,
-            "additionalContext": _context(made, event),
-        }
+        "hookSpecificOutput": {"hookEventName": WRITTEN, "additionalContext": _context(made, event)}
     }
 
 

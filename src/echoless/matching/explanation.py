@@ -13,7 +13,7 @@ from echoless.core.run_notes import Tally
 from echoless.matching import Judge
 from echoless.matching.comparison import Comparison, Relation
 from echoless.matching.decision import features, rule_features
-from echoless.matching.judge import DOUBTED, LearnedJudge
+from echoless.matching.judge import DOUBTED, LearnedJudge, known_order
 from echoless.matching.rule_judge import RuleJudge, compared
 from echoless.matching.rules import Finding, Force, findings, forbidden
 from echoless.matching.values.tokens import Kind
@@ -172,7 +172,8 @@ def _read(
 ) -> Reading | None:
     """Returns what the model says of a pair, and of the pair without each of its words."""
     without = list(_without_words(pair))
-    whole = judge.scorer.score([(pair.a.content, pair.b.content)], Tally())[0]
+    texts = pair.a.content, pair.b.content
+    whole = judge.scorer.score([texts], Tally(), newer=[known_order(pair, rules)])[0]
     if whole is None:
         return None
     parts = judge.scorer.score([(a, b) for _, _, a, b in without], Tally(), keep=False)

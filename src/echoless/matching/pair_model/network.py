@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from echoless.core.errors import DamagedPackage
@@ -43,10 +44,10 @@ _PAIRS: Final = 4_096
 """Pairs whose logits are remembered, some 5 MB: the memories that an agent recalls come again."""
 NOT_ASKED: Final = -16.0
 """Logit of what was not asked; no answer is so low."""
-_MAY_REPLACE: Final = -3.0
+MAY_REPLACE: Final = -3.0
 """Logit of a conflict, inclusive, from which it is asked whether one text replaces the other. So
 half of the pairs of known order are asked, and of 147 that are told 1 is not (November 2026)."""
-_MAY_HOLD: Final = -4.5
+MAY_HOLD: Final = -4.5
 """Logit up to which it is asked, inclusive, where one text may hold the other. Far rewordings lie
 above it: of 12 false alarms in 40 plans and stores 9, and all 5 in the bundled sample."""
 WEIGHTS: Final = Path(__file__).parent / "weights"
@@ -65,7 +66,7 @@ class Manifest:
         name: Name of the model.
         start: Number of the token that begins a pair.
         end: Number of the token that ends a text.
-        digest: SHA-256 over the digests of all files: two models never share it.
+        digest: SHA-256 over the digests of all files and what is asked: two models never share it.
     """
 
     name: str
@@ -121,8 +122,8 @@ def open_network(folder: Path = WEIGHTS) -> PairNetwork:
     manifest = read_manifest(folder)
     try:
         return PairNetwork(folder, manifest)
-    except Exception as problem:
-        raise _unreadable(folder, problem) from problem
+    except Exception as problem:  # libraries written in C++ raise plain ones
+        raise _damaged(folder, f"it cannot be read ({problem})") from problem
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -140,13 +141,9 @@ def read_manifest(folder: Path) -> Manifest:
     changed = first_changed({folder / file: digest_ for file, digest_ in files.items()})
     if changed is not None:
         raise _damaged(folder, changed)
-    whole = hashlib.sha256(json.dumps([name, sorted(files.items())]).encode()).hexdigest()
+    named = [name, sorted(files.items()), MAY_REPLACE, MAY_HOLD]
+    whole = hashlib.sha256(json.dumps(named).encode()).hexdigest()
     return Manifest(name, start, end, whole)
-
-
-def _unreadable(folder: Path, problem: Exception) -> DamagedPackage:
-    """Returns the error for what libraries written in C++ raise: plain exceptions."""
-    return _damaged(folder, f"it cannot be read ({problem})")
 
 
 def _damaged(folder: Path, what: str) -> DamagedPackage:
@@ -163,6 +160,7 @@ class PairNetwork:
         """Loads the files of a folder that were compared with their digests."""
         self._folder = folder
         self._layers = _session(folder / "layers.onnx")
+        self._opening = Lock()
         self.tokenizer = Tokenizer.read(folder / "pieces.json")
         # a text stands in two or three of the pairs asked about: a fortieth of the whole time
         self._cut = ByText(lambda text: self.tokenizer.encode(fields_of(text).sentence), _KNOWN)
@@ -183,7 +181,7 @@ class PairNetwork:
         try:
             return _session(self._folder / "replacing.onnx")
         except Exception as problem:
-            raise _unreadable(self._folder, problem) from problem
+            raise _damaged(self._folder, f"it cannot be read ({problem})") from problem
 
     def tokens(self, text: str) -> tuple[int, ...] | None:
         """Returns the token numbers of a text's sentence; None where it is too long."""
@@ -205,7 +203,7 @@ class PairNetwork:
 
         Returns:
             Of a holds b, b holds a, conflict, and the newer one replaces the older one: `NOT_ASKED`
-            without an order, or where the other three leave no doubt.
+            without an order, below `MAY_REPLACE`, above `MAY_HOLD`, or where an exit was taken.
         """
         return self._last(tuple(a), tuple(b), newer)
 
@@ -230,12 +228,13 @@ class PairNetwork:
         }
         output, behind = self._layers.run(["logits", "behind"], given | {"states": states[None]})
         ab, ba, conflict = (float(value) for value in output[0])
-        unlikely = conflict < _MAY_REPLACE or max(ab, ba) > _MAY_HOLD
-        if newer is None or unlikely or not behind.shape[1]:
+        if newer is None or conflict < MAY_REPLACE or max(ab, ba) > MAY_HOLD or not behind.shape[1]:
             return ab, ba, conflict, NOT_ASKED
         ages = sides if newer == "b" else (3 - sides) * (sides > 0)
         given |= {"behind": behind, "ages": ages.astype(np.int64)[None]}
-        return ab, ba, conflict, float(self._replacing.run(["logit"], given)[0][0, 0])
+        with self._opening:  # several threads ask
+            layers = self._replacing
+        return ab, ba, conflict, float(layers.run(["logit"], given)[0][0, 0])
 
 
 def _session(file: Path) -> InferenceSession:

@@ -32,7 +32,7 @@ class Scores(NamedTuple):
         b_holds_a: Whether b says all that a says.
         conflict: Whether both cannot be true of one thing at one time.
         replaces: Whether the newer text makes the older one out of date; `NOT_ASKED` where it is
-            not known which is newer, or nothing speaks for it.
+            not known which is newer, or the conflict is too low, or one may hold the other.
     """
 
     a_holds_b: float
@@ -94,7 +94,7 @@ class PairScorer:
 
     @cached_property
     def basis(self) -> str:
-        """Names all that the scores hang on but the texts; part of the key of every pair."""
+        """Names all that the scores hang on but the texts and their order; part of every key."""
         return f"{self._network.manifest.digest} {runtime()}"
 
     def score(
