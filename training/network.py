@@ -109,13 +109,18 @@ class PairNetwork(nn.Module):
         """Returns logits, (batch, 3), for integer inputs of shape (batch, length)."""
         return self.answers(tokens, sides, shared)[-1]
 
-    def answers(self, tokens: Tensor, sides: Tensor, shared: Tensor) -> list[Tensor]:
-        """Returns the logits of each exit and, last, of the whole network."""
+    def embedded(self, tokens: Tensor, sides: Tensor, shared: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns the states before the first layer, and what is added to the scores of tokens."""
         places = torch.arange(tokens.shape[1], device=tokens.device)
         states = self.word(tokens) + self.position(places) + self.side(sides) + self.shared(shared)
         states = self.embedding_norm(states)
         real = tokens != self.padding
         mask = torch.zeros_like(real, dtype=states.dtype).masked_fill(~real, -1e4)[:, None, None]
+        return states, mask
+
+    def answers(self, tokens: Tensor, sides: Tensor, shared: Tensor) -> list[Tensor]:
+        """Returns the logits of each exit and, last, of the whole network."""
+        states, mask = self.embedded(tokens, sides, shared)
         said = []
         for at, layer in enumerate(self.layers, 1):
             states = layer(states, mask)

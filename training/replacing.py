@@ -170,8 +170,7 @@ class Replacing(nn.Module):
         conflict, self.head[2] = network.head[2], nn.Linear(network.head[2].in_features, 1)
         self.head[2].weight.data.copy_(conflict.weight[2:])
         self.head[2].bias.data.copy_(conflict.bias[2:])
-        for parameter in self.parameters():
-            parameter.requires_grad = True
+        self.requires_grad_(True)
 
     def forward(self, states: Tensor, mask: Tensor, sides: Tensor, ages: Tensor) -> Tensor:
         """Returns logits, (batch,); ages are 1 for tokens of the older text, 2 of the newer one."""
@@ -230,12 +229,7 @@ def batches(
 @torch.no_grad()
 def behind(network: PairNetwork, batch: Batch) -> tuple[Tensor, Tensor]:
     """Returns the states behind the layers that stay, and the mask of the tokens."""
-    places = torch.arange(batch.tokens.shape[1])
-    states = network.word(batch.tokens) + network.position(places)
-    states = states + network.side(batch.sides) + network.shared(batch.shared)
-    states = network.embedding_norm(states)
-    real = batch.tokens != network.padding
-    mask = torch.zeros_like(real, dtype=states.dtype).masked_fill(~real, -1e4)[:, None, None]
+    states, mask = network.embedded(batch.tokens, batch.sides, batch.shared)
     for layer in network.layers[:SHARED]:
         states = layer(states, mask)
     return states, mask

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from training.examples import (
+    later_sets,
     lines,
     read_across,
     read_contrast,
@@ -21,6 +22,13 @@ from training.notes import digest
 DATA = Path(__file__).parents[2] / "training" / "data"
 SETS = [p for kind in ("contrast", "people_dev") for p in sorted((DATA / kind).glob("*.jsonl"))]
 BINDINGS = {"permissions", "denied", "states", "fields", "persons", "bounds", "names"}
+
+
+def test_the_sets_of_what_came_later_that_measure_are_none_of_those_that_train() -> None:
+    train, kept = ({item["base"] for item in later_sets(kept=side)} for side in (False, True))
+    assert not train & kept
+    assert 0.25 < len(kept) / len(train | kept) < 0.42
+
 
 ITEM = {
     "base": "base",
