@@ -66,6 +66,29 @@ def test_a_conflict_that_the_model_doubts_is_told_to_hold_the_merge() -> None:
     assert "0.30" in sentence
 
 
+def test_of_two_memories_of_known_order_it_is_told_whether_the_newer_replaces(
+    tmp_path: Path,
+) -> None:
+    older, newer = (
+        "The nightly backup writes to the NAS in the cellar.",
+        "The NAS was sold; backups go to the cloud.",
+    )
+    store = tmp_path / "store.jsonl"
+    rows = (
+        {"id": id_, "text": text, "created_at": f"2026-0{month}-02"}
+        for id_, text, month in (("old", older, 3), ("new", newer, 9))
+    )
+    store.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    in_store = ("old", "new", "--store", str(store))
+    told = json.loads(explain(*in_store, "--json").stdout)
+    assert told["verdict"] == "update"
+    assert told["model"]["replaces"] >= told["model"]["replaced_from"]
+    shown = f"the newer replaces the older: {told['model']['replaces']:.2f}"
+    assert shown in explain(*in_store).output
+    untimed = explain("It rains in Bern.", "The sun shines on Bern.", "--json")
+    assert json.loads(untimed.stdout)["model"]["replaces"] is None
+
+
 def test_without_an_encoder_words_alone_decide_and_no_model_is_told() -> None:
     told = json.loads(
         explain("It rains in Bern.", "Rain falls on Bern.", "--encoder", "none", "--json").output

@@ -117,12 +117,15 @@ def _blocks(pair: tuple[Memory, Memory], explanation: Explanation) -> Iterator[B
         reading = explanation.reading
         yield Heading("What the pair model says, 0 to 1")
         yield say(
-            f"both say the same: {reading.same:.2f} (merged from {reading.merge:.2f})", level=1
+            f"both say the same: {reading.same:.2f} (merged from {reading.merge_from:.2f})", level=1
         )
         yield say(f"a says all of b: {reading.a_holds_b:.2f}", level=1)
         yield say(f"b says all of a: {reading.b_holds_a:.2f}", level=1)
         conflict = f"may not both be true: {reading.conflict:.2f}"
-        yield say(f"{conflict} (reported from {reading.alarm:.2f})", level=1)
+        yield say(f"{conflict} (reported from {reading.conflict_from:.2f})", level=1)
+        if reading.replaces is not None:
+            replaces = f"the newer replaces the older: {reading.replaces:.2f}"
+            yield say(f"{replaces} (an update from {reading.replaced_from:.2f})", level=1)
         for each in reading.words[:_MOST]:
             left_out = f"both say the same, without {each.word} in {each.side}: {each.same:.2f}"
             yield say(quoted(left_out), level=1)

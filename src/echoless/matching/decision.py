@@ -20,7 +20,7 @@ from echoless.core.profiles import MergeUse
 from echoless.core.shipped import shipped_json
 from echoless.core.text import ByText
 from echoless.matching.fields import fields_of
-from echoless.matching.pair_model.scoring import Scores
+from echoless.matching.pair_model.scoring import Scores, probability
 from echoless.matching.rules import HOLDING
 
 _NUMBER: Final = re.compile(r"\d+(?:[.,:]\d+)*")
@@ -42,8 +42,8 @@ class Logistic:
 
     def probability(self, values: Mapping[str, float]) -> float:
         """Returns the probability, 0 to 1. A feature without a weight counts for nothing."""
-        logit = self.bias + sum(self.weights.get(name, 0.0) * x for name, x in values.items())
-        return 1 / (1 + math.exp(-max(-60.0, min(60.0, logit))))
+        weighed = (self.weights.get(name, 0.0) * x for name, x in values.items())
+        return probability(self.bias + sum(weighed))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,9 @@ from echoless.core.run_notes import Tally
 from echoless.matching import Judge
 from echoless.matching.comparison import Comparison, Relation
 from echoless.matching.decision import features, rule_features
-from echoless.matching.judge import DOUBTED, LearnedJudge, known_order
+from echoless.matching.judge import DOUBTED, REPLACED, LearnedJudge, known_order
+from echoless.matching.pair_model.network import NOT_ASKED
+from echoless.matching.pair_model.scoring import probability
 from echoless.matching.rule_judge import RuleJudge, compared
 from echoless.matching.rules import Finding, Force, findings, forbidden
 from echoless.matching.values.tokens import Kind
@@ -75,18 +77,22 @@ class Reading:
         a_holds_b: Probability that a says all that b says, 0 to 1.
         b_holds_a: Probability that b says all that a says.
         conflict: Probability that they tell another value or state of one thing.
+        replaces: Probability that the newer one replaces the older one; None where not asked.
         same: Probability of the decision, over model and rules.
-        merge: Probability of `same` from which two memories are merged, inclusive.
-        alarm: Probability from which a conflict is reported, inclusive.
+        merge_from: Probability of `same` from which two memories are merged, inclusive.
+        conflict_from: Probability from which a conflict is reported, inclusive.
+        replaced_from: Probability of `replaces` from which it is an update, inclusive.
         words: Words that matter, most telling first.
     """
 
     a_holds_b: float
     b_holds_a: float
     conflict: float
+    replaces: float | None
     same: float
-    merge: float
-    alarm: float
+    merge_from: float
+    conflict_from: float
+    replaced_from: float
     words: tuple[LeftOut, ...]
 
 
@@ -190,9 +196,11 @@ def _read(
         a_holds_b=ab,
         b_holds_a=ba,
         conflict=decision.conflict.probability(features(plain, whole)),
+        replaces=None if whole.replaces == NOT_ASKED else probability(whole.replaces),
         same=same,
-        merge=judge.merge_from(pair),
-        alarm=judge.alarm_from(pair, rules),
+        merge_from=judge.merge_from(pair),
+        conflict_from=judge.alarm_from(pair, rules),
+        replaced_from=probability(REPLACED),
         words=tuple(left for left in words if abs(left.same - same) >= _TOLD),
     )
 
@@ -213,9 +221,8 @@ def _would_change(
     """Yields what would have to be otherwise for the other outcome."""
     if merges(verdict):
         yield "Another number, date, version or path on one side would keep them apart."
-        for left in reading.words[:1] if reading else ():
-            if left.same < (reading.merge if reading else 1.0):
-                yield f"So would {left.side} without `{left.word}`."
+        if reading and reading.words and reading.words[0].same < reading.merge_from:
+            yield f"So would {reading.words[0].side} without `{reading.words[0].word}`."
         return
     for rule, difference in against:
         yield f"They are kept apart as long as {_opposition(rule, difference)}."
@@ -225,23 +232,23 @@ def _would_change(
         return
     if not against:
         yield _missing(reading)
-    elif reading.same >= reading.merge and reading.conflict < DOUBTED:
+    elif reading.same >= reading.merge_from and reading.conflict < DOUBTED:
         yield "Without that they would be merged."
 
 
 def _missing(reading: Reading) -> str:
     """Returns the reason why a pair is not merged although no rule forbids it."""
-    if reading.same >= reading.merge and reading.conflict >= DOUBTED:
+    if reading.same >= reading.merge_from and reading.conflict >= DOUBTED:
         return (
             f"They would be merged if the probability of a conflict, {reading.conflict:.2f}, were "
             f"below {DOUBTED:.2f}."
         )
-    joining = [left for left in reading.words if left.same >= reading.merge]
+    joining = [left for left in reading.words if left.same >= reading.merge_from]
     if joining:
         return f"They would be merged if {joining[0].side} did not say `{joining[0].word}`."
     return (
         f"The probability of the same is {reading.same:.2f}; memories are merged from "
-        f"{reading.merge:.2f} on. No single word makes the difference."
+        f"{reading.merge_from:.2f} on. No single word makes the difference."
     )
 
 

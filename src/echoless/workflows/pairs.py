@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Final
 
 from echoless.blocking.candidates import options_for
@@ -448,15 +448,6 @@ def explanation_json(explanation: Explanation) -> dict[str, Json]:
 
 def reading_json(reading: Reading) -> dict[str, Json]:
     """Returns the probabilities of the pair model, as in `explain --json`."""
-    return {
-        "a_holds_b": round(reading.a_holds_b, 4),
-        "b_holds_a": round(reading.b_holds_a, 4),
-        "conflict": round(reading.conflict, 4),
-        "same": round(reading.same, 4),
-        "merge_from": reading.merge,
-        "conflict_from": reading.alarm,
-        "words": [
-            {"side": left.side, "word": left.word, "same": round(left.same, 4)}
-            for left in reading.words
-        ],
-    }
+    told = asdict(reading)
+    told["words"] = [left | {"same": round(left["same"], 4)} for left in told["words"]]
+    return {key: round(x, 4) if isinstance(x, float) else x for key, x in told.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Final, NamedTuple
@@ -22,6 +22,11 @@ _AT_ONCE: Final = 64
 _OTHER: Final[dict[Side, Side]] = {"a": "b", "b": "a"}
 _STEP: Final = 1024
 """Logits are rounded to whole parts of this: floats of another processor differ far below it."""
+
+
+def probability(logit: float) -> float:
+    """Returns the probability of a logit, 0 to 1."""
+    return 1 / (1 + math.exp(-max(-60.0, min(60.0, logit))))
 
 
 class Scores(NamedTuple):
@@ -48,7 +53,7 @@ class Scores(NamedTuple):
     @property
     def probabilities(self) -> tuple[float, float, float]:
         """Returns the first three as probabilities, 0 to 1."""
-        ab, ba, conflict = (1 / (1 + math.exp(-logit)) for logit in self[:3])
+        ab, ba, conflict = map(probability, self[:3])
         return ab, ba, conflict
 
 
@@ -133,15 +138,19 @@ class PairScorer:
             pair: pair_key(prints[pair.a], prints[pair.b], f"{self.basis} {pair.newer}")
             for pair in wanted
         }
-        scored: dict[AskedPair, Scores | None] = dict(self._recalled(wanted, keys, tally))
+        known = {} if self._cache is None else self._cache.get([*keys.values()], tally)
+        scored: dict[AskedPair, Scores | None] = {
+            pair: Scores(*_FORM.unpack(known[key])) for pair, key in keys.items() if key in known
+        }
         left = [pair for pair in wanted if pair not in scored]
         with ThreadPoolExecutor(max(1, threads)) as pool:
             for start in range(0, len(left), _AT_ONCE):
                 some = left[start : start + _AT_ONCE]
-                made = list(pool.map(self._scored, some))
-                scored.update(zip(some, made, strict=True))
-                if keep:
-                    self._keep(some, made, keys, tally)
+                made = dict(zip(some, pool.map(self._scored, some), strict=True))
+                scored |= made
+                if keep and self._cache is not None:
+                    entries = {keys[p]: _FORM.pack(*said) for p, said in made.items() if said}
+                    self._cache.put(entries, tally)
         return [
             scores.turned if scores is not None and a > b else scores
             for (a, b), scores in zip(pairs, (scored[pair] for pair in ordered), strict=True)
@@ -155,28 +164,3 @@ class PairScorer:
         if not all(map(math.isfinite, logits)):
             return None
         return Scores(*(round(logit * _STEP) / _STEP for logit in logits))
-
-    def _recalled(
-        self, pairs: Sequence[AskedPair], keys: dict[AskedPair, bytes], tally: Tally
-    ) -> Iterator[tuple[AskedPair, Scores]]:
-        if self._cache is None:
-            return
-        known = self._cache.get([keys[pair] for pair in pairs], tally)
-        for pair in pairs:
-            if keys[pair] in known:
-                yield pair, Scores(*_FORM.unpack(known[keys[pair]]))
-
-    def _keep(
-        self,
-        pairs: Sequence[AskedPair],
-        made: Sequence[Scores | None],
-        keys: dict[AskedPair, bytes],
-        tally: Tally,
-    ) -> None:
-        if self._cache is not None:
-            entries = {
-                keys[pair]: _FORM.pack(*scores)
-                for pair, scores in zip(pairs, made, strict=True)
-                if scores is not None
-            }
-            self._cache.put(entries, tally)
