@@ -633,6 +633,19 @@ def test_a_newer_text_in_other_words_replaces_an_older_one_where_the_model_hears
     assert isinstance(judge.decide(both, verdict, plain, Scores(-5, -5, conflict, replaces)), told)
 
 
+def test_one_word_in_common_is_enough_where_the_model_hears_that_a_text_replaces_another() -> None:
+    both = pair(
+        "Feature flag new_checkout is off in production.",
+        "new_checkout went live for everyone.",
+        at=("2026-02-10", "2026-05-20"),
+    )
+    judge, verdict = learned(), RuleJudge().judge(both)
+    plain = rule_features(both.a.content, both.b.content, verdict)
+    heard, unheard = (Scores(-6, -6, 3, said) for said in (REPLACED, REPLACED - 0.1))
+    assert isinstance(judge.decide(both, verdict, plain, heard), Update)
+    assert not isinstance(judge.decide(both, verdict, plain, unheard), Update | Contradiction)
+
+
 def test_whether_one_text_replaces_another_is_asked_where_it_is_known_which_is_newer() -> None:
     monday = "The team meets on Mondays in room 4."
     online = "Room 4 is being renovated, the team meets online."

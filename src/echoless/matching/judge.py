@@ -427,8 +427,7 @@ class LearnedJudge:
             return Unsure(replace(evidence, rule="other-words-in-one-frame"))
         low = conflict <= same or conflict < min(self.decision.alarm, NEWER_VALUE)  # reads no text
         low = low or (isinstance(verdict, Related | Distinct) and scores.conflict < _LEAST_HEARD)
-        heard = scores.replaces >= REPLACED or (scores.conflict >= HEARD and _turned(pair, verdict))
-        if heard and same < DOUBTED and may_conflict(pair, verdict.evidence.differences):
+        if same < DOUBTED and _replaces(pair, verdict, scores):
             return _conflict(pair, verdict, evidence)
         if not low and conflict >= self.alarm_from(pair, verdict):
             sure, changed = conflict >= SURE_OF_CONFLICT, tells_change(pair)
@@ -529,10 +528,15 @@ def _doubted(verdict: Verdict) -> Verdict:
     return Unsure(verdict.evidence)
 
 
-def _turned(pair: Pair, verdict: Verdict) -> bool:
-    """Returns whether one of two texts, in other words and of known order, denies or changes."""
-    denied = any(d.kind is DifferenceKind.NEGATION for d in verdict.evidence.differences)
-    return known_order(pair, verdict) is not None and (denied or tells_change(pair))
+def _replaces(pair: Pair, verdict: Verdict, scores: Scores) -> bool:
+    """Returns whether the newer of two texts in other words replaces the older one."""
+    differences = verdict.evidence.differences
+    if scores.replaces >= REPLACED:
+        return may_conflict(pair, differences, least=1)
+    if scores.conflict < HEARD or known_order(pair, verdict) is None:
+        return False
+    denied = any(each.kind is DifferenceKind.NEGATION for each in differences)
+    return (denied or tells_change(pair)) and may_conflict(pair, differences)
 
 
 def known_order(pair: Pair, verdict: Verdict) -> Side | None:

@@ -327,7 +327,13 @@ def other_end(pair: Pair) -> Ends | None:
     return None if apart else ends
 
 
-def may_conflict(pair: Pair, differences: Sequence[Difference], *, sure: bool = True) -> bool:
+def may_conflict(
+    pair: Pair,
+    differences: Sequence[Difference],
+    *,
+    sure: bool = True,
+    least: int = _SUBJECT_AND_MORE,
+) -> bool:
     """Returns whether two texts that a model calls a conflict speak of one thing.
 
     They have a subject and more in common, or tell one relation of one subject (`lives in`, `moved
@@ -337,21 +343,20 @@ def may_conflict(pair: Pair, differences: Sequence[Difference], *, sure: bool = 
         pair: Both memories.
         differences: Of the two, the deciding one first.
         sure: Whether the model is so sure that a subject in common is enough of a topic.
+        least: Words and values that they have in common.
     """
     a, b = _facts(pair.a, pair.b)
     relations = relations_of(a.body) & relations_of(b.body)
     one, other = (_PART.findall(each.body.casefold()) for each in (a, b))
-    least = min(len(one), len(other))
+    size = min(len(one), len(other))
     shared = len(a.counts.keys() & b.counts.keys())
     alike = len({*one} & {*other})
     related = bool(alike and relations - {SEVERAL})
-    topic = shared >= _TOPIC_SHARED * min(len(a.counts), len(b.counts)) or 2 * alike >= least
+    topic = shared >= _TOPIC_SHARED * min(len(a.counts), len(b.counts)) or 2 * alike >= size
     if not (sure or related or topic):
         return False
-    before = next((n for n in range(least) if one[n] != other[n]), least)
-    behind = next(
-        (n for n in range(least - before) if one[-1 - n] != other[-1 - n]), least - before
-    )
+    before = next((n for n in range(size) if one[n] != other[n]), size)
+    behind = next((n for n in range(size - before) if one[-1 - n] != other[-1 - n]), size - before)
     middles = one[before : len(one) - behind], other[before : len(other) - behind]
     if _names_in_two_places(*middles, differences):
         return False
@@ -361,10 +366,10 @@ def may_conflict(pair: Pair, differences: Sequence[Difference], *, sure: bool = 
         return False  # the same words in another order: no value differs
     if relations == {SEVERAL} and not (a.update or b.update or a.outdated or b.outdated):
         return False  # whoever speaks English may speak French
-    stated = alike >= _STATED and 2 * alike > least
-    if shared < _SUBJECT_AND_MORE and not stated and not related:
+    stated = alike >= _STATED and 2 * alike > size
+    if shared < least and not stated and not related:
         return False
-    return not (before < behind >= _STATED and before + behind < least)
+    return not (before < behind >= _STATED and before + behind < size)
 
 
 def _names_in_two_places(
