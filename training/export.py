@@ -196,8 +196,8 @@ def answer(graph: Graph, states: str, state: dict[str, np.ndarray], name: str) -
 
 
 Shapes = Mapping[str, list]
-SHARED: Final = 4
-"""Layers whose states the layers of `replacing` read, too."""
+TRUNK: Final = 4
+"""Layers of the trunk: behind it the layers of `replacing` branch off."""
 Bounds = Mapping[int, float]
 """For each exit, the number of layers before it, the largest logit below which it is taken."""
 
@@ -208,15 +208,15 @@ def answers(
     """Adds the layers from `at` on, with the exits between them.
 
     Returns:
-        The logits, and the states behind `SHARED` layers if these are among them. Where an exit
+        The logits, and the states of the trunk if its last layer is among them. Where an exit
         before was taken, the states have no tokens.
     """
     count = 1 + max(int(name.split(".")[1]) for name in state if name.startswith("layers."))
-    shared = []
+    trunk = []
     for place in range(at, count):
         states = layer(graph, states, state, base, place)
-        if place + 1 == SHARED:
-            shared = [states]
+        if place + 1 == TRUNK:
+            trunk = [states]
         if (bound := bounds.get(place + 1)) is not None:
             early = answer(graph, states, state, f"exits.{place + 1}")
             most = graph.add("ReduceMax", early, keepdims=0)
@@ -228,8 +228,8 @@ def answers(
             branches = {"then_branch": leave.branch(*out), "else_branch": stay.branch(*last)}
             names = [f"{name}.either" for name in last]
             graph.nodes.append(helper.make_node("If", [left], names, **branches))
-            return [*names, *shared]
-    return [answer(graph, states, state, "head"), *shared]
+            return [*names, *trunk]
+    return [answer(graph, states, state, "head"), *trunk]
 
 
 def nothing(graph: Graph, states: str) -> str:
@@ -243,11 +243,11 @@ def network(state: dict[str, np.ndarray], base: Base, bounds: Bounds) -> onnx.Mo
 
     Inputs are `states` (1, length, hidden): the sum of all embeddings before their norm; `of_a` and
     `of_b` (1, 1, length): weights that sum up to 1 over the tokens of a side. Outputs are `logits`
-    (1, 3) and `behind`, the states that the later layers of `replacing` read.
+    (1, 3) and `trunk`, the states that the layers of `replacing` read.
     """
     graph = Graph()
     states = norm(graph, "states", state, "embedding_norm", base)
-    outputs = {"logits": [1, 3], "behind": [1, None, base.hidden]}
+    outputs = {"logits": [1, 3], "trunk": [1, None, base.hidden]}
     for said, out in zip(answers(graph, states, state, base, bounds), outputs, strict=True):
         graph.add("Identity", said, out=out)
     return model(graph, "pair_model", {"states": [1, "length", base.hidden]}, outputs)
@@ -256,16 +256,16 @@ def network(state: dict[str, np.ndarray], base: Base, bounds: Bounds) -> onnx.Mo
 def replacing(state: dict[str, np.ndarray], base: Base) -> onnx.ModelProto:
     """Returns the layers that tell whether the newer text makes the older one out of date.
 
-    Inputs are `behind` (1, length, hidden) of `network`; `ages` (1, length), whole numbers: 1 for
+    Inputs are `trunk` (1, length, hidden) of `network`; `ages` (1, length), whole numbers: 1 for
     the tokens of the older text, 2 of the newer one, else 0; `of_a` and `of_b`. It gives a logit.
     """
     graph = Graph()
     age = graph.add("Gather", graph.constant(state["age.weight"], "age.weight"), "ages")
-    states = graph.add("Add", "behind", age)
+    states = graph.add("Add", "trunk", age)
     for place in range(1 + max(int(n.split(".")[1]) for n in state if n.startswith("layers."))):
         states = layer(graph, states, state, base, place)
     graph.add("Identity", answer(graph, states, state, "head"), out="logit")
-    return model(graph, "replacing", {"behind": [1, "length", base.hidden]}, {"logit": [1, 1]})
+    return model(graph, "replacing", {"trunk": [1, "length", base.hidden]}, {"logit": [1, 1]})
 
 
 def model(graph: Graph, name: str, states: Shapes, outputs: Shapes) -> onnx.ModelProto:
@@ -275,7 +275,7 @@ def model(graph: Graph, name: str, states: Shapes, outputs: Shapes) -> onnx.Mode
         [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in each.items()]
         for each in ({**states, **sides}, outputs)
     )
-    if "behind" in states:
+    if "trunk" in states:
         wanted.append(helper.make_tensor_value_info("ages", TensorProto.INT64, [1, "length"]))
     made = helper.make_graph(graph.nodes, name, wanted, given, graph.constants)
     model = helper.make_model(made, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=9)
@@ -363,7 +363,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("checkpoint", type=Path, nargs="+", help="of several the mean is written")
     parser.add_argument(
-        "--replacing", type=Path, required=True, help="checkpoint of `training.replacing`"
+        "--replacing", type=Path, nargs="+", required=True, help="of `training.replacing`, likewise"
     )
     parser.add_argument("--base", choices=("minilm", "e5"), default="e5")
     parser.add_argument("--out", type=Path, required=True)
@@ -371,7 +371,7 @@ def main() -> None:
     base = named_base(chosen.base)
     checkpoints = [checkpoint(path) for path in chosen.checkpoint]
     state = mean([each["network"] for each in checkpoints])
-    later = mean([torch.load(chosen.replacing)["network"]])
+    later = mean([torch.load(path)["network"] for path in chosen.replacing])
     chosen.out.mkdir(parents=True, exist_ok=True)
     arrays = embeddings(state)
     np.save(chosen.out / "words.npy", arrays.pop("words"))

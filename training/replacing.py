@@ -38,7 +38,7 @@ from training.examples import (
     read_revisions,
     read_unlabelled,
 )
-from training.export import SHARED
+from training.export import TRUNK
 from training.network import PairNetwork, pooled
 from training.scores import average_precision
 from training.train import rate_at, save, state_of
@@ -158,12 +158,12 @@ def sources(folders: Sequence[Path]) -> dict[str, list[Succession]]:
 
 
 class Replacing(nn.Module):
-    """The layers behind `SHARED` of a trained network, with the ages of the texts."""
+    """The layers behind the trunk of a trained network, with the ages of the texts."""
 
     def __init__(self, network: PairNetwork) -> None:
         super().__init__()
         hidden = network.word.embedding_dim
-        self.layers = copy.deepcopy(network.layers[SHARED:])
+        self.layers = copy.deepcopy(network.layers[TRUNK:])
         self.age = nn.Embedding(3, hidden)
         nn.init.normal_(self.age.weight, std=0.01)
         self.head = copy.deepcopy(network.head)
@@ -227,10 +227,10 @@ def batches(
 
 
 @torch.no_grad()
-def behind(network: PairNetwork, batch: Batch) -> tuple[Tensor, Tensor]:
-    """Returns the states behind the layers that stay, and the mask of the tokens."""
+def trunk(network: PairNetwork, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Returns the states of the trunk, which stays as it is, and the mask of the tokens."""
     states, mask = network.embedded(batch.tokens, batch.sides, batch.shared)
-    for layer in network.layers[:SHARED]:
+    for layer in network.layers[:TRUNK]:
         states = layer(states, mask)
     return states, mask
 
@@ -244,7 +244,7 @@ def step_once(
         with torch.no_grad():
             given = (each[unknown] for each in (batch.tokens, batch.sides, batch.shared))
             targets[unknown] = torch.sigmoid(network(*given)[:, 2])
-    states, mask = behind(network, batch)
+    states, mask = trunk(network, batch)
     said = own(states, mask, batch.sides, batch.ages)
     loss = functional.binary_cross_entropy_with_logits(said, targets)
     optimiser.zero_grad(set_to_none=True)
@@ -266,7 +266,7 @@ def logits(
     for start in range(0, len(order), 64):
         chosen = order[start : start + 64]
         batch = Batch(base, [drawn[at][0] for at in chosen], [drawn[at][1] for at in chosen])
-        states, mask = behind(network, batch)
+        states, mask = trunk(network, batch)
         out[chosen] = own(states, mask, batch.sides, batch.ages).numpy()
     own.train()
     return out
@@ -276,11 +276,13 @@ def main() -> None:
     """Trains, and keeps the last weights and the curve."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--from", dest="start", type=Path, required=True, help="a trained network")
+    parser.add_argument("--begun", type=Path, help="a checkpoint of this training to go on from")
     parser.add_argument("--data", type=Path, nargs="*", default=[], help="further data folders")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--steps", type=int, default=1400)
     parser.add_argument("--batch", type=int, default=48)
     parser.add_argument("--rate", type=float, default=5e-5)
+    parser.add_argument("--seed", type=int, default=2, help="of what is drawn; another one a part")
     parser.add_argument("--every", type=int, default=300)
     chosen = parser.parse_args()
     chosen.out.mkdir(parents=True, exist_ok=True)
@@ -288,7 +290,9 @@ def main() -> None:
     base = named_base("e5")
     network = PairNetwork(base, range(8)).eval().requires_grad_(False)
     network.take(state_of(chosen.start))
-    own, draw = Replacing(network), random.Random(2)
+    own, draw = Replacing(network), random.Random(chosen.seed)
+    if chosen.begun:
+        own.load_state_dict(torch.load(chosen.begun)["network"])
     kept = [pair for item in later_sets(kept=True) for pair in successions(item)]
     kept = random.Random(3).sample(kept, DEVELOPMENT)
     true = np.array([pair.replaced == 1 for pair in kept])

@@ -633,7 +633,7 @@ def test_a_newer_text_in_other_words_replaces_an_older_one_where_the_model_hears
     assert isinstance(judge.decide(both, verdict, plain, Scores(-5, -5, conflict, replaces)), told)
 
 
-def test_one_word_in_common_is_enough_where_the_model_hears_that_a_text_replaces_another() -> None:
+def test_one_name_in_common_is_enough_where_the_model_hears_that_a_text_replaces_another() -> None:
     both = pair(
         "Feature flag new_checkout is off in production.",
         "new_checkout went live for everyone.",
@@ -644,6 +644,14 @@ def test_one_word_in_common_is_enough_where_the_model_hears_that_a_text_replaces
     heard, unheard = (Scores(-6, -6, 3, said) for said in (REPLACED, REPLACED - 0.1))
     assert isinstance(judge.decide(both, verdict, plain, heard), Update)
     assert not isinstance(judge.decide(both, verdict, plain, unheard), Update | Contradiction)
+    placed = pair(
+        "In staging, MAIL_FROM is noreply@larkspur.dev.",
+        "Since the move staging is hosted on Fly.io.",
+        at=("2026-02-10", "2026-05-20"),
+    )
+    verdict = RuleJudge().judge(placed)
+    plain = rule_features(placed.a.content, placed.b.content, verdict)
+    assert not isinstance(judge.decide(placed, verdict, plain, heard), Update | Contradiction)
 
 
 def test_whether_one_text_replaces_another_is_asked_where_it_is_known_which_is_newer() -> None:

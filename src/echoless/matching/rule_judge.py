@@ -90,6 +90,8 @@ VALUES_OF_ONE: Final = frozenset(
 """Kinds of difference that one thing can have at two times."""
 _THINGS: Final = frozenset({DifferenceKind.NAME, DifferenceKind.IDENTIFIER, DifferenceKind.PATH})
 """Kinds of difference that make another thing of it."""
+_NAMED: Final = frozenset({Kind.WORD, Kind.NAME, Kind.IDENTIFIER, Kind.PATH})
+"""Kinds of tokens that name a thing, as a figure or a place (`staging`) does not."""
 _BEGINNING: Final = 0.6
 """Share of the shorter text that two texts with another end begin with, inclusive."""
 _END: Final = 4
@@ -332,7 +334,7 @@ def may_conflict(
     differences: Sequence[Difference],
     *,
     sure: bool = True,
-    least: int = _SUBJECT_AND_MORE,
+    heard: bool = False,
 ) -> bool:
     """Returns whether two texts that a model calls a conflict speak of one thing.
 
@@ -343,7 +345,8 @@ def may_conflict(
         pair: Both memories.
         differences: Of the two, the deciding one first.
         sure: Whether the model is so sure that a subject in common is enough of a topic.
-        least: Words and values that they have in common.
+        heard: Whether the model hears that one replaces the other, so that one word or name in
+            common is enough.
     """
     a, b = _facts(pair.a, pair.b)
     relations = relations_of(a.body) & relations_of(b.body)
@@ -367,8 +370,10 @@ def may_conflict(
     if relations == {SEVERAL} and not (a.update or b.update or a.outdated or b.outdated):
         return False  # whoever speaks English may speak French
     stated = alike >= _STATED and 2 * alike > size
-    if shared < least and not stated and not related:
-        return False
+    if shared < _SUBJECT_AND_MORE and not stated and not related:
+        named = {each.value for each in a.tokens if each.kind in _NAMED}
+        if not heard or named.isdisjoint(b.counts):
+            return False
     return not (before < behind >= _STATED and before + behind < size)
 
 

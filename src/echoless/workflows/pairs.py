@@ -448,6 +448,6 @@ def explanation_json(explanation: Explanation) -> dict[str, Json]:
 
 def reading_json(reading: Reading) -> dict[str, Json]:
     """Returns the probabilities of the pair model, as in `explain --json`."""
-    told = asdict(reading)
-    told["words"] = [left | {"same": round(left["same"], 4)} for left in told["words"]]
-    return {key: round(x, 4) if isinstance(x, float) else x for key, x in told.items()}
+    answer = asdict(reading)
+    answer["words"] = [left | {"same": round(left["same"], 4)} for left in answer["words"]]
+    return {key: round(x, 4) if isinstance(x, float) else x for key, x in answer.items()}

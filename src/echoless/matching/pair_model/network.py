@@ -226,12 +226,12 @@ class PairNetwork:
             "of_a": (of_a / of_a.sum()).astype(np.float32)[None, None],
             "of_b": (of_b / of_b.sum()).astype(np.float32)[None, None],
         }
-        output, behind = self._layers.run(["logits", "behind"], given | {"states": states[None]})
+        output, trunk = self._layers.run(["logits", "trunk"], given | {"states": states[None]})
         ab, ba, conflict = (float(value) for value in output[0])
-        if newer is None or conflict < MAY_REPLACE or max(ab, ba) > MAY_HOLD or not behind.shape[1]:
+        if newer is None or conflict < MAY_REPLACE or max(ab, ba) > MAY_HOLD or not trunk.shape[1]:
             return ab, ba, conflict, NOT_ASKED
         ages = sides if newer == "b" else (3 - sides) * (sides > 0)
-        given |= {"behind": behind, "ages": ages.astype(np.int64)[None]}
+        given |= {"trunk": trunk, "ages": ages.astype(np.int64)[None]}
         with self._opening:  # several threads ask
             layers = self._replacing
         return ab, ba, conflict, float(layers.run(["logit"], given)[0][0, 0])
