@@ -282,7 +282,9 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=1400)
     parser.add_argument("--batch", type=int, default=48)
     parser.add_argument("--rate", type=float, default=5e-5)
-    parser.add_argument("--seed", type=int, default=2, help="of what is drawn; another one a part")
+    parser.add_argument(
+        "--seed", type=int, default=2, help="of what is drawn; take another to go on"
+    )
     parser.add_argument("--every", type=int, default=300)
     chosen = parser.parse_args()
     chosen.out.mkdir(parents=True, exist_ok=True)

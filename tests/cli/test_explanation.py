@@ -69,10 +69,8 @@ def test_a_conflict_that_the_model_doubts_is_told_to_hold_the_merge() -> None:
 def test_of_two_memories_of_known_order_it_is_told_whether_the_newer_replaces(
     tmp_path: Path,
 ) -> None:
-    older, newer = (
-        "The nightly backup writes to the NAS in the cellar.",
-        "The NAS was sold; backups go to the cloud.",
-    )
+    older = "The team meets on Mondays in room 4."
+    newer = "Room 4 is being renovated, the team meets online."
     store = tmp_path / "store.jsonl"
     rows = (
         {"id": id_, "text": text, "created_at": f"2026-0{month}-02"}
@@ -85,7 +83,7 @@ def test_of_two_memories_of_known_order_it_is_told_whether_the_newer_replaces(
     assert told["model"]["replaces"] >= told["model"]["replaced_from"]
     shown = f"the newer replaces the older: {told['model']['replaces']:.2f}"
     assert shown in explain(*in_store).output
-    untimed = explain("It rains in Bern.", "The sun shines on Bern.", "--json")
+    untimed = explain(older, newer, "--json")
     assert json.loads(untimed.stdout)["model"]["replaces"] is None
 
 

@@ -23,6 +23,7 @@ from echoless.core.model import (
     Subsumes,
     Unsure,
     Update,
+    Verdict,
     flipped,
     merges,
     richer,
@@ -60,6 +61,13 @@ def pair(a: str, b: str, *, at: tuple[str | None, str | None] = (None, None)) ->
 
 def learned(tally: Tally | None = None, **options: Questions) -> LearnedJudge:
     return LearnedJudge(RuleJudge(), PairScorer(open_network), tally or Tally(), **options)
+
+
+def decided(both: Pair, scores: Scores) -> Verdict:
+    """Returns the verdict on two texts of which the pair model says this."""
+    verdict = RuleJudge().judge(both)
+    plain = rule_features(both.a.content, both.b.content, verdict)
+    return learned().decide(both, verdict, plain, scores)
 
 
 @pytest.fixture(scope="module")
@@ -628,9 +636,7 @@ def test_a_newer_text_in_other_words_replaces_an_older_one_where_the_model_hears
         "Nadia sells beans, herbs and flowers from her allotment.",
         at=("2026-05-02", "2026-05-09"),
     )
-    judge, verdict = learned(), RuleJudge().judge(both)
-    plain = rule_features(both.a.content, both.b.content, verdict)
-    assert isinstance(judge.decide(both, verdict, plain, Scores(-5, -5, conflict, replaces)), told)
+    assert isinstance(decided(both, Scores(-5, -5, conflict, replaces)), told)
 
 
 def test_one_name_in_common_is_enough_where_the_model_hears_that_a_text_replaces_another() -> None:
@@ -639,19 +645,19 @@ def test_one_name_in_common_is_enough_where_the_model_hears_that_a_text_replaces
         "new_checkout went live for everyone.",
         at=("2026-02-10", "2026-05-20"),
     )
-    judge, verdict = learned(), RuleJudge().judge(both)
-    plain = rule_features(both.a.content, both.b.content, verdict)
-    heard, unheard = (Scores(-6, -6, 3, said) for said in (REPLACED, REPLACED - 0.1))
-    assert isinstance(judge.decide(both, verdict, plain, heard), Update)
-    assert not isinstance(judge.decide(both, verdict, plain, unheard), Update | Contradiction)
-    placed = pair(
+    assert isinstance(decided(both, Scores(-6, -6, 3, REPLACED)), Update)
+    unheard = decided(both, Scores(-6, -6, 3, REPLACED - 0.1))
+    assert not isinstance(unheard, Update | Contradiction)
+
+
+def test_an_environment_in_common_is_no_subject_of_which_a_text_replaces_another() -> None:
+    both = pair(
         "In staging, MAIL_FROM is noreply@larkspur.dev.",
         "Since the move staging is hosted on Fly.io.",
         at=("2026-02-10", "2026-05-20"),
     )
-    verdict = RuleJudge().judge(placed)
-    plain = rule_features(placed.a.content, placed.b.content, verdict)
-    assert not isinstance(judge.decide(placed, verdict, plain, heard), Update | Contradiction)
+    told = decided(both, Scores(-6, -6, 3, REPLACED))
+    assert not isinstance(told, Update | Contradiction)
 
 
 def test_whether_one_text_replaces_another_is_asked_where_it_is_known_which_is_newer() -> None:

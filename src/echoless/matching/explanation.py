@@ -81,7 +81,8 @@ class Reading:
         same: Probability of the decision, over model and rules.
         merge_from: Probability of `same` from which two memories are merged, inclusive.
         conflict_from: Probability from which a conflict is reported, inclusive.
-        replaced_from: Probability of `replaces` from which it is an update, inclusive.
+        replaced_from: Probability of `replaces`, inclusive, from which it is an update, where both
+            are of one thing and hardly the same.
         words: Words that matter, most telling first.
     """
 

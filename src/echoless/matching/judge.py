@@ -532,7 +532,7 @@ def _replaces(pair: Pair, verdict: Verdict, scores: Scores) -> bool:
     """Returns whether the newer of two texts in other words replaces the older one."""
     differences = verdict.evidence.differences
     if scores.replaces >= REPLACED:
-        return may_conflict(pair, differences, heard=True)
+        return may_conflict(pair, differences, replaced=True)
     if scores.conflict < HEARD or known_order(pair, verdict) is None:
         return False
     denied = any(each.kind is DifferenceKind.NEGATION for each in differences)

@@ -91,7 +91,7 @@ VALUES_OF_ONE: Final = frozenset(
 _THINGS: Final = frozenset({DifferenceKind.NAME, DifferenceKind.IDENTIFIER, DifferenceKind.PATH})
 """Kinds of difference that make another thing of it."""
 _NAMED: Final = frozenset({Kind.WORD, Kind.NAME, Kind.IDENTIFIER, Kind.PATH})
-"""Kinds of tokens that name a thing, as a figure or a place (`staging`) does not."""
+"""Kinds of tokens that may be a subject in common, as a figure or an environment is not."""
 _BEGINNING: Final = 0.6
 """Share of the shorter text that two texts with another end begin with, inclusive."""
 _END: Final = 4
@@ -334,7 +334,7 @@ def may_conflict(
     differences: Sequence[Difference],
     *,
     sure: bool = True,
-    heard: bool = False,
+    replaced: bool = False,
 ) -> bool:
     """Returns whether two texts that a model calls a conflict speak of one thing.
 
@@ -345,8 +345,8 @@ def may_conflict(
         pair: Both memories.
         differences: Of the two, the deciding one first.
         sure: Whether the model is so sure that a subject in common is enough of a topic.
-        heard: Whether the model hears that one replaces the other, so that one word or name in
-            common is enough.
+        replaced: Whether the model says that one replaces the other, so that one word in common
+            is enough, if it is no figure and no environment.
     """
     a, b = _facts(pair.a, pair.b)
     relations = relations_of(a.body) & relations_of(b.body)
@@ -372,7 +372,7 @@ def may_conflict(
     stated = alike >= _STATED and 2 * alike > size
     if shared < _SUBJECT_AND_MORE and not stated and not related:
         named = {each.value for each in a.tokens if each.kind in _NAMED}
-        if not heard or named.isdisjoint(b.counts):
+        if not replaced or named.isdisjoint(b.counts):
             return False
     return not (before < behind >= _STATED and before + behind < size)
 

@@ -25,7 +25,7 @@ _STEP: Final = 1024
 
 
 def probability(logit: float) -> float:
-    """Returns the probability of a logit, 0 to 1."""
+    """Returns the logistic function of a logit, 0 to 1; it is cut off at 60, so none overflows."""
     return 1 / (1 + math.exp(-max(-60.0, min(60.0, logit))))
 
 
@@ -149,7 +149,7 @@ class PairScorer:
                 made = dict(zip(some, pool.map(self._scored, some), strict=True))
                 scored |= made
                 if keep and self._cache is not None:
-                    entries = {keys[p]: _FORM.pack(*said) for p, said in made.items() if said}
+                    entries = {keys[p]: _FORM.pack(*s) for p, s in made.items() if s is not None}
                     self._cache.put(entries, tally)
         return [
             scores.turned if scores is not None and a > b else scores
