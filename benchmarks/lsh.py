@@ -22,6 +22,8 @@ from echoless.blocking.vector_join.hyperplane_join import HashTables, layout, pa
 
 DIMENSIONS = (384, 768)
 THRESHOLDS = (0.85, 0.90, 0.95)
+BITS = 8
+"""Planes of a table, as the tools of llm-memory have."""
 PARTNERED = 2
 """One row in so many has a partner."""
 
@@ -95,25 +97,16 @@ def measured(size: int) -> Iterator[Measured]:
             for threshold in THRESHOLDS:
                 rows = rows_at(size, dimensions, threshold, lean=lean)
                 exact, exact_seconds = _taken(lambda r=rows, t=threshold: pairs_above(r, t), size)  # type: ignore[misc]
-                for bits in (8, None):
-                    made = layout(threshold, dimensions, size, bits=bits)
-                    if made is None:
-                        continue
-                    keys, seconds = _taken(
-                        lambda r=rows, t=threshold, m=made: pairs_sharing(r, t, m),  # type: ignore[misc]
-                        size,
-                    )
-                    assert keys <= exact
-                    yield Measured(
-                        kind,
-                        dimensions,
-                        threshold,
-                        made,
-                        len(exact),
-                        len(keys),
-                        exact_seconds,
-                        seconds,
-                    )
+                made = layout(threshold, BITS)
+                assert made is not None
+                keys, seconds = _taken(
+                    lambda r=rows, t=threshold, m=made: pairs_sharing(r, t, m),  # type: ignore[misc]
+                    size,
+                )
+                assert keys <= exact
+                yield Measured(
+                    kind, dimensions, threshold, made, len(exact), len(keys), exact_seconds, seconds
+                )
 
 
 def main() -> None:
@@ -143,7 +136,7 @@ def _body(size: int, lines: list[Measured]) -> str:
             "recall at the very threshold, `1 - (1 - p^bits)^tables` with `p = 1 - acos(t)/pi`;",
             "*measured* the share of the pairs of the exact search that the tables found. Every",
             "pair found is a pair of the exact search, with the same cosine. 8 bits are what the",
-            "tools of llm-memory use; the other number is the one `layout` takes for this size.",
+            "tools of llm-memory use.",
             "",
             "`a shared direction`: unrelated vectors have a cosine of about 0.5, as those of many",
             "text models do. Buckets are crowded then; where comparing their members would cost",

@@ -122,20 +122,6 @@ def refuse_unknown(name: str, options: DetectorOptions, *known: str) -> None:
         )
 
 
-def flag_setting(name: str, options: DetectorOptions, key: str, *, default: bool) -> bool:
-    """Returns a setting that is true or false.
-
-    Raises:
-        UsageError: It is neither true nor false.
-    """
-    value = options.settings.get(key, default)
-    if not isinstance(value, bool):
-        raise UsageError(
-            f"The setting {key!r} of the detector {name!r} is true or false: {value!r}"
-        )
-    return value
-
-
 def count_setting(
     name: str, options: DetectorOptions, key: str, *, default: int, least: int, most: int
 ) -> int:

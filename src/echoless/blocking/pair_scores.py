@@ -229,40 +229,26 @@ class Closest:
 
     budget: int
     seen: int = 0
-    _blocks: list[tuple[Ints, Floats]] = field(default_factory=list)
-    _held: int = 0
-    _floor: float = -1.0
+    _keys: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    _similarity: Floats = field(default_factory=lambda: np.empty(0, dtype=np.float64))
+    _floor: float = 0.0
 
     def add(self, keys: Ints, similarity: Floats) -> None:
         """Adds a block of pairs, none of which came before."""
         self.seen += len(keys)
-        if self._floor > 0:
-            good = similarity >= self._floor
-            keys, similarity = keys[good], similarity[good]
-        if len(keys):
-            self._blocks.append((keys, similarity))
-            self._held += len(keys)
-        if self._held >= 2 * self.budget + 1000:
-            keys, similarity = self._cut()
-            self._blocks, self._held = [(keys, similarity)], len(keys)
-            self._floor = float(similarity.min())
+        close = similarity >= self._floor
+        self._keys = np.concatenate([self._keys, keys[close]])
+        self._similarity = np.concatenate([self._similarity, similarity[close]])
+        if len(self._keys) >= 2 * self.budget + 1000:
+            self.pairs()
+            self._floor = float(self._similarity.min())
 
     def pairs(self) -> tuple[Ints, Floats]:
         """Returns the keys and similarities of the closest pairs, in no order."""
-        return self._cut() if self._held > self.budget else self._joined()
-
-    def _joined(self) -> tuple[Ints, Floats]:
-        """Returns all pairs held."""
-        if not self._blocks:
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float64)
-        keys, similarity = zip(*self._blocks, strict=True)
-        return np.concatenate(keys), np.concatenate(similarity)
-
-    def _cut(self) -> tuple[Ints, Floats]:
-        """Returns the closest of the pairs held, as many as the budget allows."""
-        keys, similarity = self._joined()
-        best = np.lexsort((keys, -similarity))[: self.budget]
-        return keys[best], similarity[best]
+        if len(self._keys) > self.budget:
+            best = np.lexsort((self._keys, -self._similarity))[: self.budget]
+            self._keys, self._similarity = self._keys[best], self._similarity[best]
+        return self._keys, self._similarity
 
 
 # ------------------------------------------------------------------ dense pairs

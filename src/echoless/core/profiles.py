@@ -182,7 +182,7 @@ RECALL: Final = Profile(
 LLM_MEMORY: Final = Profile(
     name="llm-memory",
     summary="Cosine of the stored vectors from 0.95 with guards, the newest stays.",
-    detectors=(DetectorUse("semantic", 0.95, settings={"lsh": True, "lsh_bits": 8}),),
+    detectors=(DetectorUse("semantic", 0.95, settings={"lsh_bits": 8}),),
     judge="guards",
     survivor="newest",
     partition=("namespace", "type"),

@@ -24,7 +24,7 @@ from echoless.core.groups import grouped
 from echoless.core.model import Json, JsonObject, Link, Memory, Provenance
 from echoless.core.sqlite import Cell, Database, is_sqlite, looking
 from echoless.core.text import lazy_pattern, words
-from echoless.stores.expiration import BLANK, puts_away
+from echoless.stores.expiration import blank, puts_away
 from echoless.stores.scope import is_owner
 
 _TARGETS: Final = ("target", "target_id", "id")
@@ -83,7 +83,7 @@ _CREATED: Final = lazy_pattern(
 
 def default(name: str) -> object:
     """Returns what a memory has in a field that nothing is known about."""
-    return getattr(BLANK, name)
+    return getattr(blank(), name)
 
 
 def is_true(value: Json) -> bool:

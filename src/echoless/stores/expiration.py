@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 from echoless.core.json_codec import json_object, json_text
@@ -64,8 +64,10 @@ _AWAY_STATES: Final = lazy_pattern(
 )
 
 
-BLANK: Final = Memory(id="-", content="")
-"""A memory of which nothing but its text is known; it has what a store leaves out."""
+@cache
+def blank() -> Memory:
+    """Returns a memory of which nothing but its text is known; it has what a store leaves out."""
+    return Memory(id="-", content="")
 
 
 @lru_cache(maxsize=4_096)
@@ -87,7 +89,7 @@ def puts_away(key: str) -> bool:
 
 def ends(key: str, value: Json) -> bool:
     """Returns whether a field puts its record away, or says when it will not be in force."""
-    return bool(_kind(key)[0]) and promised(BLANK, {key: value}) is not BLANK
+    return bool(_kind(key)[0]) and promised(blank(), {key: value}) is not blank()
 
 
 def searched(memory: Memory, *, indexed: bool = True) -> Memory:

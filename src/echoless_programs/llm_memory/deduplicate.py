@@ -116,11 +116,10 @@ def preview(
     most = max(Counter(memory.type for memory in taking_part).values(), default=0)
     tables = None
     if arguments.use_lsh and most >= LSH_FROM:
-        dimensions = taking_part[0].vectors[0].dimensions
         from echoless.blocking.vector_join import hyperplane_join
 
-        tables = hyperplane_join.layout(arguments.similarity_threshold, dimensions, most, bits=BITS)
-    settings = _settings(arguments, len(taking_part), lsh=tables is not None)
+        tables = hyperplane_join.layout(arguments.similarity_threshold, BITS)
+    settings = _settings(arguments, len(taking_part), bits=0 if tables is None else BITS)
     findings = find(store, settings, only={m.id for m in taking_part}, progress=progress)
     groups = _ranked(findings, arguments.order)
     answer = groups_answer(arguments.namespace.name, groups)
@@ -157,9 +156,9 @@ def live(memories: Iterable[Memory]) -> list[Memory]:
     return [m for m in memories if not expired(LLM_MEMORY.expires(m), moment)]
 
 
-def _settings(arguments: Arguments, size: int, *, lsh: bool) -> Settings:
+def _settings(arguments: Arguments, size: int, *, bits: int) -> Settings:
     """Returns the settings of profile `llm-memory` for so many memories."""
-    options: dict[str, Json] = {"lsh": lsh, "lsh_bits": BITS}
+    options: dict[str, Json] = {"lsh_bits": bits}
     profile = replace(
         LLM_MEMORY,
         detectors=(DetectorUse("semantic", arguments.similarity_threshold, settings=options),),

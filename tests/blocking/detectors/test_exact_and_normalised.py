@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless.blocking.detector import DetectorOptions
-from echoless.blocking.detectors.exact import ExactDetector
-from echoless.blocking.detectors.normalised import CASE_FOLDED, CASE_KEPT, NormalisedDetector
+from echoless.blocking.detectors.exact import ExactDetector, NormalisedDetector
+from echoless.blocking.pair_scores import CASE_FOLDED, CASE_KEPT
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from echoless.core.text import is_blank, normalise

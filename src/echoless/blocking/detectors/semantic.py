@@ -19,7 +19,6 @@ from echoless.blocking.detector import (
     DetectorOptions,
     Proposed,
     count_setting,
-    flag_setting,
     refuse_unknown,
 )
 from echoless.core.model import Memory
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 NAME: Final = "semantic"
 
 LSH_FROM: Final = 1_000
-"""Vectors from which random hyperplanes are used, where a profile asks for them."""
+"""Vectors from which random hyperplanes are used, where a profile says how many."""
 
 CLOSEST_UP_TO: Final = 2_000
 """Vectors of a partition up to which the closest one of each is looked at below the threshold, too.
@@ -63,17 +62,16 @@ class SemanticDetector(Bulk):
         """Checks and keeps the options.
 
         Args:
-            options: `threshold` None means each model's own operating point. Settings: `lsh` (true
-                or false) compares `LSH_FROM` memories and more by random hyperplanes, see
-                `vector_join.hyperplane_join`; `lsh_bits` (0 to 20) is the number of planes of a
-                table, 0 takes what costs least.
+            options: `threshold` None means each model's own operating point. The setting
+                `lsh_bits` (0 to 20) compares `LSH_FROM` memories and more by hash tables of so many
+                random hyperplanes, see `vector_join.hyperplane_join`; 0, the default, compares
+                every pair.
 
         Raises:
             UsageError: A setting is unknown or has a wrong value.
         """
-        refuse_unknown(NAME, options, "lsh", "lsh_bits")
+        refuse_unknown(NAME, options, "lsh_bits")
         self._options = options
-        self._lsh = flag_setting(NAME, options, "lsh", default=False)
         self._bits = count_setting(NAME, options, "lsh_bits", default=0, least=0, most=20)
 
     def propose(
@@ -90,7 +88,7 @@ class SemanticDetector(Bulk):
         yield from (next(by_model, iter(())) if len(matrices) == 1 else self_join.highest(by_model))
 
     def _hits(self, matrix: Matrix, tally: Tally, most: int | None) -> Iterator[Hits]:
-        """Yields pairs of rows, by hyperplanes if the profile asks for them, else every pair."""
+        """Yields pairs of rows, by hyperplanes if the profile has some, else every pair."""
         inclusive, size = self._options.inclusive, len(matrix.rows)
         threshold = self._threshold(matrix, tally)
         tables = self._tables(matrix, threshold, tally)
@@ -102,11 +100,9 @@ class SemanticDetector(Bulk):
             )
             return
 
-        from echoless.blocking.vector_join import exact_join
+        from echoless.blocking.vector_join import exact_join, self_join
 
         work = exact_join.JoinWork(pulse=self._options.pulse)
-        from echoless.blocking.vector_join import self_join
-
         yield from self_join.similar_pairs(
             matrix.rows, threshold, inclusive=inclusive, most=most, work=work
         )
@@ -122,12 +118,12 @@ class SemanticDetector(Bulk):
 
     def _tables(self, matrix: Matrix, threshold: float, tally: Tally) -> HashTables | None:
         """Returns the hash tables to use, if the profile wants them and they save work."""
-        size, dimensions = matrix.rows.shape
-        if not self._lsh or size < LSH_FROM:
+        size = len(matrix.rows)
+        if not self._bits or size < LSH_FROM:
             return None
         from echoless.blocking.vector_join import hyperplane_join
 
-        tables = hyperplane_join.layout(threshold, dimensions, size, bits=self._bits or None)
+        tables = hyperplane_join.layout(threshold, self._bits)
         if tables is not None:
             tally.note(
                 f"semantic: {size:,} vectors were compared by random hyperplanes ({tables.tables} "

@@ -32,10 +32,7 @@ RECALL: Final = 0.999
 MOST_TABLES: Final = 64
 """Tables, at most; with more, hashing costs what it saves, and every pair is compared."""
 
-MOST_BITS: Final = 20
 SEED: Final = 20261122
-_A_BUCKET: Final = 500_000
-"""Cost of one bucket, in multiplications (`benchmarks/results/lsh.md`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,51 +50,19 @@ class HashTables:
     expected_recall: float
 
 
-def layout(
-    threshold: float, dimensions: int, count: int, *, bits: int | None = None
-) -> HashTables | None:
-    """Returns the cheapest tables with the expected recall.
+def layout(threshold: float, bits: int) -> HashTables | None:
+    """Returns the fewest tables with the expected recall at a threshold.
 
     Args:
         threshold: Cosine, 0 to 1.
-        dimensions: Of the rows.
-        count: Number of rows.
-        bits: Planes of a table; by default as many as make the work least.
+        bits: Planes of a table.
 
     Returns:
-        The layout; None where comparing every pair is cheaper: more than `MOST_TABLES` would be
-        needed, or no number of bits saves any work.
+        The tables; None where it takes more than `MOST_TABLES`.
     """
-
-    def work(tables: HashTables) -> float:
-        """Returns the multiplications, for rows that lie in all directions alike."""
-        hashing = tables.bits * tables.tables * count * dimensions
-        buckets: float = tables.tables * min(2**tables.bits, count / 2)
-        comparing: float = tables.tables * count * count / 2**tables.bits * dimensions
-        return hashing + comparing + _A_BUCKET * buckets
-
-    stay = 1 - acos(min(1.0, max(-1.0, threshold))) / pi
-    if bits is not None:
-        return layout_for(stay, bits, RECALL, MOST_TABLES)
-    choices = (layout_for(stay, each, RECALL, MOST_TABLES) for each in range(1, MOST_BITS + 1))
-    best = min((each for each in choices if each), key=lambda e: (work(e), e.bits), default=None)
-    return best if best and work(best) < count * count * dimensions / 2 else None
-
-
-def layout_for(stay: float, bits: int, recall: float, most_tables: int) -> HashTables | None:
-    """Returns tables of so many bits with the expected recall; None if it takes too many.
-
-    Args:
-        stay: Probability that a plane does not separate two rows at the threshold.
-        bits: Of a table.
-        recall: Expected share of the pairs at the threshold, at least.
-        most_tables: With more, hashing costs what it saves.
-    """
-    together = stay**bits
-    if together >= recall:
-        return HashTables(bits, 1, together)
-    tables = ceil(log1p(-recall) / log1p(-together))
-    if tables > most_tables:
+    together = (1 - acos(min(1.0, max(0.0, threshold))) / pi) ** bits
+    tables = 1 if together >= RECALL else ceil(log1p(-RECALL) / log1p(-together))
+    if tables > MOST_TABLES:
         return None
     return HashTables(bits, tables, 1.0 - (1.0 - together) ** tables)
 
