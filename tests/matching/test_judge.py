@@ -40,12 +40,12 @@ from echoless.matching.judge import (
     REPLACED,
     WITHOUT,
     LearnedJudge,
-    Questions,
     open_learned,
 )
 from echoless.matching.pair_model import PairScorer, open_network
 from echoless.matching.pair_model.network import NOT_ASKED
 from echoless.matching.pair_model.scoring import Scores, open_scores
+from echoless.matching.questions import Questions
 from echoless.matching.rule_judge import RuleJudge, other_end, with_status
 from echoless.matching.rules import forbidden
 from tests.matching.rule_pairs import IN_ANOTHER_ORDER, LEFT_TO_THE_MODEL

@@ -72,6 +72,30 @@ def test_the_newer_value_is_an_update_by_the_time_it_was_written(
     assert back.newer == "a"
 
 
+LAPTOP = "The Heron dashboard is refreshed every 15 minutes by a script on Olga's laptop."
+WAREHOUSE = "Heron gets its figures straight from the warehouse, 2 seconds late at most."
+
+
+def test_of_two_unlike_texts_of_known_order_it_is_asked_whether_the_newer_replaces(
+    judge: LearnedJudge,
+) -> None:
+    verdict = told(judge, LAPTOP, WAREHOUSE, (OLD, NEW))
+    assert isinstance(verdict, Update)
+    assert verdict.newer == "b"
+    assert told(judge, LAPTOP, WAREHOUSE).evidence.chance is None, "not asked about"
+    timed = (Memory(id=i, content=c, created_at=t) for i, c, t in
+             zip("ab", (LAPTOP, WAREHOUSE), (OLD, NEW), strict=True))  # fmt: skip
+    assert judge.judge(Pair(*timed, {"semantic": 0.4})).evidence.chance is None, "not asked about"
+
+
+def test_of_two_unlike_texts_a_time_tells_the_newer_side_before_a_word_of_change(
+    judge: LearnedJudge,
+) -> None:
+    verdict = told(judge, f"By now, {LAPTOP[0].lower()}{LAPTOP[1:]}", WAREHOUSE, (OLD, NEW))
+    assert isinstance(verdict, Update)
+    assert verdict.newer == "b"
+
+
 @pytest.mark.parametrize(
     ("older", "newer"),
     [

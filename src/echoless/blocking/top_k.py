@@ -61,6 +61,25 @@ def together(parts: Sequence[Pairs]) -> Pairs:
     )
 
 
+_STEADY: Final = 5
+"""Decimals of a 32-bit product that hang on no order of summation."""
+
+
+def nearest_of_each(unit: NDArray[np.float32]) -> Ints:
+    """Returns for each row the other row of the highest product, the first of equals; int64.
+
+    It multiplies all rows at once: for some thousand rows.
+
+    Args:
+        unit: Shape (rows, dimensions), float32; two rows at least.
+    """
+    # rounded, so that the order of a sum does not choose between equals
+    product = np.round(unit @ unit.T, _STEADY)
+    np.fill_diagonal(product, -np.inf)
+    nearest: Ints = product.argmax(axis=1)
+    return nearest
+
+
 def kept_partners(pairs: Pairs, most: int) -> NDArray[np.bool_]:
     """Returns flags of the pairs to keep, at most `most` earlier partners for each row.
 

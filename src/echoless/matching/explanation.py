@@ -13,10 +13,10 @@ from echoless.core.run_notes import Tally
 from echoless.matching import Judge
 from echoless.matching.comparison import Comparison, Relation
 from echoless.matching.decision import features, rule_features
-from echoless.matching.judge import DOUBTED, REPLACED, LearnedJudge, known_order
+from echoless.matching.judge import DOUBTED, REPLACED, LearnedJudge
 from echoless.matching.pair_model.network import NOT_ASKED
 from echoless.matching.pair_model.scoring import probability
-from echoless.matching.rule_judge import RuleJudge, compared
+from echoless.matching.rule_judge import RuleJudge, compared, known_order
 from echoless.matching.rules import Finding, Force, findings, forbidden
 from echoless.matching.values.tokens import Kind
 

@@ -2,10 +2,7 @@
 
 ```
 equal texts, forms or words, and the rules merge ........ as the rules say, the model is not asked
-too unlike for any model to merge, or distinct with other
-values and no word of a change ........................... Related or Distinct, not asked
-beyond the questions of a namespace, or less likely than
-many that told nothing .................................. as the rules say; no alarm; counted
+not asked about, see `questions` ........................ as the rules say, or unlike; no alarm
 another value, unit, date, version, identifier, path .... never merged
 same, with other status marks ........................... Update
 same at or above `merge`, and no doubt of a conflict .... Duplicate or Subsumes; `.85` where each
@@ -23,16 +20,13 @@ anything else ........................................... Sibling, Related or Di
 
 from __future__ import annotations
 
-import sys
-from bisect import bisect_left
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from rapidfuzz.distance import Levenshtein
 
-from echoless.core.groups import grouped
 from echoless.core.model import (
     IN_OTHER_WORDS,
     Contradiction,
@@ -60,6 +54,7 @@ from echoless.matching import Judge
 from echoless.matching.decision import Decision, features, rule_features, shipped_decision
 from echoless.matching.pair_model.network import available, open_network
 from echoless.matching.pair_model.scoring import PairScorer, Scores, open_scores
+from echoless.matching.questions import Question, Questions, question_of
 from echoless.matching.rule_judge import (
     COUNTED,
     SETTLED,
@@ -67,6 +62,7 @@ from echoless.matching.rule_judge import (
     RuleJudge,
     denies,
     exchanged_subjects,
+    known_order,
     may_conflict,
     newer_of,
     other_end,
@@ -86,31 +82,6 @@ NO_SCORE: Final = "decided by rules: too long for the pair model, or it gave no 
 _SIDES_APART: Final = 1.0
 """Difference of the two logits from which one side says more than the other. Of merged notes the
 richer one was not told in 4.5 %; at 1.5 in 5.6 % (labels of the decision's notes)."""
-CONFLICTS: Final = 4
-"""The model is asked about one conflict pair of the rules for every so many mergeable pairs.
-
-It can only confirm such a conflict. Without limits of their own, pairs that cannot be merged took
-most questions (ADR 0027)."""
-OTHER_VALUES: Final = 16
-"""The same for pairs with different values that the rules call no conflict.
-
-Of 9,200 such pairs that the model was asked about, 62 proved to be a conflict (ADR 0027)."""
-OTHER_ENDS: Final = 0.5
-"""The same for pairs of which only the ends differ: two questions for each mergeable pair, those
-with the longest beginning first. Of 156 replaced facts of FactConsolidation 6k 150 are such a pair,
-and of 1,574 such pairs of 64k all are of one thing (November 2026)."""
-TOLD: Final = (Duplicate, Subsumes, Update, Contradiction, Unsure)
-"""Verdicts of which a person hears; the others are what stands without a question."""
-BLOCK: Final = 100
-"""Questions of one kind about one namespace between two looks at what they told, and two signs of
-progress, at which a call can be cancelled."""
-LAST: Final = 200
-"""Number of recent questions that decide whether the next ones are asked."""
-FEW: Final = 2
-"""Continue while at least so many of the `LAST` answers are in `TOLD`.
-
-Below it fewer than 5 of the next 500 would tell anything. Of 10,000 sentences of changelogs 3,500
-questions became 2,100: the same copies, and 1 of 118 updates and unsure pairs less (ADR 0038)."""
 _LEAST_HELD: Final = -1.0
 """Logit below which the model finds neither text in the other; only the rules merge then."""
 _LEAST_HEARD: Final = -2.0
@@ -161,108 +132,6 @@ _LONG: Final = 4
 """Letters of a content word, inclusive."""
 _MARKS: Final = ".,;:!?()[]\"'“”*_`"
 Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """A pair that the model may be asked about.
-
-    Attributes:
-        place: Among the pairs.
-        plain: See `rule_features`.
-        hope: Probability that the answer tells anything, or the share of the beginning where only
-            the ends differ; the highest are asked about first.
-        part: Of the budget, see `_part`.
-    """
-
-    place: int
-    plain: dict[str, float]
-    hope: float
-    part: float
-
-
-class Questions:
-    """Chooses the pairs that the pair model is asked about in one run, so many of a namespace.
-
-    The likeliest come first, block by block. Where few of the last ones told anything, those less
-    likely are not asked. The choice depends on the memories and the settings alone, never on what
-    an earlier run left in a cache: a second run of an unchanged store asks the same (law 10).
-
-    Attributes:
-        left_out: How many pairs it was not asked about, by namespace of the first memory.
-    """
-
-    def __init__(self, most: int | None = None) -> None:
-        """Takes the size of the budget.
-
-        Args:
-            most: Pairs of one namespace that the rules allow to merge; pairs across namespaces
-                count together. A few more are such that the rules forbid to merge, see `CONFLICTS`
-                and `OTHER_VALUES`. None for any number, and for all that are left.
-        """
-        self._most = sys.maxsize if most is None else most
-        self._ends = most is not None
-        self._shares: dict[tuple[str | None, float], _Share] = {}
-        self.left_out: Counter[str] = Counter()
-
-    def blocks(
-        self, pairs: Sequence[Pair], questions: Sequence[_Question]
-    ) -> Iterator[list[_Question]]:
-        """Yields the questions to ask; `learn` is to be called for each before the next block.
-
-        Args:
-            pairs: All pairs that are judged.
-            questions: The likeliest first.
-        """
-        waiting = grouped((self._share(pairs[each.place], each), each) for each in questions)
-        for share in waiting:
-            share.last.clear()  # of an earlier round, whose last questions were less likely
-        while waiting:
-            block: list[_Question] = []
-            for share, some in list(waiting.items()):
-                chosen, rest = share.next_of(some)
-                block += chosen
-                waiting[share] = rest
-                if not chosen:
-                    self.left_out.update(pairs[each.place].a.namespace for each in rest)
-                    del waiting[share]
-                if len(block) >= BLOCK:  # thousands of namespaces give one sign each
-                    yield block
-                    block = []
-            if block:
-                yield block
-
-    def learn(self, pair: Pair, question: _Question, verdict: Verdict) -> None:
-        """Takes what came of a question."""
-        if self._ends:
-            self._share(pair, question).learn(question, isinstance(verdict, TOLD))
-
-    def _share(self, pair: Pair, question: _Question) -> _Share:
-        # by namespace, so that a verdict never hangs on what else is in the store or the run
-        own = pair.a.namespace if pair.a.namespace == pair.b.namespace else None
-        new = _Share(int(self._most / question.part))
-        return self._shares.setdefault((own, question.part), new)
-
-
-class _Share:
-    """The questions of one kind about one namespace: how many are left, and what the last told."""
-
-    def __init__(self, left: int) -> None:
-        self._left = left
-        self.last: deque[bool] = deque(maxlen=LAST)
-        self._least = 0.0
-
-    def next_of(self, waiting: list[_Question]) -> tuple[list[_Question], list[_Question]]:
-        """Returns the next block of the waiting questions, the likeliest first, and the rest."""
-        count = min(BLOCK, self._left, bisect_left(waiting, -self._least, key=lambda q: -q.hope))
-        self._left -= count
-        return waiting[:count], waiting[count:]
-
-    def learn(self, question: _Question, useful: bool) -> None:
-        """Takes whether a question told anything."""
-        self.last.append(useful)
-        if len(self.last) == LAST and sum(self.last) < FEW:
-            self._least = max(self._least, question.hope)
 
 
 class LearnedJudge:
@@ -316,70 +185,37 @@ class LearnedJudge:
             progress: Told (pairs asked, pairs to ask).
         """
         settled = list(verdicts)
-        open_: list[_Question] = []
+        questions: list[Question] = []
         for place, (pair, verdict) in enumerate(zip(pairs, verdicts, strict=True)):
             if verdict.evidence.rule in SETTLED or (merges(verdict) and _same_words(pair)):
                 continue
             plain = rule_features(pair.a.content, pair.b.content, verdict)
-            question = self._question(place, plain, pair, verdict)
-            if question is None:
-                settled[place] = self._unlike(verdict, plain)
-            else:
-                open_.append(question)
-        open_.sort(
-            key=lambda asked: (
-                -asked.hope,
-                *sorted((pairs[asked.place].a.content, pairs[asked.place].b.content)),
-            )
-        )
-        for asked in open_:
+            question = question_of(self.decision, place, pair, verdict, plain)
+            if question is not None:
+                questions.append(question)
             # what adds only junk is a copy; `levelled` finds these
-            if not merges(verdict := verdicts[asked.place]) and richer(verdict) is None:
-                settled[asked.place] = self._unlike(verdict, asked.plain)
+            if question is None or (not merges(verdict) and richer(verdict) is None):
+                settled[place] = self._unlike(verdict, plain)
         done = 0
-        for block in self._questions.blocks(pairs, open_):
-            progress(done, len(open_))
+        for block in self._questions.blocks(questions):
+            progress(done, len(questions))
             scores = self.scorer.score(
-                [(pairs[asked.place].a.content, pairs[asked.place].b.content) for asked in block],
+                [each.texts for each in block],
                 self._tally,
-                newer=[known_order(pairs[asked.place], verdicts[asked.place]) for asked in block],
+                newer=[known_order(each.pair, each.verdict) for each in block],
                 threads=workers(),
             )
-            for asked, pair_scores in zip(block, scores, strict=True):
-                pair, verdict = pairs[asked.place], verdicts[asked.place]
+            for each, pair_scores in zip(block, scores, strict=True):
                 if pair_scores is None:
-                    self._tally.skip(NO_SCORE, pair.a.id, pair.b.id)
-                    made = _doubted(verdict)
+                    self._tally.skip(NO_SCORE, each.pair.a.id, each.pair.b.id)
+                    made = _doubted(each.verdict)
                 else:
-                    made = self.decide(pair, verdict, asked.plain, pair_scores)
-                settled[asked.place] = made
-                self._questions.learn(pair, asked, made)
+                    made = self.decide(each.pair, each.verdict, each.plain, pair_scores)
+                settled[each.place] = made
+                self._questions.learn(each, made)
             done += len(block)
         progress(done, done)
         return settled
-
-    def _question(
-        self, place: int, plain: dict[str, float], pair: Pair, verdict: Verdict
-    ) -> _Question | None:
-        """Returns a question to the model; None where it could not merge the two.
-
-        Args:
-            place: Of the pair among the pairs.
-            plain: See `rule_features`.
-            pair: Both memories.
-            verdict: What the rules say.
-        """
-        hope = self.decision.prior.probability(plain)
-        if hope < self.decision.ask:
-            return None
-        part = _part(verdict, plain["letters"])
-        if part == CONFLICTS:
-            hope = self.decision.confirmed.probability(plain)
-        elif not merges(verdict) and (ends := other_end(pair)) is not None:
-            part, hope = OTHER_ENDS, ends.beginning
-        elif part == OTHER_VALUES and isinstance(verdict, Distinct) and not tells_change(pair):
-            return None
-        return _Question(place, plain, hope, part)
 
     def merge_from(self, pair: Pair) -> float:
         """Returns the probability of the same, inclusive, from which two memories are merged."""
@@ -428,7 +264,7 @@ class LearnedJudge:
         low = conflict <= same or conflict < min(self.decision.alarm, NEWER_VALUE)  # reads no text
         low = low or (isinstance(verdict, Related | Distinct) and scores.conflict < _LEAST_HEARD)
         if same < DOUBTED and _replaces(pair, verdict, scores):
-            return _conflict(pair, verdict, evidence)
+            return _conflict(verdict, evidence, known_order(pair, verdict))
         if not low and conflict >= self.alarm_from(pair, verdict):
             sure, changed = conflict >= SURE_OF_CONFLICT, tells_change(pair)
             if verdict.evidence.rule in FIRM and not (changed and sure):
@@ -436,7 +272,7 @@ class LearnedJudge:
             opposed = (changed and _other_figure(verdict)) or denies(pair)
             sure = sure or isinstance(verdict, Update | Contradiction)
             if opposed or may_conflict(pair, verdict.evidence.differences, sure=sure):
-                return _conflict(pair, verdict, evidence)
+                return _conflict(verdict, evidence, newer_of(pair))
             return Sibling(replace(evidence, veto=True))
         if same >= self.decision.review:
             if barred:
@@ -502,18 +338,6 @@ def _content(stretch: str) -> int:
     return sum(1 for word in stretch.split() if len(word) >= _LONG and word.isalpha())
 
 
-def _part(verdict: Verdict, letters: float) -> float:
-    """Returns how many pairs the budget needs for one question about this kind of pair.
-
-    Args:
-        verdict: Of the rules.
-        letters: Share of letters in common, 0 to 1.
-    """
-    if merges(verdict) or not forbidden(verdict.evidence, letters):
-        return 1
-    return CONFLICTS if isinstance(verdict, Update | Contradiction) else OTHER_VALUES
-
-
 def _same_words(pair: Pair) -> bool:
     """Returns whether only case, spaces and the mark at the end differ: no model knows better."""
     a, b = (" ".join(m.content.casefold().split()).rstrip(".!;") for m in (pair.a, pair.b))
@@ -539,11 +363,6 @@ def _replaces(pair: Pair, verdict: Verdict, scores: Scores) -> bool:
     return (denied or tells_change(pair)) and may_conflict(pair, differences)
 
 
-def known_order(pair: Pair, verdict: Verdict) -> Side | None:
-    """Returns the newer text, of two that the rules see little in common of; None if unknown."""
-    return newer_of(pair) if isinstance(verdict, Related | Distinct) else None
-
-
 def _other_figure(verdict: Verdict) -> bool:
     """Returns whether each text has a figure or a day that the other has not."""
     return any(each.kind in COUNTED and each.a and each.b for each in verdict.evidence.differences)
@@ -564,12 +383,11 @@ def _merged(verdict: Verdict, evidence: Evidence, scores: Scores) -> Verdict:
     return Subsumes(replace(cleared, rule=IN_OTHER_WORDS), side)
 
 
-def _conflict(pair: Pair, verdict: Verdict, evidence: Evidence) -> Verdict:
+def _conflict(verdict: Verdict, evidence: Evidence, newer: Side | None) -> Verdict:
     """Returns Update where a text or the times say which is newer, else Contradiction."""
     if isinstance(verdict, Update | Contradiction):
         return replace(verdict, evidence=evidence)
     opposing = evidence if evidence.veto else replace(evidence, rule="cannot-both-hold")
-    newer = newer_of(pair)
     opposing = replace(opposing, veto=True)
     return Contradiction(opposing) if newer is None else Update(opposing, newer)
 

@@ -15,7 +15,7 @@ from echoless.core.settings import Settings
 from echoless.matching import Judge
 
 if TYPE_CHECKING:
-    from echoless.matching.judge import Questions
+    from echoless.matching.questions import Questions
     from echoless.matching.verifiers.consultation import Consultation
     from echoless.models.encoders.vectorizer import MemoryVectoriser
 

@@ -1,6 +1,9 @@
 import math
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,13 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echoless.blocking.detector import DetectorOptions
+from echoless.blocking.detectors import lexical
 from echoless.blocking.detectors.lexical import DEFAULT_THRESHOLD, LexicalDetector
 from echoless.blocking.text_join import tfidf_join as ngram_index
 from echoless.core.errors import UsageError
 from echoless.core.model import Memory
 from echoless.core.run_notes import Tally
 from echoless.core.text import char_ngrams
+from echoless.models.encoders.base import Matrix
 from tests.conformance.detectors import PLAIN_TEXTS, memories_of
+from tests.conformance.encoders import WordBag
 
 WORDS = st.sampled_from(
     [
@@ -180,3 +186,58 @@ def test_one_frequent_gram_in_every_text_does_not_expand() -> None:
         )
         list(LexicalDetector(DetectorOptions(threshold=1.0)).detect(memories, Tally()))
     assert sum(expanded) < 900 * 900  # the shared template alone would be 15 million
+
+
+# ------------------------------------------------------------------ news in other words
+
+APPROVAL = (
+    "Marta signs off every release of Falcon before it ships.",
+    "The pipeline ships Falcon; no person reviews it.",
+)
+OTHERS = (
+    "Rents are due on the third of the month.",
+    "Our tests need Docker, or four gigabytes more memory.",
+    "Priya likes her coffee black, without sugar, after it cools.",
+    "The printer on the second floor jams on thick paper; a colleague ships new ones.",
+)
+
+
+class Encoded:
+    """A vectoriser with an encoder, of which `lexical` asks for nothing."""
+
+    encoder = WordBag()
+    basis = "given"
+
+    def matrices(self, memories: Sequence[Memory], tally: Tally) -> Sequence[Matrix]:
+        raise AssertionError("no vectors are wanted")
+
+
+def named_by_two(*more: str, timed: bool = True, **options: Any) -> dict[tuple[str, str], float]:
+    """Pairs below the threshold, of notes written one a day."""
+    memories = [
+        replace(each, created_at=f"2026-03-{day:02}T09:00:00Z" if timed else None)
+        for day, each in enumerate(memories_of([*APPROVAL, *OTHERS, *more]), 1)
+    ]
+    chosen = DetectorOptions(**{"vectoriser": Encoded(), **options})
+    return {pair: s for pair, s in pairs(memories, chosen).items() if s < DEFAULT_THRESHOLD}
+
+
+def test_two_notes_that_share_a_word_of_no_third_are_looked_at_below_the_threshold() -> None:
+    assert named_by_two().keys() == {("m00000", "m00001")}
+
+
+@pytest.mark.parametrize(
+    "options", [{"timed": False}, {"threshold": DEFAULT_THRESHOLD}, {"vectoriser": None}], ids=str
+)
+def test_they_are_not_where_neither_is_newer_or_wording_alone_was_asked_for(
+    options: dict[str, Any],
+) -> None:
+    assert not named_by_two(**options)
+
+
+def test_they_are_not_where_a_third_note_has_the_word_or_the_store_is_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert not named_by_two("Falcon eggs hatch within 32 days.")
+    monkeypatch.setattr(lexical, "RARE_UP_TO", 5)
+    assert not named_by_two()

@@ -51,6 +51,26 @@ def behind(made: Plan | OutOfDate) -> dict[str, str]:
     return {member.id: action.survivor for action in made.actions for member in action.members}
 
 
+def test_an_update_in_other_words_is_seen_by_a_name_that_no_third_memory_has(
+    tmp_path: Path,
+) -> None:
+    texts = [
+        "Marta signs off every release of Falcon before it ships.",
+        "Rents are due on the third of the month.",
+        "Our tests need Docker and about four gigabytes of memory.",
+        "Priya likes her coffee black and without sugar.",
+        "The printer on the second floor jams with thick paper.",
+        "Nobody has to approve Falcon any more; the pipeline publishes it by itself.",
+    ]
+    days = [record(f"{n}", text, f"2026-03-0{n + 1}") for n, text in enumerate(texts)]
+    path = tmp_path / "m.jsonl"
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in days))
+    with open_store(path) as store:
+        judged = find(store, resolve(Choices(encoder="fast"))).judged
+    (update,) = (each for each in judged if isinstance(each.verdict, Update))
+    assert older_and_newer(update) == ("0", "5")
+
+
 def test_an_older_value_goes_behind_the_newer_one_and_comes_back(
     look: Callable[..., tuple[Path, Findings, OutOfDate]],
 ) -> None:

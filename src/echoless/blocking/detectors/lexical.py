@@ -20,11 +20,18 @@ from echoless.blocking.detector import (
     refuse_unknown,
 )
 from echoless.blocking.pair_scores import DECIMALS, LEXICAL_THRESHOLD
-from echoless.blocking.text_join.tfidf_join import LOOKED_AT, Likeness, WordingJoin
-from echoless.blocking.text_join.tfidf_rows import gram_rows, rows_and_clues
-from echoless.core.model import Memory
+from echoless.blocking.text_join.tfidf_join import (
+    LOOKED_AT,
+    Likeness,
+    WordingJoin,
+    cosines_of_pairs,
+)
+from echoless.blocking.text_join.tfidf_rows import TermRows, gram_rows, rows_and_clues
+from echoless.blocking.top_k import Pairs, nearest_of_each
+from echoless.core.groups import grouped
+from echoless.core.model import Memory, later
 from echoless.core.run_notes import Tally
-from echoless.core.text import char_ngrams
+from echoless.core.text import char_ngrams, words
 
 Ints = NDArray[np.int64]
 
@@ -34,6 +41,12 @@ DEFAULT_THRESHOLD: Final = LEXICAL_THRESHOLD
 
 EXACT_UP_TO: Final = 20_000
 """Memories up to which every pair is scored."""
+
+RARE_UP_TO: Final = 500
+"""Memories of a store up to which two that share a rare word are looked at below the threshold.
+
+An update in other words often names a thing that no third memory names: of 149 updates written into
+stores 48 are told with such pairs, 36 without. In a larger store a word is rare by chance."""
 
 
 def pair_similarity(one: str, other: str) -> float:
@@ -67,6 +80,8 @@ class LexicalDetector(Bulk):
         refuse_unknown(NAME, options, "n")
         self._gate = gate_for(NAME, options, DEFAULT_THRESHOLD)
         self._n = count_setting(NAME, options, "n", default=3, least=2, most=8)
+        made = options.vectoriser is not None and options.vectoriser.encoder is not None
+        self._far = options.threshold is None and made
         self._pulse = options.pulse
 
     def propose(
@@ -82,8 +97,12 @@ class LexicalDetector(Bulk):
         if most is None or len(memories) <= EXACT_UP_TO:
             rows = gram_rows(contents, self._n)
             places = self._filled(memories, rows.filled, tally)
-            blocks = Likeness(rows.chosen(places), self._gate, most).pairs()
+            rows = rows.chosen(places)
+            blocks = Likeness(rows, self._gate, most).pairs()
             yield from self._pulsing(proposed(blocks, places, NAME, tally, most))
+            if self._far and len(places) <= RARE_UP_TO:
+                alone = self._named_by_both([memories[at] for at in places.tolist()], rows)
+                yield from proposed(alone, places, NAME, tally, most)
             return
         tally.note(
             f"{NAME}: {len(memories):,} memories are too many to score every pair; each was "
@@ -95,6 +114,28 @@ class LexicalDetector(Bulk):
         places = self._filled(memories, rows.filled, tally)
         join = WordingJoin(rows.chosen(places), clues.chosen(places), self._gate, most)
         yield from self._pulsing(proposed(join.pairs(), places, NAME, tally, most))
+
+    def _named_by_both(self, memories: Sequence[Memory], rows: TermRows) -> Iterator[Pairs]:
+        """Yields the pairs below the threshold that share a word no third memory has.
+
+        Of each one memory is closest to the other, and one is known to be newer. See `RARE_UP_TO`.
+
+        Args:
+            memories: Those with a row, in the order of their rows.
+            rows: Of their n-grams.
+        """
+        holders = grouped((w, at) for at, m in enumerate(memories) for w in set(words(m.content)))
+        shared = {(both[0], both[-1]) for both in holders.values() if len(both) == 2}
+        pairs = sorted((a, b) for a, b in shared if later(memories[a], memories[b]))
+        if not pairs:
+            return
+        one, other = np.array(pairs, dtype=np.int64).T
+        dense = np.zeros((rows.rows, len(rows.idf)), dtype=np.float32)
+        dense[rows.owners, rows.terms] = rows.weights
+        nearest = nearest_of_each(dense)
+        close = (nearest[one] == other) | (nearest[other] == one)
+        near = Pairs(one, other, cosines_of_pairs(rows, one, other))
+        yield near.where(close & ~self._gate.passing(near.similarity))
 
     def _pulsing(self, blocks: Iterator[Proposed]) -> Iterator[Proposed]:
         """Yields blocks, with a sign of progress before each."""

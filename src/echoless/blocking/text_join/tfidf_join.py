@@ -265,17 +265,13 @@ class WordingJoin:
         posts = np.repeat(np.arange(count, dtype=np.int32), np.diff(clues.starts))[order]
         shares = np.rint(worth[clues.terms[order]] / lengths[posts]).astype(np.uint16)
         index = Postings(starts_of(sizes), posts, shares)
+        scored = max(LOOKED_AT, 2 * self.most)  # texts that are compared exactly with each
         for begin in range(0, count, ROWS_AT_ONCE):
             rows = np.arange(begin, min(begin + ROWS_AT_ONCE, count))
-            near, row = partners_by_clues(clues, index, (worth, lengths), rows, self._looked_at)
+            near, row = partners_by_clues(clues, index, (worth, lengths), rows, scored)
             self.verified += len(near)
             pairs = Pairs(near, row, cosines_of_pairs(self.rows, row, near))
             yield closest_before(pairs.where(self.gate.passing(pairs.similarity)), self.most)
-
-    @property
-    def _looked_at(self) -> int:
-        """Returns how many texts are scored exactly for each text."""
-        return max(LOOKED_AT, 2 * self.most)
 
 
 def most_in_common(

@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 
 from echoless.blocking.detector import no_pulse
 from echoless.blocking.pair_scores import DECIMALS
-from echoless.blocking.top_k import Pairs, before_enough, closest_before, kept_partners, together
+from echoless.blocking.top_k import (
+    Pairs,
+    before_enough,
+    closest_before,
+    kept_partners,
+    nearest_of_each,
+    together,
+)
 
 Hits: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 """Three arrays of one length: i, j (i < j), and the cosine rounded to `DECIMALS`."""
@@ -29,9 +36,6 @@ _CELL: Final = 4 + 1 + 24
 
 _BLOCK: Final = 4096
 """Rows compared at a time with those that are asked for, or whose lengths are computed."""
-
-_STEADY: Final = 5
-"""Decimals of a 32-bit product that hang on no order of summation."""
 
 _UNIT_ROUNDOFF: Final = 2.0**-24
 """Of float32."""
@@ -134,10 +138,7 @@ def closest_below(join: Join, least: float) -> Hits:
         least: Cosine from which a pair is wanted, inclusive.
     """
     unit = join.unit(0, len(join.rows))
-    # rounded, so that the order of a sum does not choose between equals
-    product = np.round(unit @ unit.T, _STEADY)
-    np.fill_diagonal(product, -np.inf)
-    rows, other = np.arange(len(unit)), product.argmax(axis=1)
+    rows, other = np.arange(len(unit)), nearest_of_each(unit)
     pairs = np.unique(np.minimum(rows, other) * len(unit) + np.maximum(rows, other))
     i, j = pairs // len(unit), pairs % len(unit)
     cosine = cosines(join.rows, join.norms, i, j)

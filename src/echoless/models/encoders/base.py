@@ -71,6 +71,10 @@ class Matrix:
 class Vectoriser(Protocol):
     """Returns comparable vectors for memories: stored ones, or made by an encoder and cached."""
 
+    @property
+    def encoder(self) -> Encoder | None:
+        """Returns what makes vectors; None where only stored ones are used."""
+
     def matrices(self, memories: Sequence[Memory], tally: Tally) -> Sequence[Matrix]:
         """Returns vectors of the memories, one matrix for each model and dimension.
 

@@ -28,7 +28,7 @@ from echoless.core.settings import Settings
 from echoless.core.threads import workers
 from echoless.matching import MOST_PAIRS
 from echoless.matching.fields import fields_of
-from echoless.matching.judge import Questions
+from echoless.matching.questions import Questions
 from echoless.matching.rule_judge import ALIKE
 from echoless.matching.runner import JUDGING, judge_all, open_judge
 from echoless.models.encoders.vectorizer import MemoryVectoriser
