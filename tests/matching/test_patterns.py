@@ -145,7 +145,7 @@ def test_an_entry_ends_where_an_expression_ends_it(text: str) -> None:
 def test_names_that_share_their_beginnings_match_as_a_list_longest_first(names: set[str]) -> None:
     listed = "|".join(sorted(map(re.escape, names), key=lambda n: (-len(n), n))) or "(?!)"
     for text in ("a", "ab", "abcd", "KG", "km/h", "k", "\u00b0C", "a b", "x", "\u212a"):
-        one, other = (re.match(f"(?i:{each})", text) for each in (listed, patterns._any(names)))
+        one, other = (re.match(f"(?i:{each})", text) for each in (listed, patterns.any_of(names)))
         assert (one and one.span()) == (other and other.span())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from echoless.core.model import Contradiction, Memory, Pair, Update, Verdict, merges
+from echoless.core.model import Contradiction, Memory, Pair, Sibling, Update, Verdict, merges
 from echoless.matching.facts import facts_of
 from echoless.matching.judge import LearnedJudge
 from tests.matching.test_judge import learned
@@ -86,6 +86,24 @@ def test_of_two_unlike_texts_of_known_order_it_is_asked_whether_the_newer_replac
     timed = (Memory(id=i, content=c, created_at=t) for i, c, t in
              zip("ab", (LAPTOP, WAREHOUSE), (OLD, NEW), strict=True))  # fmt: skip
     assert judge.judge(Pair(*timed, {"semantic": 0.4})).evidence.chance is None, "not asked about"
+
+
+def test_another_value_in_other_words_is_an_update_where_the_order_is_known(
+    judge: LearnedJudge,
+) -> None:
+    holm = "The children's dentist is Dr. Holm on Mill Street."
+    reyes = "The children's dentist is Dr. Reyes in the health centre."
+    verdict = told(judge, holm, reyes, (OLD, NEW))
+    assert isinstance(verdict, Update)
+    assert verdict.newer == "b"
+    assert isinstance(told(judge, holm, reyes), Sibling)
+
+
+def test_another_value_in_one_wording_replaces_nothing_whatever_the_order(
+    judge: LearnedJudge,
+) -> None:
+    tenant = "Sample tenant for screenshots: 7d1e02aa-55b0-4c1f-9a37, plan studio."
+    assert isinstance(told(judge, tenant, tenant.replace("9a37", "9a38"), (OLD, NEW)), Sibling)
 
 
 def test_of_two_unlike_texts_a_time_tells_the_newer_side_before_a_word_of_change(

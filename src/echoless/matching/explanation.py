@@ -180,7 +180,8 @@ def _read(
     """Returns what the model says of a pair, and of the pair without each of its words."""
     without = list(_without_words(pair))
     texts = pair.a.content, pair.b.content
-    whole = judge.scorer.score([texts], Tally(), newer=[known_order(pair, rules)])[0]
+    newer = known_order(pair, rules, plain["letters"])
+    whole = judge.scorer.score([texts], Tally(), newer=[newer])[0]
     if whole is None:
         return None
     parts = judge.scorer.score([(a, b) for _, _, a, b in without], Tally(), keep=False)

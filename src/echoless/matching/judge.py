@@ -11,7 +11,7 @@ same at or above `merge`, and no doubt of a conflict .... Duplicate or Subsumes;
 conflict at or above `alarm`, of one thing .............. Update or Contradiction; `.5` and `.25`
                                                           where a text tells a change; `.5` where
                                                           only the last words differ
-order known, little alike: replaced from `REPLACED` on,
+order known, not one wording: replaced from `REPLACED`,
 or a conflict from `HEARD` on and a denial or change .... Update, of one thing in other words
 same at or above `review` ............................... Unsure
 anything else ........................................... Sibling, Related or Distinct
@@ -202,7 +202,9 @@ class LearnedJudge:
             scores = self.scorer.score(
                 [each.texts for each in block],
                 self._tally,
-                newer=[known_order(each.pair, each.verdict) for each in block],
+                newer=[
+                    known_order(each.pair, each.verdict, each.plain["letters"]) for each in block
+                ],
                 threads=workers(),
             )
             for each, pair_scores in zip(block, scores, strict=True):
@@ -263,8 +265,9 @@ class LearnedJudge:
             return Unsure(replace(evidence, rule="other-words-in-one-frame"))
         low = conflict <= same or conflict < min(self.decision.alarm, NEWER_VALUE)  # reads no text
         low = low or (isinstance(verdict, Related | Distinct) and scores.conflict < _LEAST_HEARD)
-        if same < DOUBTED and _replaces(pair, verdict, scores):
-            return _conflict(verdict, evidence, known_order(pair, verdict))
+        newer = known_order(pair, verdict, plain["letters"])
+        if newer and same < DOUBTED and _replaces(pair, verdict, scores):
+            return _conflict(verdict, evidence, newer)
         if not low and conflict >= self.alarm_from(pair, verdict):
             sure, changed = conflict >= SURE_OF_CONFLICT, tells_change(pair)
             if verdict.evidence.rule in FIRM and not (changed and sure):
@@ -357,7 +360,7 @@ def _replaces(pair: Pair, verdict: Verdict, scores: Scores) -> bool:
     differences = verdict.evidence.differences
     if scores.replaces >= REPLACED:
         return may_conflict(pair, differences, replaced=True)
-    if scores.conflict < HEARD or known_order(pair, verdict) is None:
+    if scores.conflict < HEARD:
         return False
     denied = any(each.kind is DifferenceKind.NEGATION for each in differences)
     return (denied or tells_change(pair)) and may_conflict(pair, differences)
@@ -379,8 +382,7 @@ def _merged(verdict: Verdict, evidence: Evidence, scores: Scores) -> Verdict:
     gap = scores.a_holds_b - scores.b_holds_a
     if abs(gap) < _SIDES_APART:
         return Duplicate(replace(cleared, rule="same-in-other-words"))
-    side = "a" if gap > 0 else "b"
-    return Subsumes(replace(cleared, rule=IN_OTHER_WORDS), side)
+    return Subsumes(replace(cleared, rule=IN_OTHER_WORDS), "a" if gap > 0 else "b")
 
 
 def _conflict(verdict: Verdict, evidence: Evidence, newer: Side | None) -> Verdict:

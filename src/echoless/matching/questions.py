@@ -24,6 +24,8 @@ from echoless.core.model import (
     Distinct,
     Duplicate,
     Pair,
+    Related,
+    Side,
     Subsumes,
     Unsure,
     Update,
@@ -90,6 +92,11 @@ class Question:
         """Returns both texts."""
         return self.pair.a.content, self.pair.b.content
 
+    @property
+    def newer(self) -> Side | None:
+        """Returns which text is newer, see `known_order`."""
+        return known_order(self.pair, self.verdict, self.plain["letters"])
+
 
 class Questions:
     """Chooses the pairs that the pair model is asked about in one run, so many of a namespace.
@@ -111,7 +118,6 @@ class Questions:
                 and `OTHER_VALUES`. None for any number, and for all that are left.
         """
         self._most = sys.maxsize if most is None else most
-        self._ends = most is not None
         self._shares: dict[tuple[str | None, float], _Share] = {}
         self.left_out: Counter[str] = Counter()
 
@@ -141,7 +147,7 @@ class Questions:
 
     def learn(self, question: Question, verdict: Verdict) -> None:
         """Takes what came of a question."""
-        if self._ends:
+        if self._most < sys.maxsize:
             self._share(question).learn(question, isinstance(verdict, TOLD))
 
     def _share(self, question: Question) -> _Share:
@@ -185,18 +191,20 @@ def question_of(
         plain: See `decision.rule_features`.
     """
     hope, part = decision.prior.probability(plain), _part(verdict, plain["letters"])
-    unlike = hope < decision.ask
-    distinct = part == OTHER_VALUES and isinstance(verdict, Distinct) and not tells_change(pair)
+    unlike, differences = hope < decision.ask, verdict.evidence.differences
+    other = part == OTHER_VALUES and isinstance(verdict, Distinct) and not tells_change(pair)
     if not unlike and part == CONFLICTS:
         hope = decision.confirmed.probability(plain)
     elif not unlike and not merges(verdict) and (ends := other_end(pair)) is not None:
         hope, part = ends.beginning, OTHER_ENDS
-    elif unlike or distinct:
+    elif unlike or other:
         hope, part = plain["words"], NEWS
-        news = "lexical" in pair.signals and known_order(pair, verdict) is not None
-        if not (news and may_conflict(pair, verdict.evidence.differences, replaced=True)):
+        if "lexical" not in pair.signals or not isinstance(verdict, Related | Distinct):
             return None
-    return Question(place, pair, verdict, plain, hope, part)
+    question = Question(place, pair, verdict, plain, hope, part)
+    if part == NEWS and not (question.newer and may_conflict(pair, differences, replaced=True)):
+        return None
+    return question
 
 
 def _part(verdict: Verdict, letters: float) -> float:

@@ -51,7 +51,7 @@ from echoless.matching.comparison import Comparison, compare
 from echoless.matching.facts import Facts, anchored, day_of, facts_of
 from echoless.matching.fields import Status, fields_of
 from echoless.matching.languages import SEVERAL, WORDS, language_of, lexicon, relations_of
-from echoless.matching.rules import FIRM, VALUES, Finding, Force, findings
+from echoless.matching.rules import FIRM, ONE_WORDING, VALUES, Finding, Force, findings
 from echoless.matching.values.tokens import Kind, Value
 
 SETTLED: Final = frozenset(
@@ -491,8 +491,9 @@ def newer_of(pair: Pair, *, unlike: bool = False) -> Side | None:
     Args:
         pair: Both memories.
         unlike: Whether they have little in common, so that `now` in one hardly speaks of the other:
-            only words of the past come before times. Of 17 such updates in which both disagree all
-            are as the times say (December 2026).
+            only words of the past come before times, unless both tell one relation (`lives in`,
+            `moved to`). Of 17 such updates in which both disagree all are as the times say
+            (December 2026).
     """
     a, b = _facts(pair.a, pair.b)
     made = later(pair.a, pair.b)
@@ -500,7 +501,8 @@ def newer_of(pair: Pair, *, unlike: bool = False) -> Side | None:
     stages = (0, 0) if a.stage is None or b.stage is None else (a.stage, b.stage)
     words = (a.update - a.outdated, b.update - b.outdated)
     past = (b.outdated, a.outdated)
-    for one, other in (past, times, stages, words) if unlike else (stages, words, times):
+    apart = unlike and relations_of(a.body).isdisjoint(relations_of(b.body))
+    for one, other in (past, times, stages, words) if apart else (stages, words, times):
         if one != other:
             return "a" if one > other else "b"
     dates = [fields_of(memory.content).date for memory in (pair.a, pair.b)]
@@ -509,9 +511,17 @@ def newer_of(pair: Pair, *, unlike: bool = False) -> Side | None:
     return None
 
 
-def known_order(pair: Pair, verdict: Verdict) -> Side | None:
-    """Returns the newer text, of two that the rules see little in common of; None if unknown."""
-    if not isinstance(verdict, Related | Distinct):
+def known_order(pair: Pair, verdict: Verdict, letters: float) -> Side | None:
+    """Returns the newer of two texts of which one may replace the other; None if that is unknown.
+
+    In nearly one wording another value is of another thing as often as not, so nothing is replaced
+    there but by what the rules, and the pair model's conflict, say.
+
+    Args:
+        pair: Both memories.
+        verdict: Of the rules.
+        letters: Share of letters in common, 0 to 1.
+    """
+    if merges(verdict) or letters >= ONE_WORDING:
         return None
-    a, b = _facts(pair.a, pair.b)
-    return newer_of(pair, unlike=relations_of(a.body).isdisjoint(relations_of(b.body)))
+    return newer_of(pair, unlike=isinstance(verdict, Related | Distinct))

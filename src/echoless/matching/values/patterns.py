@@ -73,7 +73,7 @@ PLAIN_NUMBER: Final = re.compile(
 them only where that word is one of the `companions`."""
 
 
-def _any(names: Iterable[str]) -> str:
+def any_of(names: Iterable[str]) -> str:
     """Returns an expression of any of some names, which tries the longest first.
 
     Names with one beginning share it: an expression that lists all units one by one takes three
@@ -83,7 +83,7 @@ def _any(names: Iterable[str]) -> str:
     for name in names:
         tails.setdefault(name[:1], set()).add(name[1:])
     ends = tails.pop("", None) is not None
-    alternatives = [re.escape(first) + _any(tails[first]) for first in sorted(tails)]
+    alternatives = [re.escape(first) + any_of(tails[first]) for first in sorted(tails)]
     if not alternatives:
         return "" if ends else "(?!)"
     if len(alternatives) == 1 and not ends:
@@ -136,26 +136,14 @@ class Phrases:
             word: The word that begins there, folded by case.
         """
         entries = self._entries.get(word, ())
-        head = text[start : start + self._longest]
-        if not head.isascii():
-            match = _expression(entries).match(text, start)
-            return match.end() if match else -1
-        head = head.lower()
+        head = text[start : start + self._longest].lower()
         if not head.startswith(entries):
             return -1
-        for entry in entries:
-            end = start + len(entry)
-            if head.startswith(entry) and not _WORD_LETTER.match(text, end):
-                return end
-        return -1
+        ends = (start + len(entry) for entry in entries if head.startswith(entry))
+        return next((end for end in ends if not _WORD_LETTER.match(text, end)), -1)
 
 
 _WORD_LETTER: Final = lazy_pattern(f"[{_W}]")
-
-
-@cache
-def _expression(entries: Sequence[str]) -> re.Pattern[str]:
-    return re.compile(rf"(?i:{_any(entries)})(?![{_W}])")
 
 
 @cache
@@ -311,8 +299,8 @@ def _named(lexicon: Lexicon) -> _Bodies:
     return {
         "url": rf"[A-Za-z][A-Za-z0-9+.-]{{1,12}}://[^\s<>\"'`,;)\]、。」』】{CJK}]+",
         "mail": rf"(?<![{_W}.])[{_W}.+-]{{1,64}}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+",
-        "phrase.digit": rf"(?<![{_W}])(?i:{_any(counted)})(?![{_W}])",
-        "phrase": rf"(?<![{_W}])(?i:{_any(lexicon.phrases)})(?![{_W}])",
+        "phrase.digit": rf"(?<![{_W}])(?i:{any_of(counted)})(?![{_W}])",
+        "phrase": rf"(?<![{_W}])(?i:{any_of(lexicon.phrases)})(?![{_W}])",
         "uuid": (
             rf"(?<![{_W}])[0-9a-fA-F]{{8}}(?:-[0-9a-fA-F]{{4}}){{3}}-[0-9a-fA-F]{{12}}(?![{_W}])"
         ),
@@ -348,7 +336,7 @@ def _days(lexicon: Lexicon) -> _Bodies:
 
 def _dates(lexicon: Lexicon) -> _Bodies:
     """Days and months by name, days of the week, times."""
-    month = _any(_spellings(lexicon.months) - {"may"})
+    month = any_of(_spellings(lexicon.months) - {"may"})
     may = r"|May|MAY|may(?=\s+(?:19|20)\d\d|[,.;:)]|$)" if "may" in lexicon.months else ""
     month = f"(?i:{month}){may}"
     german = lexicon.language == "de"
@@ -419,9 +407,9 @@ def _unit_names(language: str) -> set[str]:
 @cache
 def _units(language: str) -> _Units:
     names = _unit_names(language)
-    long = _any(names)
+    long = any_of(names)
     short = r"(?<=\d)(?:[dglLVWvw]|in)|(?<=[\s-])[dgmlLVWt]"
-    east = _any(u for u in names if not u.isascii() and u not in "°€£¥￥％µgμgµm")
+    east = any_of(u for u in names if not u.isascii() and u not in "°€£¥￥％µgμgµm")
     return _Units(rf"(?:(?i:{long})|{short})", long, east)
 
 
@@ -468,7 +456,7 @@ def _written(lexicon: Lexicon) -> _Bodies:
 def _numbers(lexicon: Lexicon) -> _Bodies:
     unit, long, east = _units(lexicon.language)
     kanji, digits = "[〇一二三四五六七八九十百千]+", r"\d[\d,.]{0,30}"
-    big = _any(w for w in lexicon.multipliers if len(w) > 2 and w.isascii())
+    big = any_of(w for w in lexicon.multipliers if len(w) > 2 and w.isascii())
     per = rf"(?:\s?/\s?(?P<{{0}}>(?i:{long}))(?![{_W}]))?"
     ordinal = rf"st|nd|rd|th{'|[.](?=[ ][a-zäöü])' if lexicon.language == 'de' else ''}"
     return {

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 from echoless.core.shipped import shipped_json
 from echoless.matching.languages import Unit, fold
+from echoless.matching.values.patterns import any_of
 from echoless.matching.values.tokens import (
     Day,
     Kind,
@@ -131,9 +132,8 @@ def _elsewhere() -> tuple[re.Pattern[str], Mapping[str, tuple[str, int]]]:
         for shift, phrases in shifts.items()
         for phrase in phrases
     }
-    longest = "|".join(re.escape(each) for each in sorted(meant, key=lambda p: (-len(p), p)))
     inside = f"(?:(?<![^\\W{_UNSPACED}])|(?<=[{_UNSPACED}]))"
-    return re.compile(f"{inside}(?:{longest})(?:(?!\\w)|(?<=[{_UNSPACED}]))"), meant
+    return re.compile(f"{inside}{any_of(meant)}(?:(?!\\w)|(?<=[{_UNSPACED}]))"), meant
 
 
 def days_elsewhere(body: str, day: date) -> list[tuple[str, Value]]:
