@@ -88,6 +88,15 @@ def test_of_two_unlike_texts_of_known_order_it_is_asked_whether_the_newer_replac
     assert judge.judge(Pair(*timed, {"semantic": 0.4})).evidence.chance is None, "not asked about"
 
 
+def test_of_an_alarm_in_other_words_a_time_tells_the_newer_side_too(judge: LearnedJudge) -> None:
+    phones = "The app runs on Android 8 and iOS 14 or newer; older phones get no support."
+    since = "As of 5.3, which is out now, Android 10 is the least. For Apple nothing changes."
+    for older, newer in ((phones, since), (since, phones)):
+        verdict = told(judge, older, newer, (OLD, NEW))
+        assert isinstance(verdict, Update)
+        assert verdict.newer == "b"
+
+
 def test_another_value_in_other_words_is_an_update_where_the_order_is_known(
     judge: LearnedJudge,
 ) -> None:

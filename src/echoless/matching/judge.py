@@ -275,7 +275,7 @@ class LearnedJudge:
             opposed = (changed and _other_figure(verdict)) or denies(pair)
             sure = sure or isinstance(verdict, Update | Contradiction)
             if opposed or may_conflict(pair, verdict.evidence.differences, sure=sure):
-                return _conflict(verdict, evidence, newer_of(pair))
+                return _conflict(verdict, evidence, newer or newer_of(pair))
             return Sibling(replace(evidence, veto=True))
         if same >= self.decision.review:
             if barred:
