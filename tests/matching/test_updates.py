@@ -88,6 +88,27 @@ def test_of_two_unlike_texts_of_known_order_it_is_asked_whether_the_newer_replac
     assert judge.judge(Pair(*timed, {"semantic": 0.4})).evidence.chance is None, "not asked about"
 
 
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("周报每周五由小林整理，发到部门邮箱。", "部门取消了周报，进度直接写在看板上。"),
+        ("培训教室在三楼，需要提前两天预约。", "培训全部改成线上，教室已经退租。"),
+    ],
+)
+def test_chinese_texts_of_one_thing_need_no_whole_clause_in_common(
+    judge: LearnedJudge, older: str, newer: str
+) -> None:
+    verdict = told(judge, older, newer, (OLD, NEW))
+    assert isinstance(verdict, Update)
+    assert verdict.newer == "b"
+
+
+def test_chinese_texts_of_two_things_are_no_update(judge: LearnedJudge) -> None:
+    gym = told(judge, "小林每周五去健身房。", "小林的弟弟在健身房当教练。", (OLD, NEW))
+    orders = told(judge, "订单系统用的是老版本数据库。", "食堂的订单由前台统一登记。", (OLD, NEW))
+    assert not any(isinstance(each, Update | Contradiction) for each in (gym, orders))
+
+
 def test_of_an_alarm_in_other_words_a_time_tells_the_newer_side_too(judge: LearnedJudge) -> None:
     phones = "The app runs on Android 8 and iOS 14 or newer; older phones get no support."
     since = "As of 5.3, which is out now, Android 10 is the least. For Apple nothing changes."

@@ -135,10 +135,9 @@ class SemanticDetector(Bulk):
 
     def _threshold(self, matrix: Matrix, tally: Tally) -> float:
         """Returns the threshold of the options, else of the model, else the default with a note."""
-        if self._options.threshold is not None:
-            return self._options.threshold
-        if matrix.operating_point is not None:
-            return matrix.operating_point
+        for point in (self._options.threshold, matrix.operating_point):
+            if point is not None:
+                return point
         tally.note(
             f"No operating point is known for the model {matrix.model!r}; "
             f"{DEFAULT_OPERATING_POINT:.2f} was taken. Set a threshold for it."
