@@ -15,7 +15,6 @@ anything else .......................................... Related or Distinct
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise, takewhile
@@ -46,6 +45,7 @@ from echoless.core.model import (
     merges,
     richer,
 )
+from echoless.core.text import lazy_pattern, words
 from echoless.matching import Judge, bindings
 from echoless.matching.comparison import Comparison, compare
 from echoless.matching.facts import Facts, anchored, day_of, facts_of
@@ -116,10 +116,11 @@ _MODELS: Final = frozenset(
     )
 )
 """First words of names of language models, in which a figure is a version."""
-_HAN: Final = re.compile(r"(?=([\u4e00-\u9fff]{2}))")
-"""Two characters of a clause in Chinese, which is read as one word: of 32 updates that the pair
-model heard there 27 had no word of the other text (sets kept apart, December 2026)."""
-_PART: Final = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]|[^\W_](?:[\w'’-]*\w)?")
+_HAN: Final = "\u4e00"
+"""First of the Han characters. Two of a clause in Chinese, which is read as one word, count as a
+word in common: of 32 updates that the pair model heard there 27 had no other (sets kept apart,
+December 2026)."""
+_PART: Final = lazy_pattern(r"[\u3040-\u30ff\u4e00-\u9fff]|[^\W_](?:[\w'’-]*\w)?")
 """Words, and characters of scripts that do not part them."""
 _COUNTED: Final = frozenset({DifferenceKind.NUMBER, DifferenceKind.UNIT, DifferenceKind.VERSION})
 COUNTED: Final = _COUNTED | {DifferenceKind.DATE}
@@ -375,8 +376,8 @@ def may_conflict(
     stated = alike >= _STATED and 2 * alike > size
     if shared < _SUBJECT_AND_MORE and not stated and not related:
         named = {each.value for each in a.tokens if each.kind in _NAMED}
-        in_han = {*_HAN.findall(a.body)} & {*_HAN.findall(b.body)}
-        if not replaced or (named.isdisjoint(b.counts) and not in_han):
+        in_han = (w for w in {*words(a.body)} & {*words(b.body)} if len(w) > 1 and min(w) >= _HAN)
+        if not replaced or (named.isdisjoint(b.counts) and not any(in_han)):
             return False
     return not (before < behind >= _STATED and before + behind < size)
 
@@ -502,10 +503,10 @@ def newer_of(pair: Pair, *, unlike: bool = False) -> Side | None:
     a, b = _facts(pair.a, pair.b)
     times = [int(later(pair.a, pair.b) == side) for side in "ab"]
     stages = (0, 0) if a.stage is None or b.stage is None else (a.stage, b.stage)
-    words = (a.update - a.outdated, b.update - b.outdated)
+    change = (a.update - a.outdated, b.update - b.outdated)
     past = (b.outdated, a.outdated)
     apart = unlike and relations_of(a.body).isdisjoint(relations_of(b.body))
-    for one, other in (past, times, stages, words) if apart else (stages, words, times):
+    for one, other in (past, times, stages, change) if apart else (stages, change, times):
         if one != other:
             return "a" if one > other else "b"
     dates = [fields_of(memory.content).date for memory in (pair.a, pair.b)]

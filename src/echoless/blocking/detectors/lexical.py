@@ -43,10 +43,11 @@ EXACT_UP_TO: Final = 20_000
 """Memories up to which every pair is scored."""
 
 RARE_UP_TO: Final = 500
-"""Memories of a store up to which two that share a rare word are looked at below the threshold.
+"""Memories of a partition up to which two that share a rare word are proposed below the threshold.
 
 An update in other words often names a thing that no third memory names: of 149 updates written into
-stores 48 are told with such pairs, 36 without. In a larger store a word is rare by chance."""
+stores 48 are told with such pairs, 36 without. Among more memories a word is rare by chance, and
+the product of all their n-grams takes long."""
 
 
 def pair_similarity(one: str, other: str) -> float:
@@ -71,7 +72,8 @@ class LexicalDetector(Bulk):
     scripts written without spaces; setting `n`). The weights (`tfidf_rows.TermRows`) are statistics
     of the memories handed in, so a similarity holds within one run only. Every pair at or above
     the threshold is found (`propose` says where not); cosines are float64, rounded to six decimals
-    before they are compared.
+    before they are compared. In a small partition, where there is an encoder and nobody set a
+    threshold, two memories that share a rare word are proposed below it, see `RARE_UP_TO`.
     """
 
     name = NAME
